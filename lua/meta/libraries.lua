@@ -202,6 +202,18 @@ function random.words(n) end
 ---@return string
 function random.uuid() end
 
+---A first and a last name.
+---@return string
+function random.name() end
+
+---An address below example.com, where no mail arrives.
+---@return string
+function random.email() end
+
+---A telephone number that is nobody's.
+---@return string
+function random.phone() end
+
 ---Data read once per process and shared by all users; paths are relative to the plan.
 ---@class lgoose.data
 data = {}
@@ -209,9 +221,12 @@ data = {}
 ---@class lgoose.DataOptions
 ---@field order? "circular"|"random"|"unique"|"sequential" # (default: "circular")
 
+---@class lgoose.CsvOptions: lgoose.DataOptions
+---@field separator? string # between two cells, one byte, such as ";" or "\t" (default: ",")
+
 ---Rows by the names of the first line.
 ---@param file string
----@param options? lgoose.DataOptions
+---@param options? lgoose.CsvOptions
 ---@return lgoose.Rows
 function data.csv(file, options) end
 
@@ -221,7 +236,13 @@ function data.csv(file, options) end
 ---@return any
 function data.json(file, options) end
 
----The lines that are not empty; of a `.jsonl` file, each is read with `json.decode(rows:next())`.
+---The values of a file with one in each line (`.jsonl`), as those of a list in `data.json`.
+---@param file string
+---@param options? lgoose.DataOptions
+---@return any
+function data.jsonl(file, options) end
+
+---The lines that are not empty.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return lgoose.Rows
@@ -318,6 +339,11 @@ function wait.exponential(mean) end
 ---@param time lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.pacing(time) end
+
+---A task every so many seconds, whatever it took, as Locust's `constant_pacing`; on a schedule as that of `wait.pacing`.
+---@param time lgoose.Duration # seconds
+---@return lgoose.WaitRule
+function wait.tick(time) end
 
 ---Tasks per second and user, on a schedule as that of `wait.pacing`.
 ---@param rate number

@@ -48,6 +48,10 @@
 ---@field local_address? string # the address of this machine that connections come from
 ---@field no_keepalive? boolean # open a connection for each request (default: false)
 ---@field no_cookies? boolean # keep no cookies (default: false)
+---@field max_redirects? integer # so many are followed and the next one is the answer, with its status (default: 10, and one more is a failure)
+---@field referer? boolean # links, forms and assets of a page are asked for with its address, as browsers do (default: true)
+---@field cache? boolean # users keep what a browser would not ask for again; counted apart, as 'cache: …' among the metrics (default: false)
+---@field connections? "user"|"iteration" # how long a user keeps its connections (default: "user")
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field trace? boolean # add a W3C traceparent to every request, so that the site's tracing finds it (default: false)
 ---@field trace_sample? string|number # the share of the traces that the site is asked to keep, such as "1%" or 0.01 (default: 1; without `trace` it turns that on)

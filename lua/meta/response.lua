@@ -7,11 +7,13 @@
 ---@field error string? # why it counts as failed
 ---@field url string? # the final URL, after redirects
 ---@field headers table<string, string> # names in any case; repeated ones joined with ", "
+---@field cookies table<string, string> # those that came with it or with a redirect on the way
 ---@field body string # made when first read
 ---@field time number # seconds from the call to the last byte, connecting and redirects included
 ---@field timings lgoose.Timings
 ---@field size integer # bytes on the wire
 ---@field redirects integer # how many were followed
+---@field cached boolean # whether it came from the user's cache, asked for or not
 local Response = {}
 
 ---Seconds of each phase; 0 for one that did not take place.
@@ -58,7 +60,9 @@ function Response:form(css) end
 ---@return string[]
 function Response:links(filter) end
 
----The page's scripts, images, stylesheets and icons on the same host, absolute, each once.
+---The page's scripts, images, stylesheets and icons of its own site, absolute, each once. What the page has under a name
+---that it uses for itself (`<link rel="canonical">`, `<base href>`) is of its site, and is listed with the page's host; other
+---hosts are told once in the report.
 ---@param filter? string|string[]|fun(url: string): boolean # contained in the URL, or true for it
 ---@return string[]
 function Response:assets(filter) end
@@ -83,11 +87,11 @@ function Response:contains(text) end
 ---@return string?
 function Response:header(name) end
 
----Counts this request as failed. Works until the user's next request begins.
+---Counts this request as failed. Works until the task ends that made it, also after later requests.
 ---@param reason string
 function Response:fail(reason) end
 
----Counts this request as a success. Works until the user's next request begins.
+---Counts this request as a success. Works until the task ends that made it, also after later requests.
 function Response:pass() end
 
 ---Raises if the request failed, and so ends the task.
@@ -99,6 +103,7 @@ function Response:ensure() end
 ---@field action string # absolute, or a path where the page has no URL
 ---@field method "GET"|"POST"
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
+---@field page string? # the URL of the page that it was found on, which the request tells as its `Referer`
 ---@field fields table<string, any> # a list where a name has several values
 ---@field buttons lgoose.Button[] # its submit buttons that have a name
 ---@field files string[] # the names of its inputs for files

@@ -77,6 +77,12 @@ function User:batch(requests) end
 ---@return lgoose.Response
 function User:submit(form, fields, options) end
 
+---Calls a function until the response that it returns is a success, and returns the last one. Attempts that are tried
+---again are no failures, whatever they expected; the last one is judged as ever.
+---@param how lgoose.Retry
+---@return lgoose.Response
+function User:retry(how) end
+
 ---Times a block of several requests as one row in the table of tasks.
 ---@generic T
 ---@param name string
@@ -99,6 +105,11 @@ function User:set_header(name, value) end
 ---@param password string
 function User:basic_auth(user, password) end
 
+---Answers what sites ask for by digest authentication from now on. The first request to each is sent twice.
+---@param user string
+---@param password string
+function User:digest_auth(user, password) end
+
 ---Sends `Authorization: Bearer …` with every request from now on.
 ---@param token string
 function User:bearer(token) end
@@ -116,17 +127,53 @@ function User:stop() end
 ---@param text any
 function User:log(text) end
 
+---What `user:retry` tries, and how often.
+---@class lgoose.Retry
+---@field [1] fun(user: lgoose.User, attempt: integer): lgoose.Response
+---@field times? integer # attempts at most (default: 3)
+---@field wait? lgoose.Duration|lgoose.Duration[] # between two of them: seconds, or { from, to } (default: none)
+
 ---The cookies of a user.
 ---@class lgoose.Cookies
 local Cookies = {}
 
+---The value that requests to the user's host send.
 ---@param name string
 ---@return string? value
 function Cookies:get(name) end
 
+---Sets a cookie, for the user's host and all its paths unless told otherwise.
 ---@param name string
 ---@param value string
-function Cookies:set(name, value) end
+---@param scope? lgoose.CookieScope
+function Cookies:set(name, value, scope) end
+
+---All cookies that are valid, by domain, path and name.
+---@return lgoose.Cookie[]
+function Cookies:list() end
+
+---Forgets the cookies of one name.
+---@param name string
+---@param scope? lgoose.CookieScope # only those of this domain and path
+---@return integer count # how many there were
+function Cookies:delete(name, scope) end
 
 ---Forgets all of them.
 function Cookies:clear() end
+
+---Where a cookie belongs.
+---@class lgoose.CookieScope
+---@field domain? string # with its subdomains (default: the user's host alone)
+---@field path? string # and what is below it (default: "/")
+---@field secure? boolean # over https only (default: false)
+
+---A cookie of a user.
+---@class lgoose.Cookie
+---@field name string
+---@field value string
+---@field domain string
+---@field path string
+---@field host_only boolean # not for subdomains
+---@field secure boolean # over https only
+---@field http_only boolean # not for scripts of the page
+---@field expires integer? # in seconds since 1970; nil: with the user

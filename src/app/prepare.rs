@@ -13,7 +13,7 @@ use crate::lua::{GivenVariables, Program};
 use crate::machine;
 use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
-use crate::units::show_size;
+use crate::units::{masked_url, show_size};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -259,8 +259,12 @@ fn checked_url(host: &str) -> Result<String, Error> {
         false => format!("http://{host}"),
     };
     crate::http::check_base(&with_scheme).map_err(|failure| {
-        Diagnostic::new(format!("'{host}' is not a host: {}", failure.detail))
-            .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
+        Diagnostic::new(format!(
+            "'{}' is not a host: {}",
+            masked_url(host),
+            failure.detail
+        ))
+        .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
     })?;
     Ok(with_scheme)
 }
@@ -271,7 +275,10 @@ pub(super) fn target(prepared: &Prepared) -> String {
     let mut seen = std::collections::HashSet::new();
     for host in &prepared.hosts {
         let site = prepared.sites.served().find(|(_, url)| url == host);
-        let text = site.map_or_else(|| host.clone(), |(name, _)| format!("{name} at {host}"));
+        let text = site.map_or_else(
+            || masked_url(host).into_owned(),
+            |(name, _)| format!("{name} at {host}"),
+        );
         if seen.insert(text.clone()) {
             shown.push(text);
         }

@@ -1,9 +1,8 @@
 //! Options that other load testers have and lgoose calls by another name. `words` tells them.
 
 /// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and what to write here.
-pub(super) const ELSEWHERE: [(&str, &str); 52] = [
+pub(super) const ELSEWHERE: [(&str, &str); 51] = [
     ("--concurrency", "'-u N' (--users) is the users at a time"),
-    ("--connections", "'-u N' (--users) is the users at a time"),
     (
         "--users-per-second",
         "'--rate N' starts N iterations a second",

@@ -61,6 +61,9 @@ pub(crate) struct Load {
     /// Drop what was counted before all users had started
     #[arg(long)]
     pub reset_stats: bool,
+    /// Wait for a command before the first user starts: 'p' in the live view, or one over HTTP
+    #[arg(long, conflicts_with_all = ["once", "list"])]
+    pub paused: bool,
     /// Run only this part of the load, such as 2/4; 'lgoose report' joins the parts' JSON reports
     ///
     /// Users, arrivals, unique rows of data and the ceiling on requests are shared out by number, so that all parts

@@ -5,7 +5,7 @@ use super::load::Load;
 use super::one_request::OneRequest;
 use super::outputs::Outputs;
 use super::values::{at_least_one, some, threshold, variable, variable_name};
-use crate::config::{Client, Http, Pin, Proxy, Settings, address};
+use crate::config::{Client, Connections, Http, Pin, Proxy, Settings, address, read_max_redirects};
 use crate::threshold::Threshold;
 use crate::units;
 use clap::Args;
@@ -126,6 +126,18 @@ pub(crate) struct Target {
     /// Keep no cookies
     #[arg(long)]
     pub no_cookies: bool,
+    /// Follow so many redirects; the next one is the answer [default: 10, and one more is a failure]
+    #[arg(long, value_name = "N", value_parser = read_max_redirects)]
+    pub max_redirects: Option<u32>,
+    /// Whether links, forms and assets of a page are asked for with its address, as browsers do [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub referer: Option<bool>,
+    /// Keep what a browser would not ask for again, or not as a whole: each user has a cache
+    #[arg(long)]
+    pub cache: bool,
+    /// How long users keep their connections: user, as long as they live, or iteration [default: user]
+    #[arg(long, value_name = "SPAN", value_parser = Connections::parse)]
+    pub connections: Option<Connections>,
     /// Let a user that is redirected to another host continue there
     #[arg(long)]
     pub sticky_follow: bool,
@@ -296,6 +308,10 @@ impl Run {
             local_address: self.target.local_address,
             no_keepalive: self.target.no_keepalive.then_some(true),
             no_cookies: self.target.no_cookies.then_some(true),
+            max_redirects: self.target.max_redirects,
+            referer: self.target.referer,
+            cache: self.target.cache.then_some(true),
+            connections: self.target.connections,
             sticky_follow: self.target.sticky_follow.then_some(true),
             trace: self.traces.trace.then_some(true),
             trace_sample: self.traces.trace_sample,

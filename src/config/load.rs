@@ -1,7 +1,7 @@
 //! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and
 //! names the options that contradict each other, with the way out.
 
-use super::{CoMitigation, Settings};
+use super::{CoMitigation, Settings, Value};
 use crate::error::Diagnostic;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -342,5 +342,19 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
                 .help("give one of them: '--warmup' keeps what came before beside the report, '--reset-stats' drops it"),
         ),
         _ => None,
+    }
+}
+
+/// Reads a number of users.
+///
+/// # Errors
+/// A sentence that says what is wanted.
+pub(super) fn read_users(value: &Value) -> Result<u64, String> {
+    match value.whole(1)? {
+        users if users > MOST_USERS => Err(format!(
+            "{users} is more than the {} users that one lgoose may have: share them among machines",
+            units::show_count(MOST_USERS)
+        )),
+        users => Ok(users),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub(crate) use thresholds::scenario_thresholds;
-pub(crate) use transport::{Client, Proxy};
+pub(crate) use transport::{Client, Connections, Proxy, read_max_redirects};
 pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 
@@ -87,6 +87,8 @@ pub(crate) struct LocalConfig {
     pub memory: Option<u64>,
     /// The details shown of each request.
     pub show: Show,
+    /// Whether the run waits for a command before its first user.
+    pub paused: bool,
 }
 
 /// What the terminal shows of a run.
@@ -135,6 +137,7 @@ impl Config {
             memory: settings.memory,
             part: Part::WHOLE,
             show: Show::Nothing,
+            paused: false,
         };
         let screen = ScreenConfig {
             only_summary: settings.only_summary.unwrap_or(false),

@@ -1,11 +1,12 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
+use super::load::read_users;
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
-use super::transport::{Client, Proxy};
-use super::{CoMitigation, Load, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
+use super::transport::{Client, Connections, Proxy, few_redirects};
+use super::{CoMitigation, Load, LogFile, Misfit, Spacing, Stage, Value};
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::threshold::Threshold;
@@ -120,7 +121,7 @@ settings! {
     /// The base URL, or `demo:NAME`.
     host: String = Value::text => optional;
     /// The number of users at the same time.
-    users: u64 = users;
+    users: u64 = read_users;
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
     /// The time over which the start of all users is spread.
@@ -134,7 +135,7 @@ settings! {
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at a time of a run at a rate.
-    max_users: u64 = users;
+    max_users: u64 = read_users;
     /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
@@ -189,6 +190,14 @@ settings! {
     no_keepalive: bool = Value::flag;
     /// Whether cookies are ignored.
     no_cookies: bool = Value::flag;
+    /// The number of redirects after which the next one is the answer.
+    max_redirects: u32 = |value| value.whole(0).and_then(few_redirects) => optional;
+    /// Whether requests say which page they come from.
+    referer: bool = Value::flag, or true;
+    /// Whether users keep what a browser would not ask for again.
+    cache: bool = Value::flag, or false;
+    /// The time for which users keep their connections.
+    connections: Connections = |value| value.text().and_then(|text| Connections::parse(&text)), or Connections::User;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
     /// Whether each request has a W3C trace context.
@@ -296,25 +305,18 @@ impl Settings {
 }
 
 impl RunConfig {
-    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy.
+    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy and of the host.
     pub(crate) fn without_secrets(&self) -> RunConfig {
         let names = self.headers.keys().cloned();
         RunConfig {
             headers: names.map(|name| (name, String::new())).collect(),
             proxy: self.proxy.without_credentials(),
+            host: self
+                .host
+                .as_deref()
+                .map(|host| units::masked_url(host).into_owned()),
             ..self.clone()
         }
-    }
-}
-
-/// Reads a number of users.
-fn users(value: &Value) -> Result<u64, String> {
-    match value.whole(1)? {
-        users if users > MOST_USERS => Err(format!(
-            "{users} is more than the {} users that one lgoose may have: share them among machines",
-            units::show_count(MOST_USERS)
-        )),
-        users => Ok(users),
     }
 }
 
@@ -364,6 +366,7 @@ mod tests {
                 text("p95 < 1s"),
                 text("average"),
                 text("task"),
+                text("user"),
                 text("log.csv"),
                 Value::Flag(true),
                 map,

@@ -30,6 +30,60 @@ impl Client {
     }
 }
 
+/// The time for which a user keeps its connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Connections {
+    /// As long as it lives.
+    User,
+    /// One iteration.
+    Iteration,
+}
+
+impl Connections {
+    /// Reads `user` or `iteration`.
+    ///
+    /// # Errors
+    /// A sentence that names both.
+    pub fn parse(text: &str) -> Result<Connections, String> {
+        match text {
+            "user" => Ok(Connections::User),
+            "iteration" => Ok(Connections::Iteration),
+            other => Err(format!(
+                "'{other}' is not how long connections are kept: write user or iteration ('-u N' is the users at a time)"
+            )),
+        }
+    }
+
+    /// Returns the word that `parse` reads.
+    pub fn word(self) -> &'static str {
+        match self {
+            Connections::User => "user",
+            Connections::Iteration => "iteration",
+        }
+    }
+}
+
+/// Reads the most redirects that are followed.
+///
+/// # Errors
+/// A sentence that says what is wanted.
+pub(crate) fn read_max_redirects(text: &str) -> Result<u32, String> {
+    let wrong = || format!("'{text}' is not a whole number from 0 to 100");
+    let number = text.parse().map_err(|_| wrong())?;
+    few_redirects(number).map_err(|_| wrong())
+}
+
+/// Checks a number of redirects.
+///
+/// # Errors
+/// A sentence that says what is wanted.
+pub(super) fn few_redirects(number: u64) -> Result<u32, String> {
+    match number {
+        0..=100 => Ok(number as u32),
+        _ => Err(format!("'{number}' is not a whole number from 0 to 100")),
+    }
+}
+
 /// The proxy that requests go through.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proxy {

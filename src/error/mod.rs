@@ -244,6 +244,31 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     safe.into()
 }
 
+/// Returns the first 200 bytes of an answer that is JSON or plain text, which mostly says what was wrong; `None` of any
+/// other.
+pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
+    const MOST: usize = 200;
+    let kind = content_type.unwrap_or_default().to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let says = match kind {
+        "" => matches!(body.trim_ascii_start().first(), Some(b'{' | b'[')),
+        kind => kind.starts_with("text/plain") || kind.ends_with("json"),
+    };
+    let body = body.trim_ascii();
+    if !says || body.is_empty() {
+        return None;
+    }
+    let mut start = String::from_utf8_lossy(&body[..body.len().min(MOST)]);
+    if body.len() > MOST {
+        // Where the cut goes through a character.
+        let whole = start.trim_end_matches('\u{fffd}').len();
+        let text = start.to_mut();
+        text.truncate(whole);
+        text.push('…');
+    }
+    Some(start.into_owned())
+}
+
 /// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9).
 fn is_directing(c: char) -> bool {
     matches!(
@@ -323,5 +348,29 @@ mod tests {
         let fields = ["weight", "sequence", "wait"];
         assert_eq!(nearest("wieght", fields), Some("weight"));
         assert_eq!(nearest("colour", fields), None);
+    }
+
+    #[test]
+    fn an_answer_in_json_or_text_is_quoted_from_its_beginning() {
+        let json = "{\"error\":\"sold out\"}";
+        for (kind, body, expected) in [
+            (Some("application/json"), json, Some(json)),
+            (
+                Some("application/problem+JSON; charset=utf-8"),
+                json,
+                Some(json),
+            ),
+            (Some("text/plain"), " no such user\n", Some("no such user")),
+            (Some("text/html"), "<p>no", None),
+            (Some("image/png"), json, None),
+            (Some("text/plain"), " \n", None),
+            (None, json, Some(json)),
+            (None, "words", None),
+        ] {
+            let quoted = excerpt(kind, body.as_bytes());
+            assert_eq!(quoted.as_deref(), expected, "{kind:?} {body}");
+        }
+        let long = excerpt(Some("text/plain"), "ä".repeat(150).as_bytes()).expect("a text");
+        assert_eq!(long, format!("{}…", "ä".repeat(100)));
     }
 }

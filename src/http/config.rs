@@ -29,6 +29,12 @@ pub struct ClientConfig {
     pub keep_alive: bool,
     /// Whether cookies are kept and sent.
     pub cookies: bool,
+    /// The number of redirects after which the next one is the answer; `None`: it is a failure, after ten.
+    pub max_redirects: Option<u32>,
+    /// Whether requests say which page they come from.
+    pub referer: bool,
+    /// Whether users keep what a browser would not ask for again.
+    pub cache: bool,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,
     /// The address that connections come from.
@@ -54,6 +60,9 @@ impl Default for ClientConfig {
             tls: Arc::new(Tls::with_system_roots()),
             keep_alive: true,
             cookies: true,
+            max_redirects: None,
+            referer: true,
+            cache: false,
             sticky_follow: false,
             local_address: None,
             trace_sample: None,

@@ -3,7 +3,7 @@
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use bytes::Bytes;
-use http::{HeaderName, Method, header};
+use http::{HeaderName, HeaderValue, Method, header};
 
 /// The part of a request that redirects change.
 pub(super) struct Hop {
@@ -11,6 +11,10 @@ pub(super) struct Hop {
     pub(super) body: Bytes,
     /// Whether it has left the origin it was meant for.
     pub(super) cross_origin: bool,
+    /// Whether a site other than that of the page it was found on has redirected it to another.
+    pub(super) tainted: bool,
+    /// The answer to a challenge of its site, in place of any other `Authorization`.
+    pub(super) authorization: Option<HeaderValue>,
 }
 
 impl Hop {
@@ -20,6 +24,8 @@ impl Hop {
             method: method.clone(),
             body: body.clone(),
             cross_origin: false,
+            tainted: false,
+            authorization: None,
         }
     }
 
@@ -51,6 +57,7 @@ impl Hop {
             && *name != header::CONTENT_LENGTH
             && !(body_dropped && of_body.contains(name))
             && !(self.cross_origin && secret.contains(name))
+            && !(self.authorization.is_some() && *name == header::AUTHORIZATION)
     }
 
     /// The `Content-Length` that is sent. A POST, PUT or PATCH without a body says so, as browsers do.

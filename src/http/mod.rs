@@ -44,11 +44,13 @@ pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub(crate) use failure::Failure;
 pub(crate) use message::ACCEPTED_CODINGS;
+pub(crate) use message::{CacheUse, DigestCredentials, Extras, Redirects, Referrer};
 pub use message::{Exchange, Request, Response};
 pub use session::Session;
 #[cfg(feature = "gaggle")]
 pub(crate) use session::check_allowed;
-pub(crate) use session::{absolute, check_base};
+pub(crate) use session::{CookieScope, KeptCookie};
+pub(crate) use session::{absolute, check_base, is_cookie, parse_set_cookie};
 pub use target::Target;
 #[cfg(feature = "reqwest")]
 pub(crate) use transport::ReqwestProxy;

@@ -2,7 +2,11 @@
 //! costs more than the rest of building a request.
 
 use super::failure::{ErrorClass, Failure};
+use crate::units::masked_url;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
+use percent_encoding::percent_decode_str;
 use std::rc::Rc;
 use url::Url;
 
@@ -19,6 +23,8 @@ pub struct Origin {
     pub text: String,
     /// The `Host` header.
     pub(super) host_header: HeaderValue,
+    /// The `Authorization` header that the user name and password of its URL are sent as.
+    pub(super) credentials: Option<HeaderValue>,
 }
 
 impl Origin {
@@ -27,7 +33,12 @@ impl Origin {
     /// # Errors
     /// A [`Failure`] of class `bad url` if the scheme is not http or https or the host is missing.
     pub fn of(url: &Url) -> Result<Origin, Failure> {
-        let bad = |why: &str| Failure::new(ErrorClass::BadUrl, format!("{url}: {why}"));
+        let bad = |why: &str| {
+            Failure::new(
+                ErrorClass::BadUrl,
+                format!("{}: {why}", masked_url(url.as_str())),
+            )
+        };
         let secure = match url.scheme() {
             "http" => false,
             "https" => true,
@@ -49,6 +60,7 @@ impl Origin {
             text: format!("{}://{authority}", url.scheme()),
             host_header: HeaderValue::try_from(authority)
                 .map_err(|_| bad("its host is not valid"))?,
+            credentials: credentials(url),
         })
     }
 
@@ -56,6 +68,19 @@ impl Origin {
     pub fn same(&self, other: &Origin) -> bool {
         std::ptr::eq(self, other) || self.text == other.text
     }
+}
+
+/// The user name and password of a URL as basic authentication (RFC 7617).
+fn credentials(url: &Url) -> Option<HeaderValue> {
+    let (name, password) = (url.username(), url.password().unwrap_or_default());
+    if name.is_empty() && password.is_empty() {
+        return None;
+    }
+    let decoded = |text| percent_decode_str(text).collect::<Vec<u8>>();
+    let plain = [&decoded(name)[..], b":", &decoded(password)].concat();
+    let mut value = HeaderValue::try_from(format!("Basic {}", BASE64.encode(plain))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// An origin and the path that is requested of it.
@@ -84,8 +109,12 @@ impl Target {
     /// # Errors
     /// A [`Failure`] of class `bad url` that says why it cannot be requested.
     pub(super) fn of_base(base: &str) -> Result<Target, Failure> {
-        let url = Url::parse(base)
-            .map_err(|error| Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}")))?;
+        let url = Url::parse(base).map_err(|error| {
+            Failure::new(
+                ErrorClass::BadUrl,
+                format!("'{}': {error}", masked_url(base)),
+            )
+        })?;
         Target::of(&url)
     }
 
@@ -133,12 +162,14 @@ impl Target {
                 path: path.into(),
             });
         }
-        let url = self
-            .url()
-            .join(reference)
-            .map_err(|error| Failure::new(ErrorClass::BadUrl, format!("'{reference}': {error}")))?;
+        let url = self.url().join(reference).map_err(|error| {
+            let shown = masked_url(reference);
+            Failure::new(ErrorClass::BadUrl, format!("'{shown}': {error}"))
+        })?;
         let target = Target::of(&url)?;
-        Ok(match target.origin.same(&self.origin) {
+        // A path on the same site goes on with the credentials of the site, unless it brings others.
+        let shares = target.origin.same(&self.origin) && target.origin.credentials.is_none();
+        Ok(match shares {
             true => Target {
                 origin: self.origin.clone(),
                 path: target.path,
@@ -204,6 +235,34 @@ mod tests {
                 "{reference}"
             );
         }
+    }
+
+    #[test]
+    fn the_credentials_of_a_url_belong_to_its_origin_and_are_not_shown() {
+        let target = |url: &str| Target::of_base(url).expect("valid");
+        let sent = |target: &Target| {
+            let credentials = target.origin.credentials.as_ref();
+            credentials.map(|value| value.to_str().expect("text").to_owned())
+        };
+        let base = target("http://ada:s%40cret@127.0.0.1:8080/");
+        assert_eq!(base.text(), "http://127.0.0.1:8080/");
+        let ada = Some("Basic YWRhOnNAY3JldA==".to_owned());
+        assert_eq!(sent(&base), ada);
+        for (reference, expected) in [
+            ("/x", ada.clone()),
+            ("/a b", ada.clone()),
+            ("http://127.0.0.1:8080/x", ada),
+            ("http://127.0.0.1:8081/x", None),
+            (
+                "http://bob@127.0.0.1:8080/x",
+                Some("Basic Ym9iOg==".to_owned()),
+            ),
+        ] {
+            let joined = base.join(reference).expect(reference);
+            assert_eq!(sent(&joined), expected, "{reference}");
+        }
+        let failure = base.join("http://ada:secret@").expect_err("no host");
+        assert!(!failure.detail.contains("secret"), "{}", failure.detail);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod plan_files;
 mod requests;
 mod sandbox;
 mod values;
+mod verdicts;
 mod vm;
 
 pub(crate) use diagnostics::Raised;
@@ -43,4 +44,5 @@ pub use plan_files::Program;
 pub(crate) use requests::{Counted, RequestOp};
 pub use requests::{Finished, Op};
 pub(crate) use sandbox::stream;
+pub(crate) use verdicts::Parked;
 pub use vm::{Step, Vm, VmSetup};

@@ -52,10 +52,10 @@ pub enum Step {
 /// A user's VM.
 #[derive(Debug)]
 pub struct Vm {
-    lua: Lua,
-    host: Rc<Host>,
+    pub(super) lua: Lua,
+    pub(super) host: Rc<Host>,
     run: Function,
-    live: Table,
+    pub(super) live: Table,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
     stopped_while_loading: bool,
@@ -295,6 +295,9 @@ impl Vm {
                     if let Some(tags) = &*self.host.tags.borrow() {
                         op.tag(&tags.all());
                     }
+                    if let Some(found) = &*self.host.found.borrow() {
+                        found.tell(&mut op);
+                    }
                     return Step::Op(op);
                 }
                 // Raised by the prelude, at the plan's line.
@@ -325,51 +328,6 @@ impl Vm {
             self.ended_by_limit = true;
         }
         Step::Raised(raised)
-    }
-
-    /// Calls `judge` for every response whose verdict the plan can no longer change: those of the latest
-    /// operation. Called before the next one and when a task has ended.
-    pub fn settle(&mut self, mut judge: impl FnMut(usize, &Finished)) {
-        let mut responses = self.host.responses.borrow_mut();
-        for (place, finished) in responses.open().iter().enumerate() {
-            judge(place, finished);
-        }
-        responses.close();
-        let session = self.host.session.as_ref();
-        let connections = session.map_or(0, |session| session.shard_connections());
-        let due = responses.wants_collection(connections);
-        drop(responses);
-        if due {
-            self.reclaim();
-        }
-    }
-
-    /// Calls `look` for every response of the latest operation, whose verdict the plan may still change.
-    pub fn each_open(&mut self, mut look: impl FnMut(usize, &mut Finished)) {
-        let mut responses = self.host.responses.borrow_mut();
-        for (place, finished) in responses.open().iter_mut().enumerate() {
-            look(place, finished);
-        }
-    }
-
-    /// Frees the bodies that the plan no longer holds. Takes a few microseconds, which a user that is about to wait
-    /// can spare.
-    pub fn reclaim(&mut self) {
-        if self.host.responses.borrow().is_empty() {
-            return;
-        }
-        // A failing collection leaves the slots as they are; the limits end a plan that goes on so.
-        if self.lua.gc_step().is_ok() {
-            self.drop_dead();
-        }
-    }
-
-    fn drop_dead(&self) {
-        let live = &self.live;
-        self.host
-            .responses
-            .borrow_mut()
-            .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
     }
 
     /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.

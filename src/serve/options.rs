@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 47] = [
+const ALLOWED: [&str; 52] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -21,6 +21,7 @@ const ALLOWED: [&str; 47] = [
     "exclude_tags",
     "warmup",
     "reset_stats",
+    "paused",
     "iterations",
     "shared_iterations",
     "seed",
@@ -39,6 +40,10 @@ const ALLOWED: [&str; 47] = [
     "local_address",
     "no_keepalive",
     "no_cookies",
+    "max_redirects",
+    "referer",
+    "cache",
+    "connections",
     "sticky_follow",
     "trace",
     "trace_sample",

@@ -54,6 +54,43 @@ fn a_connection_is_kept_and_closed_as_both_sides_say() {
 }
 
 #[test]
+fn each_iteration_may_open_connections_of_its_own() {
+    for (word, connections) in [("user", 1), ("iteration", 3)] {
+        let site = Site::start(|_| answer(200, "", "good"));
+        let text = "task { function(user) user:get '/1' user:get '/2' end }\n\
+                    task { on_start = true, function(user) user:get '/start' end }";
+        let path = plan(&format!("connections_{word}.lua"), text);
+        let url = site.url();
+        let option = format!("--connections={word}");
+        let report = run([&path, "-H", &url, "-u", "1", "-i", "2", &option]);
+        assert_eq!(report.errors(), Vec::<String>::new(), "{word}");
+        assert_eq!(
+            (site.received(), site.connections()),
+            (5, connections),
+            "{word}"
+        );
+        assert_eq!(report.json["settings"]["connections"], word);
+    }
+    let site = Site::start(|_| answer(200, "", "good"));
+    let text = "plan { connections = 'iteration' }\ntask { function(user) user:get '/' end }";
+    let path = plan("connections_of_arrivals.lua", text);
+    let url = site.url();
+    let arguments = [
+        &path,
+        "-H",
+        &url,
+        "--rate",
+        "20",
+        "-t",
+        "200ms",
+        "--max-users",
+        "1",
+    ];
+    run(arguments);
+    assert_eq!(site.connections() as u64, site.received());
+}
+
+#[test]
 fn a_kept_connection_that_was_closed_is_replaced_once_for_what_may_be_sent_again() {
     let site = forgetful();
     let body = "user:get('/1', { name = 'get' })

@@ -1,6 +1,7 @@
 //! Targets that fail: each failure is counted under its class, the run goes on, the report is printed.
 
 use crate::drupal::site;
+use crate::faulty::{Site, answer};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, read, run};
 use crate::server::Server;
@@ -386,4 +387,27 @@ fn a_user_that_its_on_start_ends_and_a_form_that_is_not_there_are_told_with_the_
         "{warnings}"
     );
     assert!(!warnings.contains("'reader'"), "{warnings}");
+}
+
+#[test]
+fn what_an_api_says_of_a_failure_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
+    let site = Site::start(|_| {
+        answer(
+            200,
+            "content-type: application/json\r\n",
+            r#"{"error":"sold out","left":0}"#,
+        )
+    });
+    let text =
+        "task { function(user) user:get('/', { name = 'buy', expect = { status = 201 } }) end }";
+    let path = plan("sold_out.lua", text);
+    let url = site.url();
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "3"]).finish();
+    let told = "answered: {\"error\":\"sold out\",\"left\":0}";
+    assert_eq!(ended.stdout.matches(told).count(), 1, "{}", ended.stdout);
+    let ended = Lgoose::new([&path, "-H", &url, "--once"]).finish();
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "1", "-o", "md=-"]).finish();
+    let told = "answered `{\"error\":\"sold out\",\"left\":0}`";
+    assert!(ended.stdout.contains(told), "{}", ended.stdout);
 }

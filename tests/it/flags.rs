@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 79] = [
+const MISFITS: [(&str, &str, &[&str]); 84] = [
     (
         "--otlp",
         "plan.lua",
@@ -68,6 +68,8 @@ const MISFITS: [(&str, &str, &[&str]); 79] = [
         &["'none' is not a whole number of at least 1"],
     ),
     ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
+    ("--cache", "yes", &["unexpected value 'yes'"]),
+    ("--paused", "yes", &["unexpected value 'yes'"]),
     ("--part", "5/4", &["write '2/4' for the second of four"]),
     ("--throttle-requests", "0", &["'0' is not a rate"]),
     ("--wait-factor", "-1", &["'-1' is not a factor", "0.1"]),
@@ -110,6 +112,17 @@ const MISFITS: [(&str, &str, &[&str]); 79] = [
         "--host",
         "ftp://a",
         &["'ftp://a' is not a host", "http://127.0.0.1:8080"],
+    ),
+    (
+        "--max-redirects",
+        "many",
+        &["'many' is not a whole number from 0 to 100"],
+    ),
+    ("--referer", "never", &["'never'", "true, false"]),
+    (
+        "--connections",
+        "forever",
+        &["'forever'", "write user or iteration"],
     ),
     ("--timeout", "x", &["'x' is not a duration"]),
     ("--max-body", "big", &["'big' is not a size", "64MiB"]),

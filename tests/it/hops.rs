@@ -1,8 +1,9 @@
 //! Redirects and cookies: where redirects lead, and which headers and cookies each host receives.
 
 use crate::faulty::{Asked, Site, answer};
-use crate::program::plan;
+use crate::program::{Lgoose, plan, scratch};
 use crate::report::{Report, run};
+use md5::{Digest as _, Md5};
 
 /// Runs one user whose task is `body` at `site`.
 fn visit(name: &str, site: &Site, body: &str, options: &[&str]) -> Report {
@@ -77,6 +78,20 @@ fn methods_and_bodies_are_kept_or_dropped_as_browsers_do() {
         );
     }
     assert_eq!(report.sent(), site.received());
+}
+
+#[test]
+fn a_run_may_take_the_redirect_itself_as_the_answer() {
+    let site = Site::start(|_| answer(302, "location: /again\r\n", ""));
+    let body = "local last = user:get '/'\n\
+                assert(last.status == 302 and last.redirects == 2, last.redirects)\n\
+                local limited = user:get('/', { redirects = 3, name = 'limited' })\n\
+                assert(limited.error:find 'too many redirects: more than 3')\n\
+                limited:pass()";
+    let report = visit("redirects_max.lua", &site, body, &["--max-redirects", "2"]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.json["settings"]["max_redirects"], 2);
+    assert_eq!(site.received(), 3 + 4);
 }
 
 #[test]
@@ -247,4 +262,223 @@ fn cookies_go_where_the_site_may_send_them() {
     let before = site.asked_for("/a").len();
     visit("cookie_none.lua", &site, body, &["--no-cookies"]);
     assert_eq!(site.asked_for("/a")[before].header("cookie"), "");
+}
+
+#[test]
+fn another_site_learns_the_origin_of_a_page_and_none_learns_it_where_that_is_switched_off() {
+    let other = Site::start(|_| answer(200, "", "there"));
+    let there = other.url();
+    let site = Site::start(move |asked| match asked.path.as_str() {
+        "/page" => {
+            let form = "<form method=post action=";
+            answer(
+                200,
+                "content-type: text/html\r\n",
+                format!(
+                    "<a href='{there}/link'>x</a>{form}'{there}/form'></form>{form}'/away' id=away></form>"
+                ),
+            )
+        }
+        _ => moved(307, &format!("{there}/moved")),
+    });
+    let body = "local page = user:get '/page'\n\
+                user:get(page:links()[1])\n\
+                user:submit(page:form())\n\
+                user:submit(page:form '#away')";
+    visit("referer_elsewhere.lua", &site, body, &[]);
+    visit("referer_off.lua", &site, body, &["--referer=false"]);
+    let (home, page) = (site.url(), format!("{}/page", site.url()));
+    let seen = |site: &Site| {
+        let asked = site.asked().into_iter();
+        let told = |asked: Asked| {
+            let headers = [asked.header("referer"), asked.header("origin")];
+            format!("{} {}", asked.path, headers.join(" "))
+                .trim_end()
+                .to_owned()
+        };
+        asked.map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        seen(&other),
+        [
+            format!("/link {home}/"),
+            format!("/form {home}/ {home}"),
+            format!("/moved {home}/ {home}"),
+            "/link".to_owned(),
+            "/form".to_owned(),
+            "/moved".to_owned(),
+        ]
+    );
+    assert_eq!(
+        seen(&site),
+        [
+            "/page".to_owned(),
+            format!("/away {page} {home}"),
+            "/page".to_owned(),
+            "/away".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn credentials_in_urls_are_sent_and_shown_nowhere() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/fails" => answer(500, "", "no"),
+        _ => answer(200, "", "here"),
+    });
+    let with = |credentials: &str| site.url().replace("//", &format!("//{credentials}@"));
+    let body = format!(
+        "user:get '/'\n\
+         user:get '/fails'\n\
+         user:get('{}/other', {{ name = 'other' }})\n\
+         user:get('/own', {{ auth = 'eve:x' }})\n\
+         user:get('http://bob:hidden@/x')\n\
+         user:set_host(user.host)\n\
+         user:get '/after'\n\
+         user:log(user.host)",
+        with("bob:hidden")
+    );
+    let path = plan(
+        "credentials.lua",
+        &format!("task {{ function(user)\n{body}\nend }}"),
+    );
+    let (url, log) = (
+        with("ada:se%63ret"),
+        scratch("credentials.jsonl").display().to_string(),
+    );
+    let arguments = [&path, "-H", &url, "--once", "--http-debug", "-o", "json=-"];
+    let ended = Lgoose::new(arguments.iter().chain(&["--request-log", &log])).finish();
+    let sent: Vec<String> = site
+        .asked()
+        .iter()
+        .map(|asked| format!("{} {}", asked.path, asked.header("authorization")))
+        .collect();
+    let (ada, bob, eve) = (
+        "Basic YWRhOnNlY3JldA==",
+        "Basic Ym9iOmhpZGRlbg==",
+        "Basic ZXZlOng=",
+    );
+    let expected = [
+        format!("/ {ada}"),
+        format!("/fails {ada}"),
+        format!("/other {bob}"),
+        format!("/own {eve}"),
+        format!("/after {ada}"),
+    ];
+    assert_eq!(sent, expected);
+    let log = std::fs::read_to_string(&log).expect("a log");
+    for (what, text) in [
+        ("stdout", &ended.stdout),
+        ("stderr", &ended.stderr),
+        ("log", &log),
+    ] {
+        for secret in ["se%63ret", "secret", "hidden", "ada:", "bob:"] {
+            assert!(!text.contains(secret), "{what} has '{secret}':\n{text}");
+        }
+    }
+    assert!(
+        ended.stdout.contains("http://***@127.0.0.1"),
+        "{}",
+        ended.stdout
+    );
+    let page = format!("{url}/page");
+    let ended = Lgoose::new([page.as_str(), "-u", "1", "-i", "1"]).finish();
+    let shown = [ended.stdout, ended.stderr].concat();
+    assert!(
+        shown.contains("***@") && !shown.contains("se%63ret"),
+        "{shown}"
+    );
+    let ended = Lgoose::new([&path, "-H", "http://ada:secret@"]).finish();
+    assert_eq!(ended.code, 2);
+    assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+}
+
+/// Whether a request answers the challenge with the nonce, by MD5 as RFC 7616, section 3.4.1 has it.
+fn answers(asked: &Asked, nonce: &str) -> bool {
+    let md5 = |text: String| {
+        let digest = Md5::digest(text.as_bytes());
+        digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let line = asked.header("authorization").to_owned();
+    let field = |name: &str| {
+        let parts = line.trim_start_matches("Digest ").split(", ");
+        let found = parts
+            .filter_map(|part| part.split_once('='))
+            .find(|(known, _)| *known == name);
+        found.map_or(String::new(), |(_, value)| {
+            value.trim_matches('"').to_owned()
+        })
+    };
+    let secret = md5("ada:shop:secret".to_owned());
+    let request = md5(format!("{}:{}", asked.method, asked.path));
+    let count = (field("nc"), field("cnonce"));
+    let expected = md5(format!(
+        "{secret}:{nonce}:{}:{}:auth:{request}",
+        count.0, count.1
+    ));
+    line.starts_with("Digest ") && field("nonce") == nonce && field("response") == expected
+}
+
+#[test]
+fn a_site_that_asks_for_a_digest_gets_it_once_and_from_then_on_at_once() {
+    let site = Site::start(|asked| {
+        // A new nonce after some requests.
+        let nonce = if asked.path.starts_with("/late") {
+            "n2"
+        } else {
+            "n1"
+        };
+        match answers(asked, nonce) {
+            true => answer(200, "", "welcome"),
+            false => answer(
+                401,
+                &format!(
+                    "www-authenticate: Basic realm=\"x\"\r\nwww-authenticate: Digest realm=\"shop\", nonce=\"{nonce}\", qop=\"auth\"\r\n"
+                ),
+                "who?",
+            ),
+        }
+    });
+    let body = "local auth = { 'ada', 'secret', digest = true }\n\
+                assert(user:get('/a?b=c', { auth = auth }).ok)\n\
+                assert(user:post('/a', 'body', { auth = auth }).ok)\n\
+                assert(user:get('/none').status == 401)\n\
+                user:digest_auth('ada', 'secret')\n\
+                assert(user:get('/b').ok)\n\
+                assert(user:get('/late').ok)\n\
+                user:digest_auth('ada', 'wrong')\n\
+                assert(user:get('/late2').status == 401)\n\
+                user:basic_auth('ada', 'secret')\n\
+                assert(user:get('/c').status == 401)";
+    let body = body.replace(
+        "user:get('/none')",
+        "user:get('/none', { allow_failure = true })",
+    );
+    let body = body.replace("'/late2')", "'/late2', { allow_failure = true })");
+    let body = body.replace("'/c')", "'/c', { allow_failure = true })");
+    let report = visit("digest.lua", &site, &body, &[]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let seen = told(&site.asked());
+    assert_eq!(
+        seen,
+        [
+            "GET /a?b=c",
+            "GET /a?b=c",
+            "POST /a body",
+            "GET /none",
+            "GET /b",
+            "GET /late",
+            "GET /late",
+            "GET /late2",
+            "GET /late2",
+            "GET /c"
+        ]
+    );
+    assert_eq!(report.total("count"), 7);
+    assert_eq!(report.sent(), site.received());
+    let last = site.asked().pop().expect("a request");
+    assert_eq!(last.header("authorization"), "Basic YWRhOnNlY3JldA==");
 }

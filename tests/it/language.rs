@@ -193,10 +193,10 @@ fn every_order_keeps_sequences_and_weights() {
 #[test]
 fn every_kind_of_wait_lasts_as_long_as_it_says() {
     let server = Server::start();
-    let report = iterate(&path("waiting"), &server, 10, 3);
+    let report = iterate(&path("waiting"), &server, 11, 3);
     assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
-    assert_eq!(report.iterations(), 30);
-    assert_eq!(server.received(), 33);
+    assert_eq!(report.iterations(), 33);
+    assert_eq!(server.received(), 36);
 }
 
 #[test]
@@ -289,7 +289,8 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
         ("no answer", 1),
         ("missed", 1),
         ("verdict", 1),
-        ("forgiven", 0),
+        ("forgiven", 1),
+        ("judged late", 1),
     ] {
         let row = format!("GET {row}");
         assert_eq!(report.count(&row), 1, "{row}");
@@ -300,12 +301,22 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
             report.errors()
         );
     }
+    assert_eq!(report.messages_of("GET verdict"), ["for good"]);
+    assert_eq!(report.errors_with("judged after its assets"), 1);
+    assert_eq!(report.count("GET judged asset"), 2);
+    assert_eq!(report.failures("GET judged asset"), 0);
+    assert_eq!(report.count("GET dropped"), 100);
+    assert_eq!(report.failures("GET dropped"), 100);
+    assert_eq!(report.failures("GET between"), 0);
     assert_eq!(
-        report.errors_with("not what I want"),
-        1,
-        "{:?}",
-        report.errors()
+        (report.count("GET retried"), report.failures("GET retried")),
+        (5, 0)
     );
+    assert_eq!(
+        (report.count("GET in vain"), report.failures("GET in vain")),
+        (2, 1)
+    );
+    assert_eq!(report.total("failures"), 107, "{:?}", report.errors());
     assert_eq!(report.failures("GET looked at"), 1, "{:?}", report.errors());
     assert_eq!(report.ended.code, 0, "something succeeded");
 }
@@ -407,4 +418,24 @@ fn a_field_that_a_form_lacks_is_told_once_and_sent() {
         form has: token, who, gift, spam, size, note, op";
     assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
     assert_eq!(warnings.matches("has no field").count(), 1, "{warnings}");
+}
+
+#[test]
+fn assets_under_the_sites_own_name_are_followed_and_those_of_others_are_told_once() {
+    let server = Server::start();
+    let text = "task { function(user)\n\
+        local page = user:get '/named'\n\
+        local own = page:assets()\n\
+        assert(#own == 1 and own[1] == user.host .. '/echo?own', own[1])\n\
+        user:fetch(own)\n\
+        page:assets 'nothing of these'\n\
+        end }";
+    let path = plan("named.lua", text);
+    let report = iterate(&path, &server, 3, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(server.count("GET /echo?own"), 6);
+    let warnings = report.json["warnings"].to_string();
+    let told = "named.lua:3: assets of other hosts than the page's are left out: 2 of 'cdn.shop.test' on /named; where";
+    assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
+    assert_eq!(warnings.matches("left out").count(), 1, "{warnings}");
 }

@@ -11,6 +11,7 @@ mod attach;
 mod broker;
 mod browser;
 mod bytes;
+mod cache;
 mod command_line;
 mod connections;
 mod content;

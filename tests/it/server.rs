@@ -189,7 +189,18 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             let set = "Set-Cookie: flavour=oat; Path=/\r\nSet-Cookie: deep=yes; Path=/cookie\r\n";
             reply(stream, asked, 200, set, b"set")
         }
+        "cookie-redirect" => {
+            let set = "Set-Cookie: hop=1; Path=/\r\nLocation: /echo\r\n";
+            reply(stream, asked, 302, set, b"")
+        }
         "form" => reply(stream, asked, 200, html, FORM.as_bytes()),
+        "named" => {
+            let page = "<link rel=canonical href='https://www.shop.test/named'>\
+                        <img src='https://www.shop.test/echo?own'><img src='https://cdn.shop.test/a.png'>\
+                        <script src='https://cdn.shop.test/b.js'></script>";
+            reply(stream, asked, 200, html, page.as_bytes())
+        }
+        "linking" => reply(stream, asked, 200, html, LINKING.as_bytes()),
         "echo" => reply(
             stream,
             asked,
@@ -283,6 +294,10 @@ fn echo(asked: &Asked) -> String {
     let body = String::from_utf8_lossy(&asked.body);
     serde_json::json!({ "method": asked.method, "path": asked.path, "headers": headers, "body": body }).to_string()
 }
+
+/// A page that leads to what shows the requests for it.
+const LINKING: &str = r#"<title>Linking</title><a href="/echo?link">echo</a><img src="/echo?asset">
+<form action="/echo?get" id="get"></form><form action="/echo" method="post" id="post"></form>"#;
 
 /// Returns a page with everything that a plan may look for.
 const FORM: &str = r##"<!doctype html>

@@ -465,3 +465,31 @@ fn the_next_port_is_taken_and_the_page_is_opened() {
         run.end();
     }
 }
+
+#[test]
+fn a_run_that_begins_paused_sends_nothing_until_it_is_let_go() {
+    let server = Server::start();
+    let text = "task { function(user) user:get '/' end }\n\
+                task { on_start = true, function(user) user:get '/start' end }";
+    let (path, url) = (plan("web_paused.lua", text), server.url());
+    let arguments = [
+        &path, "-H", &url, "-u", "2", "-r", "1000", "-i", "1", "--paused",
+    ];
+    let Served { running, web } = Served::start(&arguments);
+    wait_until("the run waits", || {
+        web.get("/api/v1/status").json()["phase"] == "paused"
+    });
+    let status = web.get("/api/v1/status").json();
+    assert_eq!((&status["users_now"], server.received()), (&json!(0), 0));
+    assert_eq!(web.post("/api/v1/resume", "").status, 202);
+    wait_until("its requests", || server.received() == 4);
+    running.end();
+    let ended = Lgoose::new(arguments).finish();
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("serve the run with '--web'"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.received(), 4);
+}

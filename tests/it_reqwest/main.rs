@@ -18,6 +18,8 @@
     reason = "what helps the tests that are not repeated here is not used"
 )]
 
+#[path = "../it/cache.rs"]
+mod cache;
 #[path = "../it/connections.rs"]
 mod connections;
 #[path = "../it/content.rs"]

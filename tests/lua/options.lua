@@ -45,6 +45,13 @@ task { "parts and compression", function(user)
     'f"; filename="a f"; filename="b z z', "lists of parts by name")
   same(names { { name = "z", data = 1 }, { name = "a", filename = "x", data = "y" }, { name = "z", data = true } },
     'z a"; filename="x z', "parts in the order of a list")
+  local function kinds(filename)
+    local part = { a = { filename = filename, data = "x" } }
+    return user:post("/echo", nil, { multipart = part }):json().body:match "content%-type: ([^\r]+)"
+  end
+  same(kinds "photo.JPG", "image/jpeg", "the type of a photo")
+  same(kinds "a.b.csv", "text/csv", "the type of a table")
+  same(kinds "png", "application/octet-stream", "the type of anything else")
   local squeezed = user:post("/echo", ("a"):rep(1000), { compress = "gzip" })
   same(squeezed:json().headers["content-encoding"], "gzip", "compressed")
   assert(tonumber(squeezed:json().headers["content-length"]) < 100, "smaller")
@@ -74,7 +81,10 @@ task { "credentials", function(user)
   same(sent { "ada", "secret" }, "Basic YWRhOnNlY3JldA==", "name and password")
   same(sent "ada:secret", "Basic YWRhOnNlY3JldA==", "as one text")
   same(sent { bearer = "token" }, "Bearer token", "a token")
+  same(sent { "ada", "secret", digest = true }, nil, "a digest is sent where it is asked for")
   raises("option 'auth' must be", sent, 5)
+  raises("'digest' of option 'auth'", sent, { "ada", "secret", digest = "yes" })
+  raises("digest = true }", sent, { "ada", digest = true })
   raises("option 'auth' must be", sent, { "ada" })
 end }
 
@@ -88,6 +98,14 @@ task { "time and redirects", function(user)
   local lost = user:get("/redirect/3", { redirects = 2, name = "lost" })
   same(lost.ok, false, "more than allowed")
   lost:pass()
+  local last = user:get("/redirect/3", { max_redirects = 2 })
+  same(last.status, 302, "the last answer")
+  same(last.ok, true, "which is no failure")
+  same(last.redirects, 2, "redirects followed")
+  same(last.headers.location, "/redirect/0", "where it would go on")
+  same(user:get("/redirect/2", { max_redirects = 2 }).status, 200, "no more than that")
+  same(user:get("/redirect/2", { max_redirects = 0 }).headers.location, "/redirect/1", "the first")
+  same(user:get("/redirect/1", { max_redirects = 1, expect = { redirect = "/redirect/0" } }).ok, true, "where it led")
 end }
 
 task { "failures allowed", function(user)
@@ -99,7 +117,7 @@ end }
 
 task { "mistakes", function(user)
   for option, wrong in pairs {
-    name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1,
+    name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1, max_redirects = 101,
     expect = 200, compress = "br", discard = 1, allow_failure = "yes",
   } do
     raises("'" .. option .. "'", user.post, user, "/echo", nil, { [option] = wrong })

@@ -41,3 +41,30 @@ task { "mistakes", function(user)
   raises("a filter must be", page.assets, page, 5)
   raises("cannot set 'body'", function() page.body = "x" end)
 end }
+
+task { "where a request was found", function(user)
+  local function told(response)
+    local headers = response:json().headers
+    return tostring(headers.referer) .. " " .. tostring(headers.origin)
+  end
+  local page = user:get "/linking?a=1"
+  local from, site = user.host .. "/linking?a=1", user.host
+  same(told(user:get "/echo"), "nil nil", "a path of the plan's own")
+  same(told(user:submit(page:form "#post")), from .. " " .. site, "a form")
+  same(told(user:submit(page:form "#get")), from .. " nil", "a form that changes nothing")
+  same(page:form().page, from, "the page of a form")
+  local link = page:links()[1]
+  same(told(user:get(link)), from .. " nil", "a link")
+  same(told(user:post(link)), from .. " " .. site, "a link that is sent to")
+  same(told(user:fetch(page:assets())[1]), from .. " nil", "an asset")
+  same(told(user:get(link, { cookies = { a = "b" } })), from .. " nil", "a link with options")
+  same(told(user:get(link, { headers = { Referer = "own" } })), "own nil", "the plan's own wins")
+  user:set_header("Referer", "mine")
+  same(told(user:get(link)), "mine nil", "the user's own wins")
+  user:set_header("Referer", nil)
+  same(told(user:get "/echo?link"), "nil nil", "no link as the page has it")
+  for _ = 1, 4 do user:get("/linking"):links() end
+  same(told(user:get(page:links()[1])), from .. " nil", "asked for once more")
+  same(html.parse("<form action=/x>"):form().page, nil, "a page without a URL")
+  same(html.parse("<form action=/x>", "http://a/b"):form().page, "http://a/b", "a page with a URL")
+end }

@@ -26,6 +26,21 @@ task { "lines", function()
   end
 end }
 
+task { "csv with another separator", function()
+  local places = data.csv("data/places.csv", { separator = ";" })
+  same(places[1].note, "a, b", "a comma in a cell")
+  same(places[2].note, "c;d", "a quoted cell")
+  same(data.csv("data/places.csv", { separator = "\t" })[1]["name;note"], "Bern;a, b", "a tab")
+end }
+
+task { "json by lines", function()
+  local events = data.jsonl "data/events.jsonl"
+  same(#events, 3, "empty lines are none")
+  same(events[1].tags[1], "x", "a value")
+  same(events[3], "three", "any value")
+  same(data.jsonl("data/events.jsonl", { order = "sequential" }):next().id, 1, "rows")
+end }
+
 task { "json", function()
   same(data.json("data/nodes.json")[1].tags[1], "x", "the whole value")
   same(data.json("data/nodes.json", { order = "circular" }):next().id, 1, "rows of a list")
@@ -36,5 +51,8 @@ task { "mistakes", function()
   raises("outside of the plan's folder", data.lines, "../../Cargo.toml")
   raises("did you mean 'unique'?", data.csv, "data/users.csv", { order = "uniqe" })
   raises("did you mean 'order'?", data.csv, "data/users.csv", { ordr = "unique" })
+  raises("unknown option 'separator'", data.lines, "data/paths.txt", { separator = ";" })
+  raises("option 'separator' is one character", data.csv, "data/users.csv", { separator = "" })
+  raises("option 'separator' must be a string", data.csv, "data/users.csv", { separator = 5 })
   raises("did you mean 'next'?", function() return users.nxt end)
 end }

@@ -51,6 +51,60 @@ task { "cookies", function(user)
   assert(both:find("flavour=oat", 1, true) and both:find("deep=yes", 1, true), "below its path: " .. both)
 end }
 
+task { "cookies of a path and a domain", function(user)
+  local jar = user.cookies
+  jar:clear()
+  jar:set("deep", "1", { path = "/echo/deep" })
+  jar:set("plain", "2")
+  jar:set("plain", "3", { path = "/echo" })
+  jar:set("far", "4", { domain = ".Shop.test", secure = true })
+  same(user:get("/echo"):json().headers.cookie, "plain=3; plain=2", "the longest path first")
+  same(user:get("/echo/deep"):json().headers.cookie, "deep=1; plain=3; plain=2", "below its path")
+  local found = {}
+  for _, cookie in ipairs(jar:list()) do
+    found[#found + 1] = cookie.domain .. cookie.path .. " " .. cookie.name .. "=" .. cookie.value
+      .. (cookie.host_only and "" or " +subdomains") .. (cookie.secure and " secure" or "") .. tostring(cookie.expires)
+  end
+  same(table.concat(found, ", "), "127.0.0.1/ plain=2nil, 127.0.0.1/echo plain=3nil, 127.0.0.1/echo/deep deep=1nil, "
+    .. "shop.test/ far=4 +subdomains securenil", "list")
+  same(jar:delete("plain", { path = "/echo" }), 1, "one of two")
+  same(jar:get "plain", "2", "the other is there")
+  same(jar:delete "plain", 1, "all of a name")
+  same(jar:delete "plain", 0, "none left")
+  same(jar:delete("far", { domain = "shop.test" }), 1, "of a domain")
+  same(#jar:list(), 1, "left")
+  raises("did you mean 'path'?", jar.set, jar, "a", "b", { pth = "/" })
+  raises("'path' of a cookie", jar.set, jar, "a", "b", { path = 5 })
+  raises("its path begins with '/'", jar.set, jar, "a", "b", { path = "x" })
+  raises("its domain is a host's", jar.set, jar, "a", "b", { domain = "a b" })
+  raises("where a cookie belongs must be", jar.delete, jar, "a", "/")
+  jar:clear()
+end }
+
+task { "cookies of one request", function(user)
+  user.cookies:clear()
+  user.cookies:set("kept", "1")
+  user.cookies:set("both", "jar")
+  local own = { both = "own", alone = 2 }
+  same(user:get("/echo", { cookies = own }):json().headers.cookie, "kept=1; alone=2; both=own", "over the jar")
+  same(user:get("/echo"):json().headers.cookie, "both=jar; kept=1", "not kept")
+  user.cookies:clear()
+  same(user:get("/echo", { cookies = { a = "b" } }):json().headers.cookie, "a=b", "without a jar")
+  same(user:get("/echo", { cookies = {} }):json().headers.cookie, nil, "none")
+  raises("option 'cookies' must be", user.get, user, "/echo", { cookies = "a=b" })
+  raises("cannot be a cookie", user.get, user, "/echo", { cookies = { a = "b; c=d" } })
+end }
+
+task { "cookies of a response", function(user)
+  user.cookies:clear()
+  local set = user:get("/cookie").cookies
+  same(set.flavour, "oat", "one that it has set")
+  same(set.deep, "yes", "below its path")
+  same(next(user:get("/echo").cookies), nil, "an answer that sets none")
+  same(user:get("/cookie-redirect").cookies.hop, "1", "set on the way")
+  user.cookies:clear()
+end }
+
 task { "another host", function(user)
   local home = user.host
   user:set_host("http://127.0.0.1:1")

@@ -22,6 +22,7 @@ scenario { "constant", users = 1, wait = wait.constant(0.02), task { after(0.02)
 scenario { "normal", users = 1, wait = wait.normal(0.03, 0), task { after(0.03) } }
 scenario { "exponential", users = 1, wait = wait.exponential(0.001), task { after(0) } }
 scenario { "throughput", users = 1, wait = wait.throughput(20), task { after(0) } }
+scenario { "tick", users = 1, wait = wait.tick(0.02), task { after(0) } }
 -- The first task of the n-th iteration begins n times 0.04 s after that of the first, or later: one that began late is
 -- followed the sooner. The second task follows at once. Half of the pace is for what a busy machine takes to begin.
 scenario { "pacing", users = 1, wait = wait.pacing(0.04), order = "serial",

@@ -10,6 +10,7 @@ use crate::config::{CoMitigation, Config, Load, Part, Show};
 use crate::error::{Diagnostic, Error};
 use crate::lua::{self, GivenVariables};
 use crate::plan::Plan;
+use crate::units::masked_url;
 use std::path::Path;
 
 /// Puts together the run of the plan at that path.
@@ -98,6 +99,7 @@ fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
             false => Show::Requests,
         };
     }
+    config.local.paused = flags.load.paused;
     config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 
@@ -109,7 +111,7 @@ pub(super) fn read(
     match flags.url() {
         Some(url) => {
             let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
-            Ok((url.to_owned(), plan.source, Some(plan.host)))
+            Ok((masked_url(url).into_owned(), plan.source, Some(plan.host)))
         }
         None => {
             let (name, source) = lua::read(path)?;

@@ -35,7 +35,7 @@ use crate::config::Config;
 use crate::console::{self, State};
 use crate::control::Handle;
 use crate::engine::Outcome;
-use crate::error::{Error, exit};
+use crate::error::{Diagnostic, Error, exit};
 use crate::{output, plan};
 use beside::Opened;
 #[cfg(feature = "web")]
@@ -164,6 +164,15 @@ fn has_run(cli: &Cli) -> bool {
 }
 
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+    if flags.load.paused && !screen::can_steer(flags) {
+        return Err(
+            Diagnostic::new("'--paused' waits for a command, and nobody could give one")
+                .help(
+                    "run lgoose on a terminal without '--headless', or serve the run with '--web'",
+                )
+                .into(),
+        );
+    }
     let supervisor = Supervisor::new(Signals::Obeyed);
     #[cfg_attr(
         not(feature = "gaggle"),

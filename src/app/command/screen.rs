@@ -169,6 +169,15 @@ pub(super) fn wants_view(flags: &cli::Run) -> bool {
     std::io::stdout().is_terminal() && !dumb && !unwanted && !writes_to_stdout(flags)
 }
 
+/// Returns whether somebody can give commands to the run.
+pub(super) fn can_steer(flags: &cli::Run) -> bool {
+    #[cfg(feature = "web")]
+    let served = flags.web.web.is_some();
+    #[cfg(not(feature = "web"))]
+    let served = false;
+    served || cfg!(feature = "tui") && wants_view(flags)
+}
+
 /// Returns whether colours may be used: <https://no-color.org> asks for a variable that is not empty.
 pub(super) fn may_colour(flags: &cli::Run) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -212,5 +212,6 @@ pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalCon
         threads,
         memory,
         show: Show::Nothing,
+        paused: false,
     }
 }

@@ -47,6 +47,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_clock_that_was_never_let_go_shows_nothing() {
+        let s = Duration::from_secs;
+        let mut clock = Clock::default();
+        clock.pause(s(0));
+        assert_eq!((clock.elapsed(s(7)), clock.moment(s(0))), (s(0), None));
+        clock.resume(s(7));
+        assert_eq!(clock.elapsed(s(9)), s(2));
+    }
+
+    #[test]
     fn a_paused_clock_stands_still_and_goes_on_where_it_stood() {
         let s = Duration::from_secs;
         let mut clock = Clock::default();

@@ -221,10 +221,14 @@ pub(crate) async fn run_at(
         workers: place.watch(),
         journal: place.journal(),
     };
+    let begins_paused = context.local.paused && past.is_none();
     let played = match past {
         Some(past) => director.play(past, &mut calls).await,
         None => Played::Leads,
     };
+    if begins_paused {
+        director.begin_paused();
+    }
     if played == Played::Leads {
         let (mut shards, signals) = place.start(&context, &director.directives)?;
         director

@@ -141,6 +141,12 @@ impl Director {
         Ok(Done::Paused)
     }
 
+    /// Lets the run wait for a command before its first user.
+    pub(crate) fn begin_paused(&mut self) {
+        self.store.pause(Duration::ZERO);
+        self.tell(|directive| directive.clock.pause(Duration::ZERO));
+    }
+
     fn resume(&mut self) -> Answer {
         if !self.directives.borrow().clock.is_paused() {
             return Err(Refusal::NotPaused);

@@ -271,6 +271,10 @@ impl Shard {
         }
         let now = begin.duration_since(self.context.begin);
         let elapsed = self.directive.clock.elapsed(now);
+        if self.directive.clock.is_paused() && elapsed.is_zero() {
+            // The run has not begun: a command is waited for.
+            return;
+        }
         let timetable = self.directive.timetable.clone();
         for lane in 0..self.crews.len() {
             let Some(users) = timetable.users(lane) else {

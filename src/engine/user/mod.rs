@@ -12,12 +12,14 @@ mod shared;
 mod show;
 pub(super) mod stop;
 mod user_vm;
+mod verdicts;
 
 pub(crate) use shared::Shared;
 
+use crate::config::Connections;
 use crate::engine::load_model::user_pool::Start;
 use crate::engine::protocol::context::{OwnLimits, cadence};
-use crate::engine::user::open_requests::{Identity, LatestOperation};
+use crate::engine::user::open_requests::{EarlierOperation, Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::user_vm::UserVm;
@@ -64,6 +66,8 @@ pub(crate) struct User {
     pub(crate) delay: Option<Duration>,
     /// The latest operation, whose requests are counted when their verdicts are final.
     pub(crate) open: LatestOperation,
+    /// Operations before it in the same task whose verdicts the plan may still change.
+    pub(crate) earlier: Vec<EarlierOperation>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     pub(crate) number: u64,
     /// Index of the task that runs; `None` in an event.
@@ -145,6 +149,7 @@ impl User {
             shared,
             delay: None,
             open: LatestOperation::default(),
+            earlier: Vec::new(),
             number: user,
             task: None,
             refusals: 0,
@@ -234,6 +239,9 @@ impl User {
             if begins && !self.takes_iteration() {
                 break;
             }
+            if begins {
+                self.renew_connections();
+            }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
@@ -293,6 +301,13 @@ impl User {
         self.ended || self.stop.is_told()
     }
 
+    /// Lets an iteration begin with connections of its own, if that is wanted.
+    pub(crate) fn renew_connections(&self) {
+        if self.shared.config.connections == Connections::Iteration {
+            self.session.close_connections();
+        }
+    }
+
     /// Takes one of the iterations that users share; false if none is left.
     fn takes_iteration(&mut self) -> bool {
         let own = self.role.limits.tickets.iter();
@@ -349,7 +364,7 @@ impl User {
                 Step::Raised(raised) => break Some(raised),
             }
         };
-        self.settle();
+        self.settle_all();
         raised
     }
 
@@ -388,6 +403,6 @@ impl User {
 impl Drop for User {
     /// Counts an open request: a user may be cut off between two requests.
     fn drop(&mut self) {
-        self.settle();
+        self.settle_all();
     }
 }

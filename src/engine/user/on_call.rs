@@ -46,6 +46,7 @@ impl User {
     /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause
     /// after its last task: the arrivals set the pace.
     async fn iterate_once(&mut self, cursor: &mut Cursor) {
+        self.renew_connections();
         let mut task = Begun::now();
         let begin = task.at;
         let mut first = true;

@@ -3,9 +3,10 @@
 
 use crate::engine::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
-use crate::lua::{Finished, RequestOp};
+use crate::lua::{Finished, Parked, RequestOp};
 use crate::metrics::{Context, ExchangeDetails, RequestId};
 use crate::trace::Trace;
+use crate::units::masked_url;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,6 +21,13 @@ pub(crate) struct LatestOperation {
     /// Base URL that its paths were joined to.
     pub(crate) base: Option<Rc<Target>>,
     asked: Asked,
+}
+
+/// Operation whose verdicts are still open though another has begun.
+#[derive(Debug)]
+pub(crate) struct EarlierOperation {
+    pub(crate) responses: Parked,
+    pub(crate) asked: LatestOperation,
 }
 
 /// Requests of the operation.
@@ -126,7 +134,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
                 let path = &self.op.request.url;
                 match self.base {
                     Some(base) => put(&absolute(base, path), ""),
-                    None => put(path, ""),
+                    None => put(&masked_url(path), ""),
                 }
             }
         }

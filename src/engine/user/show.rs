@@ -1,10 +1,11 @@
 //! Shows each request and its answer, for `--once`, with which people check a plan's first steps.
 
 use crate::config::Show;
-use crate::error::printable;
+use crate::error::{excerpt, printable};
+use crate::http::{CacheUse, Response};
 use crate::lua::{Finished, RequestOp};
 use crate::trace::trace_id_text;
-use crate::units::{counted, show_duration, show_size};
+use crate::units::{counted, masked_url, show_duration, show_size};
 use std::fmt::Write as _;
 
 /// The most bytes shown of a body.
@@ -22,6 +23,21 @@ pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) 
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
+/// Writes what the plan has made of a request, if it has overruled the verdict on it.
+pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, finished: &Finished) {
+    let Some(op) = op.filter(|_| show != Show::Nothing && finished.overruled()) else {
+        return;
+    };
+    let verdict = match &finished.failure {
+        Some(failure) => format!("failed: {failure}"),
+        None => "passed".to_owned(),
+    };
+    let url = masked_url(&op.request.url);
+    let method = &op.request.method;
+    let text = format!("the plan says of {method} {url}: {verdict}");
+    tracing::info!(target: "http", "{}", printable(&text));
+}
+
 fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     let exchange = &finished.exchange;
     let answer = match &exchange.outcome {
@@ -32,20 +48,38 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         "[{}] {} {}: {answer}, {}, {}",
         op.name.as_deref().unwrap_or(task),
         op.request.method,
-        op.request.url,
+        masked_url(&op.request.url),
         show_duration(exchange.latency),
         show_size(exchange.bytes as f64),
     );
     if let Some(trace) = &exchange.trace {
         text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
     }
+    text += match exchange.cache() {
+        CacheUse::Nothing => "",
+        CacheUse::Fresh => ", from the cache",
+        CacheUse::NotModified => ", not modified",
+    };
     if exchange.redirects > 0 {
         text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
     }
     if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
         text += &format!("; failed: {failure}");
     }
+    if let (Some(_), Ok(response)) = (&finished.failure, &exchange.outcome)
+        && let Some(answer) = said(response)
+    {
+        text += &format!("\n  answered: {answer}");
+    }
     text
+}
+
+/// Returns the beginning of an answer that is JSON or text.
+fn said(response: &Response) -> Option<String> {
+    let headers = response.headers();
+    let kind = headers.iter().find(|(name, _)| name == "content-type");
+    let kind = kind.map(|(_, value)| String::from_utf8_lossy(value));
+    excerpt(kind.as_deref(), response.body_bytes())
 }
 
 fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {

@@ -41,7 +41,7 @@ impl Coding {
 }
 
 /// The codings of a body, each list as its header field says it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Codings {
     content: String,
     /// Without `chunked`, which the connection has taken off.

@@ -1,6 +1,7 @@
 //! The head of a request for each transport, with the headers of the request, the user and the run.
 
 use super::Session;
+use super::cookies::with_own;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
 use crate::http::h2::{encode_field, encode_start, encode_text, is_connection_header};
@@ -64,11 +65,14 @@ impl Session {
         let host = self.host_header(target, hop, request);
         write_start(out, &hop.method, &target.path, &host);
         let mut framing = RequestFraming::default();
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+        if self.sends_defaults(target, hop, request) {
             out.extend_from_slice(&self.client.header_lines);
-            if let Some(cookies) = self.cookies(target) {
+            if let Some(cookies) = self.cookies(target, hop, request) {
                 write_header(out, &header::COOKIE, &cookies);
             }
+            self.each_of_page(target, hop, request, |name, value| {
+                write_header(out, name, value);
+            });
         } else {
             self.each_header(target, hop, request, |name, value| {
                 framing.note(name, value);
@@ -107,11 +111,14 @@ impl Session {
         }
         let secure = target.origin.secure;
         encode_start(out, &hop.method, secure, host.as_bytes(), &target.path);
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+        if self.sends_defaults(target, hop, request) {
             out.extend_from_slice(&self.client.header_fields);
-            if let Some(cookies) = self.cookies(target) {
+            if let Some(cookies) = self.cookies(target, hop, request) {
                 encode_field(out, &header::COOKIE, &cookies);
             }
+            self.each_of_page(target, hop, request, |name, value| {
+                encode_field(out, name, value);
+            });
         } else {
             self.each_header(target, hop, request, |name, value| {
                 if !is_connection_header(name) {
@@ -168,13 +175,29 @@ impl Session {
             )
     }
 
+    /// Whether a hop has the headers of the run and no others, cookies apart.
+    fn sends_defaults(&self, target: &Target, hop: &Hop, request: &Request) -> bool {
+        request.headers.is_empty()
+            && self.headers.borrow().is_empty()
+            && !hop.cross_origin
+            && target.origin.credentials.is_none()
+            && hop.authorization.is_none()
+    }
+
     /// The `Cookie` header, if there is one to send.
-    fn cookies(&self, target: &Target) -> Option<HeaderValue> {
-        self.jar.borrow_mut().header(target)
+    fn cookies(&self, target: &Target, hop: &Hop, request: &Request) -> Option<HeaderValue> {
+        let jar = self.jar.borrow_mut().header(target);
+        match &request.extras {
+            // Like other secrets of a request, they stay with the host that it was meant for.
+            Some(extras) if !extras.cookies.is_empty() && !hop.cross_origin => {
+                with_own(jar, &extras.cookies)
+            }
+            _ => jar,
+        }
     }
 
     /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
-    fn each_header(
+    pub(super) fn each_header(
         &self,
         target: &Target,
         hop: &Hop,
@@ -198,9 +221,50 @@ impl Session {
         }
         if !in_request(&header::COOKIE)
             && !of_user(&header::COOKIE)
-            && let Some(cookies) = self.cookies(target)
+            && let Some(cookies) = self.cookies(target, hop, request)
         {
             put(&header::COOKIE, &cookies);
+        }
+        let of_run = &self.client.config.headers;
+        if let Some(answer) = &hop.authorization {
+            put(&header::AUTHORIZATION, answer);
+        } else if let Some(credentials) = &target.origin.credentials
+            && !in_request(&header::AUTHORIZATION)
+            && !of_user(&header::AUTHORIZATION)
+            && !of_run.contains_key(header::AUTHORIZATION)
+        {
+            put(&header::AUTHORIZATION, credentials);
+        }
+        self.each_of_page(target, hop, request, |name, value| {
+            if !in_request(name) && !of_user(name) {
+                put(name, value);
+            }
+        });
+    }
+
+    /// Calls `put` with the headers that tell the page on which the request was found, but for those that the run has.
+    fn each_of_page(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        mut put: impl FnMut(&HeaderName, &HeaderValue),
+    ) {
+        let config = &self.client.config;
+        let Some(page) = request.referrer().filter(|_| config.referer) else {
+            return;
+        };
+        let told = [
+            (header::REFERER, page.referer(target)),
+            (
+                header::ORIGIN,
+                page.origin_of(&hop.method, target, hop.tainted),
+            ),
+        ];
+        for (name, value) in told {
+            if let Some(value) = value.filter(|_| !config.headers.contains_key(&name)) {
+                put(&name, &value);
+            }
         }
     }
 }

@@ -1,31 +1,31 @@
 //! The session of one user, which is what the user's browser would own: cookies, default headers, redirects and up
 //! to six connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
 
+mod cache;
 mod cookies;
+mod digest;
+mod exchange;
 mod headers;
 mod pool;
 mod timer;
 
 pub(super) use cookies::CookieJar;
+pub(crate) use cookies::{CookieScope, KeptCookie, is_cookie, parse_set_cookie};
 
 #[cfg(feature = "gaggle")]
 use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
-use super::h1::{Connection, EncodedRequest, ReadBuffer};
-use super::h2::SharedConnection;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
-#[cfg(feature = "reqwest")]
-use super::reqwest;
-use super::stopwatch::Stopwatch;
 use super::target::Target;
-#[cfg(feature = "reqwest")]
-use super::transport::Version;
 use crate::trace::{HopSpan, Trace};
+use crate::units::masked_url;
+use cache::Cache;
+use digest::Digest;
 use http::{HeaderName, HeaderValue};
-use pool::{Channel, Pool};
+use pool::Pool;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -41,6 +41,10 @@ pub struct Session {
     /// Headers of this user's own, over the defaults.
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<CookieJar>,
+    /// Made for users that answer challenges.
+    digest: RefCell<Option<Box<Digest>>>,
+    /// There if what browsers would not ask for again is kept.
+    cache: Option<Box<RefCell<Cache>>>,
     pool: Pool,
     timer: DeadlineTimer,
 }
@@ -54,10 +58,12 @@ impl Session {
     pub fn new(client: Rc<Client>, base: &str) -> Result<Session, Failure> {
         let base = client.base(base)?;
         Ok(Session {
+            cache: client.config.cache.then(Box::default),
             client,
             base: RefCell::new(base),
             headers: RefCell::default(),
             jar: RefCell::default(),
+            digest: RefCell::default(),
             pool: Pool::default(),
             timer: DeadlineTimer::default(),
         })
@@ -83,7 +89,16 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
-        self.base.replace(self.client.base(base)?);
+        let mut target = self.client.base(base)?;
+        let known = self.base.borrow().origin.clone();
+        if known.same(&target.origin) && target.origin.credentials.is_none() {
+            // The same site goes on with its credentials.
+            target = Rc::new(Target {
+                origin: known,
+                path: target.path.clone(),
+            });
+        }
+        self.base.replace(target);
         Ok(())
     }
 
@@ -94,14 +109,35 @@ impl Session {
         headers.extend(value.map(|value| (name.clone(), value)));
     }
 
+    /// Whether requests tell the page that they were found on.
+    pub(crate) fn tells_pages(&self) -> bool {
+        self.client.config.referer
+    }
+
+    /// Closes its connections; the next requests open others.
+    pub fn close_connections(&self) {
+        self.pool.close();
+    }
+
     /// The value of the cookie that requests to the base URL send under this name.
     pub fn cookie(&self, name: &str) -> Option<String> {
         self.jar.borrow().get(&self.base.borrow(), name)
     }
 
-    /// Sets a cookie for the base URL's host. False if its name or value cannot be a cookie's.
-    pub fn set_cookie(&self, name: &str, value: &str) -> bool {
-        self.jar.borrow_mut().set(&self.base.borrow(), name, value)
+    /// Sets a cookie, for the base URL's host unless the scope says another. False if it cannot be a cookie.
+    pub(crate) fn set_cookie(&self, name: &str, value: &str, scope: &CookieScope) -> bool {
+        let mut jar = self.jar.borrow_mut();
+        jar.set(&self.base.borrow(), name, value, scope)
+    }
+
+    /// All cookies that are valid, by domain, path and name.
+    pub(crate) fn cookies_kept(&self) -> Vec<KeptCookie> {
+        self.jar.borrow().list()
+    }
+
+    /// Removes the cookies of that name, of all domains and paths unless the scope says which. Returns how many.
+    pub(crate) fn delete_cookie(&self, name: &str, scope: &CookieScope) -> usize {
+        self.jar.borrow_mut().delete(name, scope)
     }
 
     /// Removes all cookies.
@@ -118,13 +154,17 @@ impl Session {
         trace: Option<Box<Trace>>,
     ) -> Exchange {
         let mut progress = Progress::starting(begin, trace);
+        let conditional = self.conditional(request);
         let outcome = {
-            let follow = std::pin::pin!(self.follow(request, &mut progress));
+            let sent = conditional.as_deref().unwrap_or(request);
+            let follow = std::pin::pin!(self.follow(sent, &mut progress));
             self.timer
                 .limit(begin + self.time_limit(request), follow)
                 .await
         };
-        progress.exchange(begin, outcome)
+        let mut exchange = progress.exchange(begin, outcome);
+        self.note_answer(request, conditional.is_some(), &mut exchange);
+        exchange
     }
 
     /// Carries out one request that begins now while others of the same session are under way.
@@ -135,12 +175,13 @@ impl Session {
         trace: Option<Box<Trace>>,
     ) -> Exchange {
         let mut progress = Progress::starting(begin, trace);
-        let outcome = tokio::time::timeout(
-            self.time_limit(request),
-            self.follow(request, &mut progress),
-        )
-        .await;
-        progress.exchange(begin, outcome.ok())
+        let conditional = self.conditional(request);
+        let sent = conditional.as_deref().unwrap_or(request);
+        let outcome =
+            tokio::time::timeout(self.time_limit(request), self.follow(sent, &mut progress)).await;
+        let mut exchange = progress.exchange(begin, outcome.ok());
+        self.note_answer(request, conditional.is_some(), &mut exchange);
+        exchange
     }
 
     /// The time that a request may take.
@@ -156,33 +197,71 @@ impl Session {
     ) -> Result<Response, Failure> {
         let mut target = resolve(&self.base.borrow(), &request.url)?;
         let mut hop = Hop::first(&request.method, &request.body);
+        let mut hop_cookies = Vec::new();
+        let mut credentials = self.digest_credentials(request);
+        let mut challenged = false;
         loop {
+            if let Some(credentials) = &credentials {
+                hop.authorization = self.digest_answer(credentials, &target, &hop);
+            }
             let response = self.exchange(&target, &hop, request, progress).await?;
             let status = response.head.status;
-            if response.head.sets_cookie && self.client.config.cookies {
-                let headers = message::headers(&response.bytes[..response.head.length]);
-                let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
-                self.jar
-                    .borrow_mut()
-                    .store(&target, lines.map(|(_, value)| value.as_slice()));
+            let unauthorized = status == 401 && credentials.is_some() && !challenged;
+            if unauthorized && self.take_challenge(&target, &response) {
+                let _cookies = self.keep_cookies(&target, &response);
+                challenged = true;
+                progress.retries += 1;
+                continue;
             }
-            let followed = request.redirects > 0 && is_redirect(status);
+            let (most, ends_there) = request.redirects.limit(self.client.config.max_redirects);
+            let followed = is_redirect(status)
+                && match ends_there {
+                    true => progress.redirects < most,
+                    false => most > 0,
+                };
+            if response.head.sets_cookie {
+                let lines = self.keep_cookies(&target, &response);
+                if followed && response.head.location.is_some() {
+                    hop_cookies.extend(lines);
+                }
+            }
             let Some(location) = response.head.location.clone().filter(|_| followed) else {
                 if hop.cross_origin && self.client.config.sticky_follow {
                     self.base.replace(Rc::new(target.root()));
                 }
-                return Ok(Response::new(response, target, self.client.config.max_body));
+                let max_body = self.client.config.max_body;
+                return Ok(Response::new(response, target, max_body, hop_cookies));
             };
-            if progress.redirects >= request.redirects {
-                let detail = format!("more than {}", request.redirects);
+            if progress.redirects >= most {
+                let detail = format!("more than {most}");
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
             let next = redirect_target(&target, &response.bytes[location])?;
             progress.redirects += 1;
-            hop.redirect(status, !next.origin.same(&target.origin));
+            let leaves_origin = !next.origin.same(&target.origin);
+            hop.redirect(status, leaves_origin);
+            challenged = false;
+            if leaves_origin {
+                credentials = None;
+                hop.authorization = None;
+            }
+            hop.tainted |=
+                leaves_origin && request.referrer().is_some_and(|page| !page.is_of(&target));
             self.enter_hop(progress);
             target = next;
         }
+    }
+
+    /// Stores the cookies of a response if there is a jar, and returns its lines of them.
+    fn keep_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
+        let headers = message::headers(&response.bytes[..response.head.length]);
+        let lines = headers.into_iter().filter(|(name, _)| name == "set-cookie");
+        let lines: Vec<_> = lines.map(|(_, value)| value).collect();
+        if self.client.config.cookies {
+            let mut jar = self.jar.borrow_mut();
+            jar.store(target, lines.iter().map(Vec::as_slice));
+        }
+        lines
     }
 
     /// Gives a hop after a redirect a span of its own.
@@ -195,165 +274,6 @@ impl Session {
                 begin: progress.stopwatch.last().into_std(),
             });
         }
-    }
-
-    /// Sends one hop and waits for its response. A kept-alive connection that the server closed meanwhile is
-    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
-    /// that the server refused to look at.
-    async fn exchange(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        progress: &mut Progress,
-    ) -> Result<RawResponse, Failure> {
-        self.client.config.allowed.check(&target.origin.host)?;
-        let mut again = false;
-        loop {
-            #[cfg_attr(
-                not(feature = "reqwest"),
-                expect(unused_mut, reason = "only reqwest tells it with the answer")
-            )]
-            let (channel, mut reused) = self
-                .pool
-                .channel(&self.client, &target.origin, again, progress)
-                .await?;
-            let received = progress.bytes;
-            let response = match channel {
-                Channel::Http1(connection) => {
-                    progress.connection = connection.number;
-                    self.exchange_http1(connection, target, hop, request, progress)
-                        .await
-                }
-                Channel::Http2(connection) => {
-                    progress.connection = connection.number;
-                    self.exchange_http2(&connection, target, hop, request, progress)
-                        .await
-                }
-                #[cfg(feature = "reqwest")]
-                Channel::Reqwest(sender) => {
-                    let trace = progress.trace.as_deref();
-                    let outgoing = self.reqwest_request(target, hop, request, trace);
-                    let may_be_http2 =
-                        target.origin.secure || self.client.config.version == Version::Http2;
-                    let under_way = may_be_http2.then(|| self.pool.under_way());
-                    let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
-                    // Boxed: the futures of the direct transport must not have room for it.
-                    let (response, was_open) = Box::pin(exchange).await;
-                    if let Some(under_way) = under_way {
-                        under_way.ended(response.is_ok().then_some(progress.is_http2));
-                    }
-                    reused = was_open;
-                    response
-                }
-            };
-            match response {
-                Err(failure)
-                    if progress.retries == 0
-                        && progress.bytes == received
-                        && (failure.is_unseen()
-                            || reused && failure.is_stale() && hop.method.is_idempotent()) =>
-                {
-                    progress.retries += 1;
-                    // A server that refuses a stream has closed nothing else.
-                    again = !failure.is_refused_stream();
-                }
-                response => return response,
-            }
-        }
-    }
-
-    /// Sends one hop over a connection of HTTP/2.
-    async fn exchange_http2(
-        &self,
-        connection: &SharedConnection,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        progress: &mut Progress,
-    ) -> Result<RawResponse, Failure> {
-        let mut block = self.client.write_buffer.take();
-        let written = self.write_http2(&mut block, target, hop, request, progress.trace.as_deref());
-        let limits = request.limits(self.client.config.max_body);
-        let request = written
-            .map(|()| connection.begin(&block, &hop.method, hop.body.clone(), limits, progress));
-        self.client.write_buffer.replace(block);
-        request?.response().await
-    }
-
-    /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.
-    async fn exchange_http1(
-        &self,
-        connection: Connection,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        progress: &mut Progress,
-    ) -> Result<RawResponse, Failure> {
-        let mut bytes = self.client.write_buffer.take();
-        let body_at = self.write_http1(&mut bytes, target, hop, request, progress.trace.as_deref());
-        let encoded = EncodedRequest {
-            bytes: &bytes,
-            body_at,
-            method: &hop.method,
-            limits: request.limits(self.client.config.max_body),
-        };
-        let mut counted = Counted {
-            connection: Some(connection),
-            bytes: &mut progress.bytes,
-        };
-        let response = counted
-            .exchange(encoded, &self.client.read_buffer, &mut progress.stopwatch)
-            .await;
-        self.client.write_buffer.replace(bytes);
-        let connection = counted.end();
-        if response
-            .as_ref()
-            .is_ok_and(|response| response.head.keep_alive)
-            && self.client.config.keep_alive
-            && let Some(connection) = connection
-        {
-            self.pool.put_back(connection);
-        }
-        response
-    }
-}
-
-/// A connection in an exchange, whose bytes count also when the exchange is given up.
-struct Counted<'a> {
-    /// There until the end.
-    connection: Option<Connection>,
-    bytes: &'a mut u64,
-}
-
-impl Counted<'_> {
-    async fn exchange(
-        &mut self,
-        request: EncodedRequest<'_>,
-        buffer: &ReadBuffer,
-        stopwatch: &mut Stopwatch,
-    ) -> Result<RawResponse, Failure> {
-        match &mut self.connection {
-            Some(connection) => connection.exchange(request, buffer, stopwatch).await,
-            None => Err(Failure::new(ErrorClass::ClosedEarly, "")),
-        }
-    }
-
-    /// Counts the bytes and gives the connection back.
-    fn end(mut self) -> Option<Connection> {
-        self.count()
-    }
-
-    fn count(&mut self) -> Option<Connection> {
-        let connection = self.connection.take()?;
-        *self.bytes += connection.received();
-        Some(connection)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        let _given_up = self.count();
     }
 }
 
@@ -369,7 +289,8 @@ fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
-    resolve(base, &path.into()).map_or_else(|_| path.to_owned(), |target| target.text())
+    let resolved = resolve(base, &path.into());
+    resolved.map_or_else(|_| masked_url(path).into_owned(), |target| target.text())
 }
 
 /// Whether a base URL can be requested.

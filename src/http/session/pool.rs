@@ -187,6 +187,19 @@ impl Pool {
         self.idle.borrow_mut().push(connection);
     }
 
+    /// Closes the connections that carry no request. What was learnt of hosts stays, such as TLS sessions to resume.
+    pub(super) fn close(&self) {
+        self.idle.borrow_mut().clear();
+        if let Some(on_demand) = &*self.on_demand.borrow() {
+            on_demand.http2.borrow_mut().clear();
+            #[cfg(feature = "reqwest")]
+            {
+                on_demand.reqwest.take();
+                on_demand.heard.take();
+            }
+        }
+    }
+
     /// A request that begins now over reqwest and may share a connection.
     #[cfg(feature = "reqwest")]
     pub(super) fn under_way(&self) -> UnderWay {

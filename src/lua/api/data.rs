@@ -25,6 +25,8 @@ pub(super) struct RowReader {
 }
 
 pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
+/// The options of CSV beside them.
+pub(in crate::lua) const CSV_OPTIONS: [&str; 1] = ["separator"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
@@ -51,9 +53,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     // The same file in the same order is the same reader: a task may ask for it in every iteration.
     let opened = lua.create_table()?;
     for (name, format) in [
-        ("csv", DataFormat::Csv),
+        ("csv", DataFormat::Csv(b',')),
         ("lines", DataFormat::Lines),
         ("json", DataFormat::Json),
+        ("jsonl", DataFormat::JsonLines),
     ] {
         let opened = opened.clone();
         let open = lua.create_function(move |lua, (file, options): (Value, Value)| {
@@ -79,8 +82,8 @@ fn open(
         return Err(mlua::Error::runtime(message));
     };
     let file = escape_invalid(file);
-    let order = order(name, options).map_err(mlua::Error::runtime)?;
-    let key = format!("{name} {order:?} {file}");
+    let (order, format) = read_options(name, format, options).map_err(mlua::Error::runtime)?;
+    let key = format!("{format:?} {order:?} {file}");
     if let known @ Value::UserData(_) = opened.raw_get(key.as_str())? {
         return Ok(known);
     }
@@ -103,36 +106,54 @@ fn open(
     reader.into_lua(lua)
 }
 
-fn order(name: &str, options: &Value) -> Result<Option<RowOrder>, String> {
+/// Reads the order of rows, and the format as the options change it.
+fn read_options(
+    name: &str,
+    mut format: DataFormat,
+    options: &Value,
+) -> Result<(Option<RowOrder>, DataFormat), String> {
     let table = match options {
-        Value::Nil => return Ok(None),
+        Value::Nil => return Ok((None, format)),
         Value::Table(table) => table,
         other => {
             let what = format!("the options of data.{name}");
-            return Err(describe_mismatch(
-                &what,
-                "a table such as { order = \"random\" }",
-                other,
-            ));
+            let kind = "a table such as { order = \"random\" }";
+            return Err(describe_mismatch(&what, kind, other));
         }
+    };
+    let known = match format {
+        DataFormat::Csv(_) => [&OPTIONS[..], &CSV_OPTIONS].concat(),
+        _ => OPTIONS.to_vec(),
     };
     let mut order = None;
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let key = key.to_string().unwrap_or_default();
-        if key != "order" {
+        if !known.contains(&key.as_str()) {
             let owner = format!("data.{name}");
-            return Err(to_one_line(unknown_word("option", &key, &owner, &OPTIONS)));
+            return Err(to_one_line(unknown_word("option", &key, &owner, &known)));
         }
         let Value::String(value) = &value else {
-            return Err(describe_mismatch("option 'order'", "a string", &value));
+            let what = format!("option '{key}'");
+            return Err(describe_mismatch(&what, "a string", &value));
         };
+        if key == CSV_OPTIONS[0] {
+            format = DataFormat::Csv(separator(&value.as_bytes())?);
+            continue;
+        }
         let value = escape_invalid(value);
         let known = RowOrder::parse(&value)
             .ok_or_else(|| to_one_line(unknown_word("order", &value, "rows", &RowOrder::NAMES)))?;
         order = Some(known);
     }
-    Ok(order)
+    Ok((order, format))
+}
+
+fn separator(text: &[u8]) -> Result<u8, String> {
+    match text {
+        [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        _ => Err("option 'separator' is one character, such as ';' or '\\t'".to_owned()),
+    }
 }
 
 /// Registers the fields and methods of rows. `registry` is mlua's, or the list of a test.

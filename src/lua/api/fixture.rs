@@ -1,7 +1,7 @@
 //! The members of userdata types as Rust registers them, for the test that compares the stubs with them. mlua does not
 //! list what a type has registered, so a registry of our own takes its place.
 
-use super::{data, elements, metric, page, regex};
+use super::{data, elements, metric, page};
 use mlua::{
     AnyUserData, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, UserData,
     UserDataFields, UserDataMethods,
@@ -15,7 +15,7 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
         ("lgoose.Element", of::<elements::Element>()),
         ("lgoose.File", of::<crate::lua::plan_files::PlanFile>()),
         ("lgoose.Page", of::<page::Page>()),
-        ("lgoose.Regex", of::<regex::Pattern>()),
+        ("lgoose.Regex", of::<crate::lua::plan_files::Pattern>()),
         ("lgoose.Metric", of::<metric::Metric>()),
         ("lgoose.Rows", rows.0),
     ]

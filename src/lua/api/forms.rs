@@ -2,6 +2,7 @@
 //! sends is read in `requests/submit.rs`.
 
 use super::elements::{find, selector};
+use super::log;
 use crate::error::nearest;
 use crate::html::{self, Document, Form, Place};
 use crate::lua::diagnostics::plan_line;
@@ -46,10 +47,10 @@ pub(super) fn form(
         *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
-    to_table(lua, form).map(Some)
+    to_table(lua, form, page).map(Some)
 }
 
-fn to_table(lua: &Lua, form: Form) -> mlua::Result<Table> {
+fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     let fields = lua.create_table()?;
     // A browser sends the name of the button that was pressed; Enter presses the first.
     let default = form.default.and_then(|place| form.buttons.get(place));
@@ -85,6 +86,7 @@ fn to_table(lua: &Lua, form: Form) -> mlua::Result<Table> {
     table.raw_set("action", form.action.as_str())?;
     table.raw_set("method", form.method.name())?;
     table.raw_set("enctype", form.enctype.name())?;
+    table.raw_set("page", page.as_str())?;
     table.raw_set("fields", fields)?;
     table.raw_set("buttons", buttons)?;
     table.raw_set("files", lua.create_sequence_from(form.files)?)?;
@@ -119,7 +121,7 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
         };
         let name = escape_invalid(&name);
         if !known.contains(&name) {
-            warn(lua, &form, &name, known);
+            warn_of(lua, &form, &name, known);
         }
     }
     Ok(())
@@ -149,7 +151,7 @@ fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
 }
 
 /// Warns once in the log and in the report, by the plan's line, since forms of one kind have many addresses.
-fn warn(lua: &Lua, form: &Table, name: &str, known: &[String]) {
+fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
     const MOST: usize = 20;
     let host = Host::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
@@ -175,9 +177,5 @@ fn warn(lua: &Lua, form: &Table, name: &str, known: &[String]) {
         }
     )
     .replace("' It is", "'. It is");
-    let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{told}");
-    if let Some(recorder) = host.recorder.get() {
-        recorder.borrow_mut().warn(told);
-    }
+    log::warn_in_report(lua, told);
 }

@@ -136,3 +136,13 @@ fn write(lua: &Lua, level: &str, text: &str) {
         _ => tracing::info!(target: "plan", user, scenario, task, "{text}"),
     }
 }
+
+/// Writes a warning about the plan into the log and the report.
+pub(super) fn warn_in_report(lua: &Lua, told: String) {
+    let host = Host::of(lua);
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    tracing::warn!(target: "plan", user, scenario, "{told}");
+    if let Some(recorder) = host.recorder.get() {
+        recorder.borrow_mut().warn(told);
+    }
+}

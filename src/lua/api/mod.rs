@@ -1,6 +1,7 @@
 //! The functions made in Rust that a plan can call, one library a file. `lookup` finds them by name.
 
 mod codec;
+mod cookies;
 mod data;
 mod elements;
 mod file;
@@ -15,6 +16,7 @@ mod metric;
 mod names;
 mod os;
 mod page;
+mod page_urls;
 mod prelude;
 mod random;
 mod regex;
@@ -33,10 +35,10 @@ pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS
 /// The names of all members and the functions that create some of them, for the test of the stubs.
 #[cfg(test)]
 pub(super) mod members {
-    pub(in crate::lua) use super::data::OPTIONS as DATA_OPTIONS;
+    pub(in crate::lua) use super::cookies::{COOKIE, SCOPE, cookies};
+    pub(in crate::lua) use super::data::{CSV_OPTIONS, OPTIONS as DATA_OPTIONS};
     pub(in crate::lua) use super::fixture::classes;
     pub(in crate::lua) use super::lookup::lookup;
     pub(in crate::lua) use super::names::{GLOBALS, USER_FIELDS};
     pub(in crate::lua) use super::response::{FIELDS, METHODS, field};
-    pub(in crate::lua) use super::session::cookies;
 }

@@ -6,7 +6,7 @@ use crate::lua::values::DisplayText;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 27] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 29] = [
     "id",
     "scenario",
     "task",
@@ -23,6 +23,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 27] = [
     "request",
     "fetch",
     "submit",
+    "retry",
     "transaction",
     "wait",
     "stop",
@@ -31,6 +32,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 27] = [
     "set_host",
     "set_header",
     "basic_auth",
+    "digest_auth",
     "bearer",
     "cookies",
     "tags",

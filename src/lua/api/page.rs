@@ -67,6 +67,9 @@ impl UserData for Page {
 fn form(lua: &Lua, this: &Page, css: &Value) -> mlua::Result<Option<Table>> {
     let form = forms::form(lua, &this.document, css, &this.url)?;
     let Some(form) = form else { return Ok(None) };
+    if this.url.as_str() == NOWHERE {
+        form.raw_set("page", Value::Nil)?;
+    }
     let buttons: Table = form.raw_get("buttons")?;
     for table in buttons.sequence_values().chain([Ok(form.clone())]) {
         let table: Table = table?;

@@ -22,6 +22,8 @@ pub(super) static CALLS: Part = Part::of(include_str!("../../../lua/prelude/call
 pub(super) static FORMS: Part = Part::of(include_str!("../../../lua/prelude/forms.lua"));
 /// `user:fetch` and `user:batch`.
 pub(super) static LISTS: Part = Part::of(include_str!("../../../lua/prelude/lists.lua"));
+/// `user:retry`.
+pub(super) static RETRY: Part = Part::of(include_str!("../../../lua/prelude/retry.lua"));
 /// Libraries as plans see them.
 pub(super) static VIEW: Part = Part::of(include_str!("../../../lua/prelude/view.lua"));
 

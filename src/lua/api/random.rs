@@ -23,6 +23,12 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("string", lua.create_function(string)?)?;
     library.raw_set("words", lua.create_function(words)?)?;
     library.raw_set("uuid", lua.create_function(uuid)?)?;
+    library.raw_set(
+        "name",
+        lua.create_function(|lua, (): ()| Ok(name(lua).join(" ")))?,
+    )?;
+    library.raw_set("email", lua.create_function(email)?)?;
+    library.raw_set("phone", lua.create_function(phone)?)?;
     Ok(library)
 }
 
@@ -125,6 +131,37 @@ fn words(lua: &Lua, n: i64) -> mlua::Result<String> {
         }
         text
     }))
+}
+
+/// Draws a first and a last name.
+fn name(lua: &Lua) -> [&'static str; 2] {
+    const FIRST: [&str; 24] = [
+        "Ada", "Amir", "Aiko", "Ben", "Carla", "Chen", "Dina", "Emeka", "Erik", "Fatima", "Grace",
+        "Hugo", "Ines", "Ivan", "Jana", "Kofi", "Lena", "Luca", "Maria", "Noah", "Olga", "Priya",
+        "Tom", "Yusuf",
+    ];
+    const LAST: [&str; 24] = [
+        "Adams", "Becker", "Bianchi", "Chang", "Diaz", "Eriksen", "Fischer", "Garcia", "Haddad",
+        "Ivanova", "Jensen", "Kimura", "Lopez", "Martin", "Nowak", "Okafor", "Patel", "Rossi",
+        "Sato", "Silva", "Smith", "Tanaka", "Weber", "Young",
+    ];
+    let place = |list: &[&str]| with(lua, |random| random.random_range(0..list.len()));
+    [FIRST[place(&FIRST)], LAST[place(&LAST)]]
+}
+
+/// Draws an address below `example.com`, where no mail arrives (RFC 2606). Hardly any is drawn twice.
+fn email(lua: &Lua, (): ()) -> mlua::Result<String> {
+    let [first, last] = name(lua).map(str::to_lowercase);
+    let number = with(lua, |random| random.random_range(0..1_000_000_000u32));
+    Ok(format!("{first}.{last}.{number}@example.com"))
+}
+
+/// Draws a number of those that are nobody's (North American Numbering Plan, 555-0100 to 555-0199).
+fn phone(lua: &Lua, (): ()) -> mlua::Result<String> {
+    let (area, line) = with(lua, |random| {
+        (random.random_range(2..10), random.random_range(0..100))
+    });
+    Ok(format!("+1-{area}12-555-01{line:02}"))
 }
 
 /// Creates a version 4 UUID (RFC 9562, section 5.4).

@@ -1,22 +1,13 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use crate::lua::limits::{self, Held};
-use crate::lua::plan_files::CompiledRegex;
+use crate::lua::limits;
+use crate::lua::plan_files::Pattern;
 use crate::lua::requests::Address;
 use crate::lua::sandbox::Host;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::Captures;
 use std::rc::Rc;
-use std::sync::Arc;
-
-/// A compiled pattern as a plan holds it.
-#[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    compiled: Arc<CompiledRegex>,
-    /// What it counts for in its VM, if the plan keeps it.
-    _held: Option<Rc<Held>>,
-}
 
 /// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -25,7 +16,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         let pattern = compile(lua, &pattern)?;
         let held = Host::of(lua).hold(lua, pattern.compiled.weight)?;
         Ok(Pattern {
-            _held: Some(Rc::new(held)),
+            held: Some(Rc::new(held)),
             ..pattern
         })
     })?;
@@ -37,7 +28,7 @@ fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
     match Host::of(lua).program.patterns.regex(pattern) {
         Ok(compiled) => Ok(Pattern {
             compiled,
-            _held: None,
+            held: None,
         }),
         Err(problem) => Err(mlua::Error::runtime(format!(
             "this regular expression is not valid: {problem}"

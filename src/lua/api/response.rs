@@ -1,30 +1,32 @@
 //! The fields and methods of a response. Each is created when a plan first asks for it.
 
 use super::names::unknown;
-use super::{elements, forms, json, regex};
+use super::{elements, forms, json, page_urls, regex};
 use crate::html::{self, Document};
 use crate::http;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::requests::{Address, Finished};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, shorten};
+use crate::lua::values::{DisplayText, escape_invalid, shorten};
 use bytes::Bytes;
 use memchr::memmem;
-use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
+use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(in crate::lua) const FIELDS: [&str; 10] = [
+pub(in crate::lua) const FIELDS: [&str; 12] = [
     "status",
     "ok",
     "error",
     "url",
     "headers",
+    "cookies",
     "body",
     "time",
     "timings",
     "size",
     "redirects",
+    "cached",
 ];
 pub(in crate::lua) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
@@ -41,10 +43,16 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "css" => lua.create_function(css)?,
         "form" => lua.create_function(form)?,
         "links" => lua.create_function(|lua, (this, filter): (This, Value)| {
-            list(lua, this, filter, html::links_within)
+            urls(lua, this, filter, |body, page, most| {
+                let urls = html::links_within(body, page, most)?;
+                Some((urls, Vec::new()))
+            })
         })?,
         "assets" => lua.create_function(|lua, (this, filter): (This, Value)| {
-            list(lua, this, filter, html::assets_within)
+            urls(lua, this, filter, |body, page, most| {
+                let assets = html::assets_within(body, page, most)?;
+                Some((assets.urls, assets.foreign))
+            })
         })?,
         "match" => lua.create_function(first_match)?,
         "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
@@ -131,7 +139,7 @@ impl This {
         let address = self.address()?;
         if !responses.is_open(address) {
             return Err(mlua::Error::runtime(
-                "this response has been counted: call fail and pass before the user's next request",
+                "this response has been counted: call fail and pass before its task ends",
             ));
         }
         let finished = responses.get_mut(address).ok_or_else(gone)?;
@@ -186,11 +194,13 @@ pub(in crate::lua) fn field(
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
         "size" => exchange.bytes.into_lua(lua),
         "redirects" => exchange.redirects.into_lua(lua),
+        "cached" => (exchange.cache() != http::CacheUse::Nothing).into_lua(lua),
         "url" => match &exchange.outcome {
             Ok(response) => response.target.text().into_lua(lua),
             Err(_) => Ok(Value::Nil),
         },
         "headers" => headers(lua, finished)?.into_lua(lua),
+        "cookies" => cookies_set(lua, finished)?.into_lua(lua),
         "timings" => {
             let timings = exchange.timings;
             let table = lua.create_table()?;
@@ -256,6 +266,18 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     Ok(table)
 }
 
+/// Returns the names and values of the cookies that came with a response and the redirects before it; the last of a name
+/// counts.
+fn cookies_set(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    let response = finished.exchange.outcome.as_ref();
+    let lines = response.map_or_else(|_| Vec::new(), http::Response::set_cookie_lines);
+    for (name, value) in lines.iter().filter_map(|line| http::parse_set_cookie(line)) {
+        table.raw_set(name, value)?;
+    }
+    Ok(table)
+}
+
 fn css(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Table> {
     let selector = elements::selector(lua, &css)?;
     elements::select(lua, &this.document(lua)?, &selector, None)
@@ -301,59 +323,10 @@ fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
     }
 }
 
-/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
-fn list(
-    lua: &Lua,
-    this: This,
-    filter: Value,
-    find: fn(&[u8], &url::Url, usize) -> Option<Vec<String>>,
-) -> mlua::Result<Table> {
-    let Some(page) = this.read(lua, page_url)? else {
-        return lua.create_table();
-    };
-    let body = this.body(lua)?;
-    let budget = Host::of(lua).budget(lua);
-    let found = find(&body, &page, budget.left());
-    let found = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
-    let keep = Filter::read(filter)?;
-    let list = lua.create_table_with_capacity(found.len(), 0)?;
-    for url in found {
-        if keep.passes(&url)? {
-            list.raw_push(url)?;
-        }
-    }
-    Ok(list)
-}
-
-enum Filter {
-    All,
-    Containing(Vec<String>),
-    Function(Function),
-}
-
-impl Filter {
-    fn read(value: Value) -> mlua::Result<Filter> {
-        match value {
-            Value::Nil => Ok(Filter::All),
-            Value::String(text) => Ok(Filter::Containing(vec![text.to_str()?.to_owned()])),
-            Value::Table(list) => list
-                .sequence_values()
-                .collect::<mlua::Result<_>>()
-                .map(Filter::Containing),
-            Value::Function(function) => Ok(Filter::Function(function)),
-            other => Err(mlua::Error::runtime(describe_mismatch(
-                "a filter",
-                "a string, a list of strings or a function",
-                &other,
-            ))),
-        }
-    }
-
-    fn passes(&self, url: &str) -> mlua::Result<bool> {
-        match self {
-            Filter::All => Ok(true),
-            Filter::Containing(parts) => Ok(parts.iter().any(|part| url.contains(part.as_str()))),
-            Filter::Function(function) => function.call(url),
-        }
+/// Returns the URLs of a page that pass the filter.
+fn urls(lua: &Lua, this: This, filter: Value, find: page_urls::Find) -> mlua::Result<Table> {
+    match this.read(lua, page_url)? {
+        Some(page) => page_urls::list(lua, &page, &this.body(lua)?, filter, find),
+        None => lua.create_table(),
     }
 }

@@ -1,15 +1,17 @@
-//! Members of `user`, among them those that change its HTTP session: host, headers, credentials, cookies; and
+//! Members of `user`, among them those that change its HTTP session: host, headers, credentials; and
 //! `shared`, the value that `test_start` returned.
 
+use super::cookies::cookies;
 use super::lookup::{Member, part};
 use super::prelude;
 use super::tags::user_tags;
-use crate::http::Session;
+use crate::http::{DigestCredentials, Session};
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
+use crate::units::split_credentials;
 use http::header;
-use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
+use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
 use std::rc::Rc;
 
 /// Returns a member of `user` and how the prelude makes it, or nil.
@@ -27,12 +29,21 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "fetch" | "batch" => return part(lua, &prelude::LISTS),
         "request" | "submit" => return part(lua, &prelude::FORMS),
         "transaction" | "stop" | "set_host" | "log" => return part(lua, &prelude::ACTIONS),
+        "retry" => return part(lua, &prelude::RETRY),
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
                 let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
                 let value = basic(&credentials).map_err(mlua::Error::runtime)?;
+                session(lua)?.set_digest(None);
                 session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
+                Ok(())
+            })?
+        }
+        "digest_auth" => {
+            lua.create_function(|lua, (_, user, password): (Value, String, String)| {
+                session(lua)?.set_header(&header::AUTHORIZATION, None);
+                session(lua)?.set_digest(Some(DigestCredentials { user, password }));
                 Ok(())
             })?
         }
@@ -61,7 +72,11 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
-    Ok(url.to_string())
+    // Its credentials stay with the session.
+    Ok(match split_credentials(&url) {
+        Some((scheme, _, rest)) => format!("{scheme}{rest}"),
+        None => url.to_string(),
+    })
 }
 
 /// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].
@@ -121,8 +136,7 @@ pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
 }
 
 fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
-    let session = Host::of(lua).session.clone();
-    session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
+    Host::user_session(lua)
 }
 
 fn set_header(
@@ -136,35 +150,4 @@ fn set_header(
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
     session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
     Ok(())
-}
-
-pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
-    let cookies = lua.create_table()?;
-    cookies.raw_set(
-        "get",
-        lua.create_function(|lua, (_, DisplayText(name)): (Value, DisplayText)| {
-            Ok(session(lua)?.cookie(&name))
-        })?,
-    )?;
-    cookies.raw_set(
-        "set",
-        lua.create_function(|lua, (_, name, value): (Value, String, String)| {
-            match session(lua)?.set_cookie(&name, &value) {
-                true => Ok(()),
-                false => Err(mlua::Error::runtime(format!(
-                    "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, and a user at most \
-                     180 of them",
-                    shorten(&format!("{name}={value}"))
-                ))),
-            }
-        })?,
-    )?;
-    cookies.raw_set(
-        "clear",
-        lua.create_function(|lua, _: Value| {
-            session(lua)?.clear_cookies();
-            Ok(())
-        })?,
-    )?;
-    Ok(cookies)
 }

@@ -14,6 +14,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         "normal",
         "exponential",
         "pacing",
+        "tick",
         "throughput",
     ] {
         // Checked where it is declared, which knows the line and the owner.

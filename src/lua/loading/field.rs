@@ -252,6 +252,7 @@ impl<'a> Field<'a> {
                 mean: time(at(1)?)?,
             },
             "pacing" => Wait::Pacing(time(at(1)?)?),
+            "tick" if at(1)? > 0.0 => Wait::Throughput(1.0 / at(1)?),
             "throughput" if at(1)? > 0.0 => Wait::Throughput(at(1)?),
             _ => return Err(wrong()),
         })

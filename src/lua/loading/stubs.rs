@@ -142,10 +142,16 @@ mod tests {
             ("lgoose.Task", &declare::TASK_FIELDS),
             ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),
+            ("lgoose.Credentials", &fields::DIGEST),
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
+            ("lgoose.Cookie", &members::COOKIE),
+            ("lgoose.CookieScope", &members::SCOPE),
+            // Read in Lua.
+            ("lgoose.Retry", &["times", "wait"]),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
+            ("lgoose.CsvOptions", &members::CSV_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));
         }
@@ -167,7 +173,7 @@ mod tests {
             .insert_one(unanswered());
         let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
-        let find = "local html, wait = ... return html.parse('<form><button name=a>'):form(), wait.constant(1)";
+        let find = "local html, wait = ... return html.parse('<form><button name=a>', 'http://a/'):form(), wait.constant(1)";
         let libraries = (
             members::lookup(lua, "global:html".to_owned())?.0,
             members::lookup(lua, "global:wait".to_owned())?.0,

@@ -18,6 +18,7 @@ pub(super) use data_files::{DataFormat, DataRow, PlanFile, RowOrder, Rows};
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;
 pub use patterns::CompiledRegex;
+pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{Source, SourceLine, Sources};

@@ -2,9 +2,11 @@
 
 use super::cache::Cache;
 use crate::html::Selector;
+use crate::lua::limits::Held;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::meta;
 use regex_syntax::hir::{Hir, HirKind};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of patterns of one kind that are kept: more than a person writes, but a plan that makes a new one for
@@ -32,6 +34,15 @@ pub struct CompiledRegex {
     pub weight: usize,
     /// The places of the pattern, its repetitions written out: the most that a search may have to follow at each byte.
     places: usize,
+}
+
+/// A compiled pattern as a plan holds it.
+#[derive(Debug, Clone)]
+pub(in crate::lua) struct Pattern {
+    pub(in crate::lua) compiled: Arc<CompiledRegex>,
+    /// What it counts for in its VM, if the plan keeps it.
+    #[allow(dead_code, reason = "it counts as long as it is there")]
+    pub(in crate::lua) held: Option<Rc<Held>>,
 }
 
 impl CompiledRegex {

@@ -1,5 +1,6 @@
 //! The source texts of a plan: the plan itself and the modules beside it. Messages name their lines and quote them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A file of the plan and a line in it.
@@ -16,7 +17,11 @@ pub(in crate::lua) struct Source {
 /// The source files of a plan that have been loaded so far, the plan's own first.
 // Locked when a module is loaded for the first time and when an error is located, not by requests.
 #[derive(Debug, Default)]
-pub(in crate::lua) struct Sources(RwLock<Vec<Arc<Source>>>);
+pub(in crate::lua) struct Sources {
+    files: RwLock<Vec<Arc<Source>>>,
+    /// Whether one of them calls `fail` or `pass` of something.
+    judges: AtomicBool,
+}
 
 impl Sources {
     /// Creates the collection with the plan's own text.
@@ -28,7 +33,10 @@ impl Sources {
 
     /// Adds the text of a file, or replaces it.
     pub(in crate::lua) fn add(&self, name: &str, text: &str) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if calls_a_verdict(text) {
+            self.judges.store(true, Ordering::Relaxed);
+        }
+        let mut known = self.files.write().unwrap_or_else(PoisonError::into_inner);
         let source = Arc::new(Source {
             name: name.to_owned(),
             text: text.to_owned(),
@@ -39,9 +47,14 @@ impl Sources {
         }
     }
 
+    /// Returns whether the plan may overrule verdicts on its requests. Requests of others need not be kept for that.
+    pub(in crate::lua) fn judge(&self) -> bool {
+        self.judges.load(Ordering::Relaxed)
+    }
+
     /// Returns all files.
     pub(in crate::lua) fn all(&self) -> Vec<Arc<Source>> {
-        self.0
+        self.files
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -75,6 +88,20 @@ impl Sources {
             })
         })
     }
+}
+
+/// Returns whether a text has `.fail`, `:fail`, `.pass` or `:pass` as a word, or one of them as a string.
+fn calls_a_verdict(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    // 'retry' passes what is tried again.
+    ["fail", "pass", "retry"].iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| {
+            let before = text[..at].trim_end().as_bytes().last();
+            let after = text.as_bytes().get(at + word.len());
+            before.is_some_and(|byte| matches!(byte, b':' | b'.' | b'"' | b'\'' | b'['))
+                && after.is_none_or(|byte| !is_word(*byte))
+        })
+    })
 }
 
 /// Returns what follows `file:`, the file written out or as Lua shortens it.
@@ -117,6 +144,23 @@ mod tests {
         );
         assert_eq!(placed("plans/c.lua:3: x"), None);
         assert_eq!(placed("boom"), None);
+    }
+
+    #[test]
+    fn a_plan_that_calls_no_verdict_is_known_as_such() {
+        for (text, expected) in [
+            ("page:fail \"x\"", true),
+            ("page.pass(page)", true),
+            ("user:retry { f }", true),
+            ("page\n  : fail(x)", true),
+            ("page[\"fail\"](page, x)", true),
+            ("user:submit(form, { pass = \"1\" })", false),
+            ("-- pass and fail\nuser:get \"/\"", false),
+            ("thresholds = { \"failures < 1%\" }", false),
+            ("x.failed = y:passed()", false),
+        ] {
+            assert_eq!(Sources::of_plan("p.lua", text).judge(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use crate::html;
 use crate::http::{Exchange, Response};
+use crate::lua::plan_files::CompiledRegex;
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
 use memchr::memmem;
 use smallvec::SmallVec;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The expectations of a request (`expect`).
@@ -30,8 +32,19 @@ pub(in crate::lua) struct More {
     pub(in crate::lua) redirect: Option<Redirect>,
     /// The latency must be below this.
     pub(in crate::lua) under: Option<Duration>,
+    pub(in crate::lua) title: Option<TitlePattern>,
     /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
     pub(in crate::lua) json: Vec<(String, serde_json::Value)>,
+}
+
+/// A pattern that the page's title must match.
+#[derive(Debug, Clone)]
+pub(in crate::lua) struct TitlePattern(pub(in crate::lua) Arc<CompiledRegex>);
+
+impl PartialEq for TitlePattern {
+    fn eq(&self, other: &TitlePattern) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// The name of a header and its value, if that matters.
@@ -133,11 +146,28 @@ impl More {
     }
 
     fn judge(&self, exchange: &Exchange, response: &Response) -> Option<String> {
-        self.unwanted_text(response)
+        self.wrong_title(response)
+            .or_else(|| self.unwanted_text(response))
             .or_else(|| self.wrong_header(response))
             .or_else(|| self.wrong_redirect(exchange, response))
             .or_else(|| self.too_slow(exchange))
             .or_else(|| self.wrong_json(response))
+    }
+
+    fn wrong_title(&self, response: &Response) -> Option<String> {
+        let wanted = &self.title.as_ref()?.0;
+        let pattern = shorten(wanted.regex.as_str());
+        let Some(title) = html::title(response.body_bytes()) else {
+            return Some(format!(
+                "expected a title that matches '{pattern}', the page has none"
+            ));
+        };
+        if let Err(problem) = wanted.check_length(title.len()) {
+            return Some(problem);
+        }
+        let matches = wanted.regex.is_match(title.as_bytes());
+        let title = shorten(&title);
+        (!matches).then(|| format!("expected a title that matches '{pattern}', got '{title}'"))
     }
 
     fn unwanted_text(&self, response: &Response) -> Option<String> {

@@ -2,6 +2,8 @@
 //! it holds.
 
 mod expect;
+mod expect_options;
+mod found;
 mod json;
 mod multipart;
 mod op;
@@ -11,10 +13,12 @@ mod responses;
 mod submit;
 mod tags;
 
+pub(super) use expect_options::EXPECT;
+pub(super) use found::Found;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker, markers};
-pub(super) use options::{EXPECT, OPTIONS, REQUEST};
+pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub(crate) use responses::Counted;
@@ -25,8 +29,9 @@ pub(super) use tags::{OwnTags, read_transaction, set_tag};
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]
 pub(super) mod fields {
+    pub(in crate::lua) use super::expect_options::EXPECT;
     pub(in crate::lua) use super::multipart::PART;
-    pub(in crate::lua) use super::options::{BEARER, EXPECT, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::options::{BEARER, DIGEST, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
     pub(in crate::lua) use super::tags::TRANSACTION;
 }

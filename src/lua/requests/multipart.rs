@@ -186,10 +186,43 @@ impl Part {
         }
         match (&self.kind, &self.filename) {
             (Some(kind), _) => head += &format!("\r\ncontent-type: {kind}"),
-            (None, Some(_)) => head += "\r\ncontent-type: application/octet-stream",
+            (None, Some(name)) => head += &format!("\r\ncontent-type: {}", kind_of(name)),
             (None, None) => {}
         }
         head + "\r\n\r\n"
+    }
+}
+
+/// Returns the media type of a file by the end of its name, as browsers tell it (IANA's registry of media types).
+fn kind_of(filename: &str) -> &'static str {
+    let ending = filename.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending.to_ascii_lowercase().as_str() {
+        "avif" => "image/avif",
+        "css" => "text/css",
+        "csv" => "text/csv",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "gif" => "image/gif",
+        "gz" => "application/gzip",
+        "htm" | "html" => "text/html",
+        "jpeg" | "jpg" => "image/jpeg",
+        "js" | "mjs" => "text/javascript",
+        "json" => "application/json",
+        "md" => "text/markdown",
+        "mp3" => "audio/mpeg",
+        "mp4" => "video/mp4",
+        "odt" => "application/vnd.oasis.opendocument.text",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "txt" => "text/plain",
+        "wav" => "audio/wav",
+        "webm" => "video/webm",
+        "webp" => "image/webp",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "xml" => "application/xml",
+        "yaml" | "yml" => "application/yaml",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
     }
 }
 

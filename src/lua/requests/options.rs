@@ -1,16 +1,16 @@
 //! The options of a request, read from a plan's table. An unknown name is refused with the nearest known one.
 
-use super::expect::Expect;
-use super::expect::{ExpectedHeader, Redirect};
+use super::expect_options;
 use super::json;
 use super::multipart;
 use super::request::RequestOp;
 use super::tags::read_tags;
 use crate::config::unknown_word;
+use crate::http::{DigestCredentials, Redirects, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
-    read_scalar, read_seconds, read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
+    read_scalar, read_seconds, read_string, shorten, sorted_pairs, to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -20,17 +20,20 @@ use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, header};
 use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
+use std::rc::Rc;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 14] = [
+pub(in crate::lua) const OPTIONS: [&str; 16] = [
     "name",
     "headers",
+    "cookies",
     "query",
     "form",
     "json",
     "multipart",
     "timeout",
     "redirects",
+    "max_redirects",
     "expect",
     "auth",
     "compress",
@@ -38,11 +41,10 @@ pub(in crate::lua) const OPTIONS: [&str; 14] = [
     "allow_failure",
     "tags",
 ];
-pub(in crate::lua) const EXPECT: [&str; 8] = [
-    "status", "title", "text", "no_text", "header", "redirect", "under", "json",
-];
 /// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
+/// The field that asks for digest authentication among credentials.
+pub(in crate::lua) const DIGEST: [&str; 1] = ["digest"];
 /// The fields of a request's table that are not options.
 pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
@@ -68,6 +70,7 @@ pub(super) fn read(
         match key.as_str() {
             "name" => op.name = Some(values::read_name(&value, "option 'name'")?),
             "headers" => headers(op, &value, budget)?,
+            "cookies" => cookies(op, &value, budget)?,
             "query" => query(op, &value, budget)?,
             "form" => {
                 let encoded = encode_form(&value, "option 'form'", budget)?;
@@ -84,21 +87,16 @@ pub(super) fn read(
                 content_type = Some(kind);
             }
             "timeout" => op.request.timeout = Some(timeout(&value)?),
-            "redirects" => match value {
-                Value::Integer(n) if (0..=100).contains(&n) => op.request.redirects = n as u32,
-                other => {
-                    return Err(describe_mismatch(
-                        "option 'redirects'",
-                        "a whole number from 0 to 100",
-                        &other,
-                    ));
+            "redirects" => op.request.redirects = Redirects::AtMost(few(&value, &key)?),
+            "max_redirects" => op.request.redirects = Redirects::UpTo(few(&value, &key)?),
+            "expect" => op.expect = expect_options::read(&value, budget)?,
+            "auth" => match digest(&value, budget)? {
+                Some(credentials) => op.request.extras().digest = Some(Rc::new(credentials)),
+                None => {
+                    let value = authorization(&value, budget)?;
+                    op.request.headers.push((header::AUTHORIZATION, value));
                 }
             },
-            "expect" => op.expect = expect(&value, budget)?,
-            "auth" => op
-                .request
-                .headers
-                .push((header::AUTHORIZATION, authorization(&value, budget)?)),
             "compress" => match read_string(&value, "option 'compress'")?.as_str() {
                 "gzip" => compress = true,
                 other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
@@ -164,6 +162,27 @@ fn headers(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(),
         budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
         let value = read_scalar(&value, &format!("header '{name}'"))?;
         op.request.headers.push(header_line(&name, &value)?);
+    }
+    Ok(())
+}
+
+fn cookies(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(), String> {
+    let Value::Table(table) = value else {
+        let kind = "a table { name = \"value\" }";
+        return Err(describe_mismatch("option 'cookies'", kind, value));
+    };
+    for (name, value) in sorted_pairs(table, "names of cookies", budget)? {
+        budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
+        let value = read_scalar(&value, &format!("cookie '{name}'"))?;
+        let text = String::from_utf8(value).ok();
+        let text = text.filter(|value| is_cookie(&name, value));
+        let Some(value) = text else {
+            let name = shorten(&name);
+            return Err(format!(
+                "'{name}' of option 'cookies' cannot be a cookie: it has no line break, no ';' and nothing beside ASCII"
+            ));
+        };
+        op.request.extras().cookies.push((name, value));
     }
     Ok(())
 }
@@ -239,6 +258,36 @@ fn authorization(value: &Value, budget: &mut Budget) -> Result<HeaderValue, Stri
     }
 }
 
+/// Reads `{ "name", "password", digest = true }`; `None` if it is no such table.
+fn digest(value: &Value, budget: &mut Budget) -> Result<Option<DigestCredentials>, String> {
+    let Value::Table(table) = value else {
+        return Ok(None);
+    };
+    match table.raw_get::<Value>(DIGEST[0]) {
+        Ok(Value::Nil | Value::Boolean(false)) | Err(_) => return Ok(None),
+        Ok(Value::Boolean(true)) => {}
+        Ok(other) => {
+            return Err(describe_mismatch(
+                "'digest' of option 'auth'",
+                "true or false",
+                &other,
+            ));
+        }
+    }
+    match (table.raw_get::<LuaString>(1), table.raw_get::<LuaString>(2)) {
+        (Ok(user), Ok(password)) => {
+            budget.take(user.as_bytes().len() + password.as_bytes().len())?;
+            Ok(Some(DigestCredentials {
+                user: escape_invalid(&user),
+                password: escape_invalid(&password),
+            }))
+        }
+        _ => Err(
+            "option 'auth' with 'digest' is { \"name\", \"password\", digest = true }".to_owned(),
+        ),
+    }
+}
+
 /// Encodes basic credentials (RFC 7617).
 pub(in crate::lua) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::try_from(format!("Basic {}", BASE64.encode(credentials)))
@@ -251,90 +300,19 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
 }
 
-fn expect(value: &Value, budget: &mut Budget) -> Result<Expect, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "option 'expect'",
-            "a table such as { status = 200 }",
-            value,
-        ));
-    };
-    let mut expect = Expect::default();
-    for (key, value) in sorted_pairs(table, "fields of 'expect'", budget)? {
-        match key.as_str() {
-            "status" => expect.status = read_statuses(&value)?,
-            "title" => expect.title = Some(values::read_name(&value, "'expect.title'")?),
-            "text" => expect.text = read_texts(&value, "'expect.text'", budget)?,
-            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'", budget)?,
-            "header" => expect.more().headers = expected_headers(&value, budget)?,
-            "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
-            "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
-            "json" => expect.more().json = expected_json(&value, budget)?,
-            unknown => {
-                return Err(to_one_line(unknown_word(
-                    "field", unknown, "expect", &EXPECT,
-                )));
-            }
+/// Reads a number of redirects.
+fn few(value: &Value, option: &str) -> Result<u8, String> {
+    match value {
+        Value::Integer(n) if (0..=100).contains(n) => Ok(*n as u8),
+        other => {
+            let kind = "a whole number from 0 to 100";
+            Err(describe_mismatch(
+                &format!("option '{option}'"),
+                kind,
+                other,
+            ))
         }
     }
-    Ok(expect)
-}
-
-fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHeader>, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "'expect.header'",
-            "a table { [\"x-cache\"] = \"HIT\" }",
-            value,
-        ));
-    };
-    let pairs = sorted_pairs(table, "header names", budget)?;
-    let one = |(name, value): (String, Value)| {
-        budget.take(byte_length(&value))?;
-        let value = match &value {
-            Value::Boolean(true) => None,
-            Value::String(text) => Some(text.as_bytes().to_vec()),
-            other => {
-                let what = format!("'expect.header', header '{name}'");
-                return Err(describe_mismatch(&what, "a string", other));
-            }
-        };
-        Ok((name.to_ascii_lowercase(), value))
-    };
-    pairs.into_iter().map(one).collect()
-}
-
-fn expected_redirect(value: &Value) -> Result<Redirect, String> {
-    match value {
-        Value::Boolean(true) => Ok(Redirect::Anywhere),
-        Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
-        other => Err(describe_mismatch(
-            "'expect.redirect'",
-            "true, false or a path",
-            other,
-        )),
-    }
-}
-
-fn expected_json(
-    value: &Value,
-    budget: &mut Budget,
-) -> Result<Vec<(String, serde_json::Value)>, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "'expect.json'",
-            "a table { [\"user.name\"] = \"Ada\" }",
-            value,
-        ));
-    };
-    let pairs = sorted_pairs(table, "paths of 'expect.json'", budget)?;
-    let one = |(path, value): (String, Value)| {
-        let value = json::convert(&value, budget)
-            .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
-        Ok((path, value))
-    };
-    pairs.into_iter().map(one).collect()
 }
 
 fn timeout(value: &Value) -> Result<Duration, String> {

@@ -41,6 +41,7 @@ impl RequestOp {
     pub(super) fn copy_bytes(&self) -> usize {
         let headers = self.request.headers.len() * 2 * ENTRY_BYTES;
         let name = self.name.as_ref().map_or(0, String::len);
+        // Of what is rare, copies share one.
         size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
     }
 

@@ -2,7 +2,7 @@
 //! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
 use crate::html::Document;
-use crate::http::{Exchange, Response};
+use crate::http::{CacheUse, Exchange, Response};
 use bytes::Bytes;
 use mlua::Table;
 use std::borrow::Cow;
@@ -55,6 +55,16 @@ impl Finished {
         let response = self.exchange.outcome.as_ref().ok()?;
         let undecoded = response.decoding_failure().filter(|_| !self.overruled)?;
         Some(undecoded.to_string().into())
+    }
+
+    /// Returns whether the site was asked: what comes from the cache alone is no request.
+    pub fn was_asked(&self) -> bool {
+        self.exchange.cache() != CacheUse::Fresh
+    }
+
+    /// Returns whether the plan has overruled the verdict.
+    pub fn overruled(&self) -> bool {
+        self.overruled
     }
 
     /// Returns the status of the response, 0 without one.
@@ -121,6 +131,9 @@ pub(in crate::lua) struct Responses {
     kept: Quota,
     /// The index of the slot of the latest operation, until its verdicts are final.
     open: Option<usize>,
+    /// Whether the verdicts of a slot may still be overruled though a later operation has begun; by its index, as far as
+    /// there was one.
+    parked: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -176,6 +189,7 @@ impl Responses {
             held_bytes: 0,
             kept: Quota { slots: 0, bytes: 0 },
             open: None,
+            parked: Vec::new(),
         }
     }
 
@@ -236,7 +250,12 @@ impl Responses {
 
     /// Returns the responses of the latest operation, whose verdict the plan may still overrule.
     pub(in crate::lua) fn open(&mut self) -> &mut [Finished] {
-        match self.open.and_then(|index| self.slots.get_mut(index)) {
+        self.open.map_or(&mut [], |index| self.at(index))
+    }
+
+    /// Returns the responses in the slot of that index.
+    pub(in crate::lua) fn at(&mut self, index: usize) -> &mut [Finished] {
+        match self.slots.get_mut(index) {
             Some(Slot::One(finished)) => std::slice::from_mut(finished),
             Some(Slot::Many(list)) => list,
             _ => &mut [],
@@ -245,12 +264,35 @@ impl Responses {
 
     /// Returns whether the plan may still overrule the verdict on this response.
     pub(in crate::lua) fn is_open(&self, address: Address) -> bool {
-        self.open.is_some_and(|index| index + 1 == address.slot)
+        let index = address.slot.wrapping_sub(1);
+        self.open == Some(index) || self.is_parked(index)
+    }
+
+    fn is_parked(&self, index: usize) -> bool {
+        self.parked.get(index).copied().unwrap_or(false)
     }
 
     /// Ends the time in which the plan may overrule the latest verdicts.
     pub(in crate::lua) fn close(&mut self) {
         self.open = None;
+    }
+
+    /// Lets another operation be the latest; the verdicts of this one stay open until [`Responses::unpark`]. Returns the
+    /// index of its slot.
+    pub(in crate::lua) fn park(&mut self) -> Option<usize> {
+        let index = self.open.take()?;
+        if self.parked.len() <= index {
+            self.parked.resize(index + 1, false);
+        }
+        self.parked[index] = true;
+        Some(index)
+    }
+
+    /// Ends the time in which the plan may overrule the verdicts of that slot.
+    pub(in crate::lua) fn unpark(&mut self, index: usize) {
+        if let Some(parked) = self.parked.get_mut(index) {
+            *parked = false;
+        }
     }
 
     /// Returns whether enough is held to run the collector, on a shard with so many open connections.
@@ -274,7 +316,7 @@ impl Responses {
         for index in 0..self.slots.len() {
             match &self.slots[index] {
                 Slot::Free => continue,
-                _ if self.open != Some(index) && !is_live(index + 1) => {
+                _ if self.open != Some(index) && !self.is_parked(index) && !is_live(index + 1) => {
                     self.slots[index] = Slot::Free;
                     self.free.push(index);
                 }

@@ -5,6 +5,7 @@ use super::multipart::{self, NAMED, Part};
 use super::options::{self, names_content_type, set_content_type};
 use super::request::{RequestOp, plan_file};
 use crate::html::Enctype;
+use crate::http::Referrer;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, encode_pairs, escape_invalid,
@@ -70,6 +71,9 @@ pub(super) fn read(
         let (body, content_type) = encode(entries, enctype, budget)?;
         op.request.body = body.into();
         kind = Some(content_type);
+    }
+    if let Value::String(page) = get(form, "page") {
+        op.request.extras().referrer = Referrer::of(&escape_invalid(&page));
     }
     if let Some(options) = &options {
         // Compressed after the body is set, and refused if there are two.

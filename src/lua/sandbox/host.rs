@@ -6,7 +6,7 @@ use crate::http::Session;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Address, Finished, OwnTags, Responses};
+use crate::lua::requests::{Address, Finished, Found, OwnTags, Responses};
 use crate::metrics::Recorder;
 use bytes::Bytes;
 use mlua::Lua;
@@ -45,6 +45,8 @@ pub(in crate::lua) struct Host {
     pub(in crate::lua) missed_form: RefCell<String>,
     /// Tags of the user; made at the first.
     pub(in crate::lua) tags: RefCell<Option<Box<OwnTags>>>,
+    /// The URLs of the latest pages, once the plan has asked for those of one.
+    pub(in crate::lua) found: RefCell<Option<Box<Found>>>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
@@ -73,13 +75,18 @@ impl Host {
             collected_at: Cell::new(0),
             missed_form: RefCell::default(),
             tags: RefCell::default(),
+            found: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
     }
 
     /// Returns the bytes that the VM holds outside of Lua.
     pub(in crate::lua) fn held_bytes(&self) -> usize {
-        self.responses.borrow().held_bytes() + self.account.held()
+        let cached = self
+            .session
+            .as_ref()
+            .map_or(0, |session| session.cached_bytes());
+        self.responses.borrow().held_bytes() + self.account.held() + cached
     }
 
     /// Returns what a call may take outside of Lua. Collects garbage first if little is left.
@@ -103,6 +110,16 @@ impl Host {
         let taken = self.budget(lua).take(bytes);
         taken.map_err(mlua::Error::runtime)?;
         Ok(self.account.hold(bytes))
+    }
+
+    /// Remembers the URLs that a page has, so that requests for them say where they were found.
+    pub(in crate::lua) fn remember(&self, page: &str, urls: &[String]) {
+        let session = self.session.as_ref();
+        if session.is_some_and(|session| session.tells_pages()) && !urls.is_empty() {
+            let held = self.account.hold(Found::bytes(urls.len()));
+            let mut found = self.found.borrow_mut();
+            found.get_or_insert_default().add(page, urls, held);
+        }
     }
 
     /// Returns the page of a body as a tree.
@@ -133,6 +150,15 @@ impl Host {
         }
         let responses = self.responses.borrow();
         responses.get(address).map(Finished::body).ok_or_else(gone)
+    }
+
+    /// Returns the session of the VM's user.
+    ///
+    /// # Errors
+    /// There is no user while a plan is loaded.
+    pub(in crate::lua) fn user_session(lua: &Lua) -> mlua::Result<Rc<Session>> {
+        let session = Host::of(lua).session.clone();
+        session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
     }
 
     /// Returns the host of the VM that a function runs in.

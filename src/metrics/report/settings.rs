@@ -71,6 +71,14 @@ pub struct RunSettings {
     pub no_keepalive: bool,
     /// Whether cookies were not kept.
     pub no_cookies: bool,
+    /// The number of redirects after which the next one was the answer; `null`: it was a failure, after ten.
+    pub max_redirects: Option<u32>,
+    /// Whether requests said which page they came from.
+    pub referer: bool,
+    /// Whether users kept what a browser would not ask for again.
+    pub cache: bool,
+    /// How long users kept their connections: `user`, as long as they lived, or `iteration`.
+    pub connections: String,
     /// Whether a user that was redirected to another host went on there.
     pub sticky_follow: bool,
     /// The share of requests whose trace the site was asked to keep; `null` if requests had no trace context.

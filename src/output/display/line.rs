@@ -2,7 +2,8 @@
 //!
 //! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
 
-use crate::error::printable;
+use crate::error::{excerpt, printable};
+use crate::metrics::ErrorRow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Returns a text from a plan or a target as one harmless line: control characters and those that turn the
@@ -17,6 +18,17 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// Returns what the first failed request of an error was answered, if that is JSON or text.
+pub(crate) fn answer(error: &ErrorRow) -> Option<String> {
+    let exemplar = error.exemplars.first()?;
+    let headers = exemplar.response_headers.iter();
+    let kind = headers
+        .filter_map(|line| line.split_once(": "))
+        .find(|(name, _)| *name == "content-type");
+    let answer = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
+    Some(one_line(&answer))
 }
 
 /// Returns whether a character turns the direction of writing, and with it the meaning of the text.

@@ -6,9 +6,9 @@
 
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::{
-    cut_middle, labels_text, metric_cells, moment, one_line, request_name, share, slowest_traces,
-    status_text, threshold_figure, threshold_name, time, trace_text, with_share, worker_state,
-    workers_shown,
+    answer, cut_middle, labels_text, metric_cells, moment, one_line, request_name, share,
+    slowest_traces, status_text, threshold_figure, threshold_name, time, trace_text, with_share,
+    worker_state, workers_shown,
 };
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
@@ -263,7 +263,14 @@ fn errors(report: &Report, out: &mut String) {
         vec![
             name(&row.name),
             show_count(row.count),
-            code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
+            match answer(row) {
+                None => code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
+                Some(answer) => format!(
+                    "{} answered {}",
+                    code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
+                    code(&cut(&answer, LONGEST_MESSAGE))
+                ),
+            },
             name(line),
             format!("{} – {}", moment(row.first_s), moment(row.last_s)),
         ]

@@ -3,7 +3,7 @@
 use super::table::{Table, pad_left, pad_right, rule, spread};
 use crate::metrics::{ErrorRow, Figures, Latency, MetricKind, Report, TaskRow};
 use crate::output::display::{
-    cut_middle, metric_cells, moment, one_line, per_second, rate, request_name, share,
+    answer, cut_middle, metric_cells, moment, one_line, per_second, rate, request_name, share,
     threshold_figure, threshold_parts, time, with_share, wrapped,
 };
 use crate::units::{counted, show_count, show_size};
@@ -336,7 +336,10 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
         .as_deref()
         .map(|line| format!(" ({})", one_line(line)));
     let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
-    for line in wrapped(&text, page.saturating_sub(indent)) {
-        out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
+    let answered = answer(error).map(|answer| format!("answered: {answer}"));
+    for text in [Some(text), answered].into_iter().flatten() {
+        for line in wrapped(&text, page.saturating_sub(indent)) {
+            out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
+        }
     }
 }

@@ -4,11 +4,11 @@ use crate::config::RequestNames;
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::{host_of, path_of, without_ids};
-use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
 use crate::engine::user::show::show;
-use crate::http::{Exchange, Session};
+use crate::engine::user::verdicts::sample;
+use crate::http::{CacheUse, Exchange};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
-use crate::metrics::{Entered, Failure, RequestId, Sample};
+use crate::metrics::RequestId;
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
@@ -32,6 +32,13 @@ impl User {
                 self.settle();
                 self.back_off().await;
                 self.open_rows(std::slice::from_ref(&op), task);
+                if let Some(exchange) = self.session.from_cache(&op.request) {
+                    // Whoever is asked next was waited for.
+                    self.delay = self.open.delay.take();
+                    let finished = self.judged(&op, task, exchange);
+                    self.open.keep(op);
+                    return self.vm.answer(finished);
+                }
                 self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
                 let trace = self.session.begin_trace(&op.request);
@@ -40,6 +47,7 @@ impl User {
                 let lost = flight.end(&mut exchange);
                 self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
+                self.make_room();
                 let finished = self.judged(&op, task, exchange);
                 self.open.keep(op);
                 self.vm.answer(finished)
@@ -53,11 +61,12 @@ impl User {
                 self.paused(self.shared.lost() - lost);
                 self.note_refusals(finished.iter().map(|finished| &finished.exchange));
                 self.open.keep_all(ops);
+                self.make_room();
                 self.vm.answer_list(finished)
             }
             Op::Wait(time) => {
                 self.enter_open();
-                self.vm.reclaim();
+                self.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
                 let time = self.shared.pause(time);
                 let allowed = self.shared.config.stop_timeout;
@@ -79,66 +88,6 @@ impl User {
         }
     }
 
-    /// Counts the requests of the latest operation, whose verdicts are final from now on.
-    pub(crate) fn settle(&mut self) {
-        let open = &self.open;
-        let session = &*self.session;
-        let identity = Identity::of(self.number, &self.role, self.task);
-        let cycles = &mut self.cycles;
-        let recorder = &mut *self.shared.recorder.borrow_mut();
-        self.vm.settle(|place, finished| {
-            if let Some(cycles) = cycles {
-                cycles.request(open.rows[place], finished.exchange.latency);
-            }
-            let told = told(open, session, open.asked(place), finished);
-            let verdict = finished.verdict();
-            let sample = Sample {
-                context: told
-                    .as_ref()
-                    .map(|told| identity.context(finished.exchange.connection, told)),
-                ..sample(open, place, finished, verdict.as_deref())
-            };
-            match &finished.entered {
-                None => recorder.record(&sample),
-                Some(counted) => recorder.conclude(&sample, &before(counted)),
-            }
-        });
-        self.open.clear();
-    }
-
-    /// Counts the requests of the latest operation as they stand: the plan is about to wait, and they have ended.
-    fn enter_open(&mut self) {
-        let open = &self.open;
-        let session = &*self.session;
-        let identity = Identity::of(self.number, &self.role, self.task);
-        let recorder = &mut *self.shared.recorder.borrow_mut();
-        self.vm.each_open(|place, finished| {
-            let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
-            let sample = sample(open, place, finished, verdict.as_deref());
-            if finished.entered.is_none() {
-                recorder.enter(&sample);
-            }
-            let counted = Counted {
-                failed: sample.failure.is_some(),
-                told: None,
-            };
-            let entered = finished.entered.as_deref().unwrap_or(&counted);
-            let told = told(open, session, open.asked(place), finished);
-            let sample = Sample {
-                context: told
-                    .as_ref()
-                    .map(|told| identity.context(finished.exchange.connection, told)),
-                ..sample
-            };
-            recorder.revise(&sample, &before(entered));
-            let line = finished.line.clone();
-            finished.entered = Some(Box::new(Counted {
-                failed: verdict.is_some(),
-                told: verdict.map(|message| (message, line)),
-            }));
-        });
-    }
-
     /// Opens the rows of requests that begin. The delay of a late start belongs to the first request after it, or
     /// to the first that are sent side by side. Those after them begin when the plan gets there: what kept it
     /// waiting is in the figures already.
@@ -153,6 +102,14 @@ impl User {
 
     /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
     fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
+        let counter = match exchange.cache() {
+            CacheUse::Nothing => None,
+            CacheUse::Fresh => Some("cache: not asked for"),
+            CacheUse::NotModified => Some("cache: not modified"),
+        };
+        if let Some(counter) = counter {
+            self.shared.recorder.borrow_mut().counter(counter, 1.0);
+        }
         let verdict = op.expect.verdict(&exchange);
         if let Ok(response) = &mut exchange.outcome {
             // A list of small answers may decode to more than a user may hold.
@@ -219,8 +176,11 @@ impl User {
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
             let sends = places.into_iter().map(async |place| {
-                self.shared.pass_throttles(&self.role.limits).await;
                 let op = &ops[place];
+                if let Some(exchange) = self.session.from_cache(&op.request) {
+                    return (place, self.judged(op, task, exchange));
+                }
+                self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
                 let trace = self.session.begin_trace(&op.request);
                 let flight = InFlight::new(self, op, place, begin, trace.as_deref());
@@ -277,59 +237,6 @@ impl User {
                 false => self.shared.timers.wait(pause).await,
             }
         }
-    }
-}
-
-/// Returns the sample of a request that has ended, with the verdict on it as it stands.
-fn sample<'a>(
-    open: &LatestOperation,
-    place: usize,
-    finished: &'a Finished,
-    verdict: Option<&'a str>,
-) -> Sample<'a> {
-    let exchange = &finished.exchange;
-    Sample {
-        request: open.rows[place],
-        begin: exchange.begin.into_std(),
-        latency: exchange.latency,
-        delay: open.delay,
-        phases: exchange.timings,
-        status: finished.status(),
-        redirects: exchange.redirects,
-        retries: exchange.retries,
-        bytes: exchange.bytes,
-        failure: verdict.map(|message| Failure {
-            message,
-            line: finished.line.as_deref(),
-        }),
-        context: None,
-    }
-}
-
-/// Returns the facts about a request for logs and exemplars.
-fn told<'a>(
-    open: &'a LatestOperation,
-    session: &'a Session,
-    op: Option<&'a RequestOp>,
-    finished: &'a Finished,
-) -> Option<RequestOutcome<'a>> {
-    Some(RequestOutcome {
-        session,
-        base: open.base.as_deref(),
-        op: op?,
-        finished: Some(finished),
-        trace: finished.exchange.trace.as_deref(),
-    })
-}
-
-fn before(counted: &Counted) -> Entered<'_> {
-    let told = counted.told.as_ref();
-    Entered {
-        failed: counted.failed,
-        told: told.map(|(message, line)| Failure {
-            message,
-            line: line.as_deref(),
-        }),
     }
 }
 

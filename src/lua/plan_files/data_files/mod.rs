@@ -17,9 +17,12 @@ use std::sync::{Arc, OnceLock};
 /// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) enum DataFormat {
-    Csv,
+    /// Rows of cells between which this byte stands.
+    Csv(u8),
     Lines,
     Json,
+    /// A value in each line.
+    JsonLines,
     /// The bytes as they are.
     Whole,
 }

@@ -13,9 +13,10 @@ use std::path::Path;
 pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
     let whole = || files::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
     match format {
-        DataFormat::Csv => table(file, path),
+        DataFormat::Csv(separator) => table(file, path, separator),
         DataFormat::Lines => lines(file, whole()?),
         DataFormat::Whole => Ok(Content::Whole(whole()?.into())),
+        DataFormat::JsonLines => json_lines(file, &whole()?),
         DataFormat::Json => match whole()? {
             text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
             text => serde_json::from_slice(strip_byte_order_mark(&text))
@@ -25,7 +26,7 @@ pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<Conten
     }
 }
 
-fn table(file: &str, path: &Path) -> Result<Content, String> {
+fn table(file: &str, path: &Path, separator: u8) -> Result<Content, String> {
     let fault = |error: csv::Error| match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
@@ -44,6 +45,7 @@ fn table(file: &str, path: &Path) -> Result<Content, String> {
     let input = files::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::Headers)
+        .delimiter(separator)
         .from_reader(BufReader::with_capacity(1 << 16, input));
     let header = reader.headers().map_err(fault)?;
     let columns: Vec<String> = header.iter().map(str::to_owned).collect();
@@ -105,6 +107,27 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
     }
     cells.bytes = bytes;
     Ok(Content::Lines(cells.shrunk()))
+}
+
+/// Reads a value of each line; empty lines are none.
+fn json_lines(file: &str, text: &[u8]) -> Result<Content, String> {
+    let lines = strip_byte_order_mark(text).split(|byte| *byte == b'\n');
+    let lines = (1..)
+        .zip(lines)
+        .filter(|(_, line)| !line.trim_ascii().is_empty());
+    let value = |(number, line): (u64, &[u8])| {
+        serde_json::from_slice(line).map_err(|error| {
+            format!(
+                "'{file}', line {number}, is not JSON: it is wrong at column {}",
+                error.column()
+            )
+        })
+    };
+    let values: Vec<serde_json::Value> = lines.map(value).collect::<Result<_, _>>()?;
+    match values.is_empty() {
+        true => Err(format!("'{file}' is empty")),
+        false => Ok(Content::Json(serde_json::Value::Array(values))),
+    }
 }
 
 /// Strips the byte order mark that some editors write.

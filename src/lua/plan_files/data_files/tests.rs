@@ -41,7 +41,7 @@ fn rows_of_a_table_have_the_names_of_its_first_line() {
     let folder = Folder::with("table", &[("users.csv", text)]);
     let rows = folder
         .library()
-        .open(DataFormat::Csv, "users.csv")
+        .open(DataFormat::Csv(b','), "users.csv")
         .expect("a good file");
     assert_eq!(rows.len(), 2);
     let row = |name, pass| Some(DataRow::Cells(vec![("name", name), ("pass", pass)]));
@@ -136,30 +136,30 @@ fn what_is_wrong_with_a_file_is_told() {
     let shown = folder.0.display();
     for (format, file, expected) in [
         (
-            DataFormat::Csv,
+            DataFormat::Csv(b','),
             "empty",
             "'empty' is empty; its first line names the columns".to_owned(),
         ),
         (DataFormat::Lines, "empty", "'empty' is empty".to_owned()),
         (DataFormat::Json, "empty", "'empty' is empty".to_owned()),
         (
-            DataFormat::Csv,
+            DataFormat::Csv(b','),
             "header.csv",
             "'header.csv' has no rows; its first line names the columns, the others are the rows"
                 .to_owned(),
         ),
         (
-            DataFormat::Csv,
+            DataFormat::Csv(b','),
             "ragged.csv",
             "'ragged.csv', line 4: 1 column, but its first line names 2".to_owned(),
         ),
         (
-            DataFormat::Csv,
+            DataFormat::Csv(b','),
             "twice.csv",
             "two columns of 'twice.csv' are named 'a'".to_owned(),
         ),
         (
-            DataFormat::Csv,
+            DataFormat::Csv(b','),
             "nameless.csv",
             "column 2 in the first line of 'nameless.csv' has no name".to_owned(),
         ),

@@ -5,20 +5,34 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use super::address::{Host, Resolver, attribute_text};
-use super::imports::imports;
-use super::scan::{Element, Scanner};
+use crate::html::address::{Host, Resolver, attribute_text};
+use crate::html::imports::imports;
+use crate::html::scan::{Element, Scanner};
+
+/// The assets of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageAssets {
+    /// Those of its own site.
+    pub(crate) urls: Vec<String>,
+    /// Those of others.
+    pub(crate) foreign: Vec<String>,
+}
 
 /// Returns the URLs that a browser fetches for this page from the page's own host (scheme, host and port), in the
-/// order of the page, absolute, without fragment, each once.
+/// order of the page, absolute, without fragment, each once; and those of other sites.
+///
+/// A site that is tested under another address than its own has its own name in absolute URLs. Where the page uses such a
+/// name for itself, in `<link rel=canonical>` or `<base href>`, the URLs of that name are the page's own, and are returned
+/// with the page's scheme, host and port.
 ///
 /// They are: `script src`; `img src` and every candidate of `srcset` (a browser picks one by its screen; so that a
 /// run does not depend on a screen, all are listed); `source srcset`; `link href` whose `rel` is a stylesheet,
 /// an icon, an apple-touch-icon or the preload of a style; and `@import` at the head of a `<style>`. `<base href>` is
 /// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. `None`
 /// if the list would take more than `most_bytes`: a long base makes long URLs of short references.
-pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
-    let mut found = Listing::new(page, Some(Host::Own), most_bytes);
+pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<PageAssets> {
+    let mut found = Listing::new(page, most_bytes);
+    let mut names = OwnNames::default();
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
@@ -35,8 +49,11 @@ pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Optio
             }
             Element::Link => {
                 let [href, rel, kind] = read(&mut scanner, [b"href", b"rel", b"as"]);
-                if loads(rel.unwrap_or_default(), kind.unwrap_or_default()) {
+                let rel = rel.unwrap_or_default();
+                if loads(rel, kind.unwrap_or_default()) {
                     found.add_attribute(href);
+                } else if rel.eq_ignore_ascii_case(b"canonical") {
+                    names.add(page, href);
                 }
             }
             Element::Style => {
@@ -44,17 +61,17 @@ pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Optio
                     found.add(&String::from_utf8_lossy(address));
                 }
             }
-            Element::Base => found.set_base(&mut scanner),
+            Element::Base => names.add(page, found.set_base(&mut scanner)),
             Element::A | Element::Title => {}
         }
     }
-    found.into_urls()
+    found.into_assets(page, &names)
 }
 
 /// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
 /// without fragment, each once. Jumps within the page (`#top`) are left out. `None` as for [`assets_within`].
 pub(crate) fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
-    let mut found = Listing::new(page, None, most_bytes);
+    let mut found = Listing::new(page, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
@@ -62,17 +79,21 @@ pub(crate) fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option
                 let [href] = read(&mut scanner, [b"href"]);
                 found.add_attribute(href.filter(|href| !href.trim_ascii_start().starts_with(b"#")));
             }
-            Element::Base => found.set_base(&mut scanner),
+            Element::Base => {
+                found.set_base(&mut scanner);
+            }
             _ => {}
         }
     }
-    found.into_urls()
+    let urls = found.in_order()?;
+    Some(urls.into_iter().map(|(url, _)| url).collect())
 }
 
 /// Returns the assets of a page, however many.
 #[cfg(any(test, feature = "internals"))]
 pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
-    assets_within(body, page, usize::MAX).unwrap_or_default()
+    let assets = assets_within(body, page, usize::MAX);
+    assets.unwrap_or_default().urls
 }
 
 /// Returns the links of a page, however many.
@@ -134,11 +155,38 @@ fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The names that a page has for its own site beside its address.
+#[derive(Default)]
+struct OwnNames(Vec<String>);
+
+impl OwnNames {
+    /// Adds the host of an address that the page gives itself, if it is absolute.
+    fn add(&mut self, page: &Url, address: Option<&[u8]>) {
+        let url = address.and_then(|address| page.join(&attribute_text(address)).ok());
+        if let Some(host) = url.as_ref().and_then(Url::host_str) {
+            self.0.push(host.to_owned());
+        }
+    }
+
+    /// Returns the URL as one of the page's site, if it has one of the names.
+    fn at_page(&self, page: &Url, url: &str) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let url = Url::parse(url).ok()?;
+        let host = url.host_str()?;
+        let own = self.0.iter().any(|name| name == host);
+        own.then(|| {
+            let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+            format!("{}{path}", &page[..url::Position::BeforePath])
+        })
+    }
+}
+
 /// URLs in the order they were found, each once.
 struct Listing {
     resolver: Resolver,
-    only: Option<Host>,
-    urls: HashMap<String, usize>,
+    urls: HashMap<String, (usize, Host)>,
     /// The buffer in which the next URL is put together.
     url: String,
     /// The bytes that URLs may still take; `None` if they were too many.
@@ -146,20 +194,22 @@ struct Listing {
 }
 
 impl Listing {
-    fn new(page: &Url, only: Option<Host>, most_bytes: usize) -> Self {
+    fn new(page: &Url, most_bytes: usize) -> Self {
         Self {
             resolver: Resolver::new(page),
-            only,
             urls: HashMap::new(),
             url: String::new(),
             left: Some(most_bytes),
         }
     }
 
-    fn set_base(&mut self, scanner: &mut Scanner<'_>) {
-        if let [Some(href)] = read(scanner, [b"href"]) {
+    /// Applies the page's `<base href>`, and returns it.
+    fn set_base<'a>(&mut self, scanner: &mut Scanner<'a>) -> Option<&'a [u8]> {
+        let [href] = read(scanner, [b"href"]);
+        if let Some(href) = href {
             self.resolver.set_base(&attribute_text(href));
         }
+        href
     }
 
     fn add_attribute(&mut self, value: Option<&[u8]>) {
@@ -175,136 +225,47 @@ impl Listing {
         let Some(host) = self.resolver.resolve(address, &mut self.url) else {
             return;
         };
-        if self.only.is_none_or(|only| only == host) && !self.urls.contains_key(&self.url) {
+        if !self.urls.contains_key(&self.url) {
             const EACH: usize = 64;
             // Once here and once in the list.
             let bytes = 2 * (self.url.len() + EACH);
             self.left = self.left.and_then(|left| left.checked_sub(bytes));
             if self.left.is_some() {
-                self.urls.insert(self.url.clone(), self.urls.len());
+                let place = self.urls.len();
+                self.urls.insert(self.url.clone(), (place, host));
             }
         }
     }
 
-    fn into_urls(self) -> Option<Vec<String>> {
+    fn in_order(self) -> Option<Vec<(String, Host)>> {
         self.left?;
-        let mut urls = vec![String::new(); self.urls.len()];
-        for (url, at) in self.urls {
-            urls[at] = url;
+        let mut urls = vec![(String::new(), Host::Own); self.urls.len()];
+        for (url, (at, host)) in self.urls {
+            urls[at] = (url, host);
         }
         Some(urls)
+    }
+
+    fn into_assets(self, page: &Url, names: &OwnNames) -> Option<PageAssets> {
+        let mut page = page.clone();
+        // Both fail on URLs that have no host, which then carry no credentials either.
+        let _ = (page.set_username(""), page.set_password(None));
+        let mut assets = PageAssets::default();
+        for (url, host) in self.in_order()? {
+            if host == Host::Own {
+                assets.urls.push(url);
+                continue;
+            }
+            match names.at_page(&page, &url) {
+                // It may be there under both names.
+                Some(own) if assets.urls.contains(&own) => {}
+                Some(own) => assets.urls.push(own),
+                None => assets.foreign.push(url),
+            }
+        }
+        Some(assets)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{assets, candidates, links};
-    use crate::html::{fixture, title};
-
-    fn of(page: &str) -> Vec<String> {
-        assets(page.as_bytes(), &fixture::page_url())
-    }
-
-    #[test]
-    fn a_drupal_7_page_loads_its_imported_styles_scripts_and_images() {
-        let expected = [
-            "http://site/misc/favicon.ico",
-            "http://site/modules/system/system.base.css?s1a2b3",
-            "http://site/modules/system/system.menus.css?s1a2b3",
-            "http://site/themes/bartik/css/print.css?s1a2b3",
-            "http://site/misc/jquery.js?v=1.4.4",
-            "http://site/misc/jquery.once.js?v=1.2",
-            "http://site/misc/drupal.js?s1a2b3",
-            "http://site/themes/bartik/logo.png",
-            "http://site/misc/feed.png",
-        ];
-        assert_eq!(assets(&fixture::drupal7(9), &fixture::page_url()), expected);
-    }
-
-    #[test]
-    fn an_umami_page_loads_its_image_styles_but_no_fonts_of_another_host() {
-        let expected = [
-            "http://site/core/profiles/demo_umami/themes/umami/favicon.ico",
-            "http://site/sites/default/files/css/css_Zd.css?0",
-            "http://site/sites/default/files/js/js_jQ.js",
-            "http://site/sites/default/files/styles/large/public/pie.jpg?itok=aB-1",
-            "http://site/sites/default/files/styles/xl/public/pie.jpg?itok=cD_2",
-            "http://site/sites/default/files/styles/large/public/pie.jpg?itok=aB-1&h=5",
-        ];
-        assert_eq!(of(fixture::UMAMI), expected);
-    }
-
-    #[test]
-    fn only_links_that_a_browser_fetches_are_assets() {
-        let page = "<link rel=canonical href=/no><link rel='preload' as=font href=/no>\
-            <link rel=PRELOAD as=style href=/a><link rel='Alternate StyleSheet' href=/b>\
-            <link href=/c rel=apple-touch-icon><link rel=stylesheet href=''><script>x</script>\
-            <img src='data:image/png;base64,AA'><img alt=x><script src='//site/d'></script><source src=/no>";
-        let expected = ["a", "b", "c", "d"].map(|path| format!("http://site/{path}"));
-        assert_eq!(of(page), expected);
-    }
-
-    #[test]
-    fn base_moves_what_comes_after_it() {
-        let page = "<img src=a><base href=/x/><img src=a><base href=/y/><img src=b#f><img src=b>";
-        assert_eq!(
-            of(page),
-            ["http://site/node/a", "http://site/x/a", "http://site/x/b"]
-        );
-    }
-
-    #[test]
-    fn srcset_candidates_end_at_commas_that_follow_a_space_or_an_address() {
-        let of = |text| candidates(text).collect::<Vec<_>>();
-        assert_eq!(
-            of(" /a,b.jpg 1x,/c.jpg 2x , /d.jpg"),
-            ["/a,b.jpg", "/c.jpg", "/d.jpg"]
-        );
-        assert_eq!(of("/a.jpg, /b.jpg 100w"), ["/a.jpg", "/b.jpg"]);
-        assert_eq!(of(" , ,"), [""; 0]);
-    }
-
-    #[test]
-    fn links_go_to_any_host_but_not_into_the_page() {
-        let page = "<a href=#top>a</a><a href='/n?a=1&amp;b=2#c'>b</a><a href=\"/n?a=1&b=2\">c</a>\
-            <a name=x>d</a><a href=https://other/>e</a><a href=mailto:a@b>f</a>\
-            <a href='javascript:void(0)'>g</a><a href=next>h</a><!-- <a href=/no> -->";
-        let expected = [
-            "http://site/n?a=1&b=2",
-            "https://other/",
-            "http://site/node/next",
-        ];
-        assert_eq!(links(page.as_bytes(), &fixture::page_url()), expected);
-        let umami = links(fixture::UMAMI.as_bytes(), &fixture::page_url());
-        assert_eq!(umami, ["http://site/es/tags/cocci%C3%B3n"]);
-    }
-
-    #[test]
-    fn any_bytes_are_read_without_harm() {
-        let url = fixture::page_url();
-        let page = [fixture::UMAMI.as_bytes(), &fixture::drupal7(1)].concat();
-        let whole = assets(&page, &url);
-        for end in 0..page.len() {
-            // A page cut anywhere lists a part of what the whole page lists, or a cut '@import'.
-            let cut = assets(&page[..end], &url);
-            assert!(cut.iter().zip(&whole).all(|(a, b)| a == b), "cut at {end}");
-            title(&page[..end]);
-            links(&page[end..], &url);
-        }
-        let pieces = b"<<<//>>>!--\"'= \nabaseimgscriptstyletitlesvgtemplatehrefsrcset&#;@import url()\xff\xc3\0";
-        let mut state = 11_u64;
-        for _ in 0..20_000 {
-            let mut noise = Vec::new();
-            for _ in 0..64 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                let at = (state >> 33) as usize % pieces.len();
-                noise.extend(&pieces[at..pieces.len().min(at + 1 + (state >> 60) as usize)]);
-            }
-            assets(&noise, &url);
-            links(&noise, &url);
-            title(&noise);
-        }
-    }
-}
+mod tests;

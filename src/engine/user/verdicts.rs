@@ -1,0 +1,233 @@
+//! Counts the requests of a task: at once as they ended, and finally when the plan can no longer overrule the verdict on
+//! them. That is when the next operation begins or, where the plan calls `fail` or `pass`, when it has dropped the response
+//! or the task ends.
+
+use crate::engine::user::User;
+use crate::engine::user::open_requests::{
+    EarlierOperation, Identity, LatestOperation, RequestOutcome,
+};
+use crate::engine::user::show::show_verdict;
+use crate::http::Session;
+use crate::lua::{Counted, Finished, RequestOp};
+use crate::metrics::{Entered, Failure, Recorder, Sample};
+
+impl User {
+    /// Lets another operation begin: counts the requests of the latest one, finally unless the plan judges late.
+    pub(crate) fn settle(&mut self) {
+        match self.vm.judges() {
+            true => self.park(),
+            false => self.conclude_open(),
+        }
+    }
+
+    /// Counts all requests of the task finally.
+    pub(crate) fn settle_all(&mut self) {
+        for earlier in std::mem::take(&mut self.earlier) {
+            self.conclude(earlier);
+        }
+        self.conclude_open();
+    }
+
+    /// Counts the requests of the latest operation finally.
+    fn conclude_open(&mut self) {
+        let open = &self.open;
+        let conclusion = Conclusion {
+            asked: open,
+            session: &self.session,
+            identity: Identity::of(self.number, &self.role, self.task),
+        };
+        let cycles = &mut self.cycles;
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let shown = self.shared.show;
+        self.vm.settle(|place, finished| {
+            if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_asked()) {
+                cycles.request(open.rows[place], finished.exchange.latency);
+            }
+            conclusion.of(place, finished, recorder);
+            show_verdict(shown, open.asked(place), finished);
+        });
+        self.open.clear();
+    }
+
+    /// Counts the requests of an earlier operation finally.
+    fn conclude(&mut self, earlier: EarlierOperation) {
+        let conclusion = Conclusion {
+            asked: &earlier.asked,
+            session: &self.session,
+            identity: Identity::of(self.number, &self.role, self.task),
+        };
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let shown = self.shared.show;
+        self.vm.unpark(earlier.responses, |place, finished| {
+            conclusion.of(place, finished, recorder);
+            show_verdict(shown, earlier.asked.asked(place), finished);
+        });
+    }
+
+    /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.
+    fn park(&mut self) {
+        self.enter_open();
+        if let Some(cycles) = &mut self.cycles {
+            let rows = &self.open.rows;
+            self.vm.each_open(|place, finished| {
+                if finished.was_asked() {
+                    cycles.request(rows[place], finished.exchange.latency);
+                }
+            });
+        }
+        match self.vm.park() {
+            Some(responses) => self.earlier.push(EarlierOperation {
+                responses,
+                asked: std::mem::take(&mut self.open),
+            }),
+            None => self.open.clear(),
+        }
+        if self.vm.wants_collection() {
+            self.reclaim();
+        }
+    }
+
+    /// Frees what the plan no longer holds. Nobody can overrule a verdict on that, so it is counted finally.
+    pub(crate) fn reclaim(&mut self) {
+        if self.earlier.is_empty() {
+            return self.vm.reclaim();
+        }
+        self.vm.find_dead();
+        self.conclude_dead();
+        self.vm.drop_dead();
+    }
+
+    /// Frees responses that only wait to be counted before the plan is told that it holds too much.
+    pub(crate) fn make_room(&mut self) {
+        if !self.earlier.is_empty() && self.vm.collect_if_full() {
+            self.conclude_dead();
+        }
+    }
+
+    fn conclude_dead(&mut self) {
+        let (held, dead): (Vec<_>, Vec<_>) = std::mem::take(&mut self.earlier)
+            .into_iter()
+            .partition(|earlier| self.vm.holds(earlier.responses));
+        self.earlier = held;
+        for earlier in dead {
+            self.conclude(earlier);
+        }
+    }
+
+    /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the verdict
+    /// on them later.
+    pub(crate) fn enter_open(&mut self) {
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        self.vm.each_open(|place, finished| {
+            if !finished.was_asked() {
+                return;
+            }
+            let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
+            let sample = sample(open, place, finished, verdict.as_deref());
+            if finished.entered.is_none() {
+                recorder.enter(&sample);
+            }
+            let counted = Counted {
+                failed: sample.failure.is_some(),
+                told: None,
+            };
+            let entered = finished.entered.as_deref().unwrap_or(&counted);
+            let told = told(open, session, open.asked(place), finished);
+            let sample = Sample {
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample
+            };
+            recorder.revise(&sample, &before(entered));
+            let line = finished.line.clone();
+            finished.entered = Some(Box::new(Counted {
+                failed: verdict.is_some(),
+                told: verdict.map(|message| (message, line)),
+            }));
+        });
+    }
+}
+
+/// What the requests of an operation are counted with.
+struct Conclusion<'a> {
+    asked: &'a LatestOperation,
+    session: &'a Session,
+    identity: Identity<'a>,
+}
+
+impl Conclusion<'_> {
+    fn of(&self, place: usize, finished: &Finished, recorder: &mut Recorder) {
+        if !finished.was_asked() {
+            return;
+        }
+        let told = told(self.asked, self.session, self.asked.asked(place), finished);
+        let verdict = finished.verdict();
+        let sample = Sample {
+            context: told
+                .as_ref()
+                .map(|told| self.identity.context(finished.exchange.connection, told)),
+            ..sample(self.asked, place, finished, verdict.as_deref())
+        };
+        match &finished.entered {
+            None => recorder.record(&sample),
+            Some(counted) => recorder.conclude(&sample, &before(counted)),
+        }
+    }
+}
+
+/// Returns the sample of a request that has ended, with the verdict on it as it stands.
+pub(super) fn sample<'a>(
+    open: &LatestOperation,
+    place: usize,
+    finished: &'a Finished,
+    verdict: Option<&'a str>,
+) -> Sample<'a> {
+    let exchange = &finished.exchange;
+    Sample {
+        request: open.rows[place],
+        begin: exchange.begin.into_std(),
+        latency: exchange.latency,
+        delay: open.delay,
+        phases: exchange.timings,
+        status: finished.status(),
+        redirects: exchange.redirects,
+        retries: exchange.retries,
+        bytes: exchange.bytes,
+        failure: verdict.map(|message| Failure {
+            message,
+            line: finished.line.as_deref(),
+        }),
+        context: None,
+    }
+}
+
+/// Returns the facts about a request for logs and exemplars.
+fn told<'a>(
+    open: &'a LatestOperation,
+    session: &'a Session,
+    op: Option<&'a RequestOp>,
+    finished: &'a Finished,
+) -> Option<RequestOutcome<'a>> {
+    Some(RequestOutcome {
+        session,
+        base: open.base.as_deref(),
+        op: op?,
+        finished: Some(finished),
+        trace: finished.exchange.trace.as_deref(),
+    })
+}
+
+fn before(counted: &Counted) -> Entered<'_> {
+    let told = counted.told.as_ref();
+    Entered {
+        failed: counted.failed,
+        told: told.map(|(message, line)| Failure {
+            message,
+            line: line.as_deref(),
+        }),
+    }
+}

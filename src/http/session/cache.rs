@@ -1,0 +1,233 @@
+//! The cache of one user, as a browser has one: what it would not ask for again is taken from here, and what may have
+//! changed is asked for with its validators. What the headers mean is decided by `http-cache-semantics` (RFC 9111).
+
+use super::{Session, resolve};
+use crate::http::hop::Hop;
+use crate::http::message::{CacheUse, Exchange, Request, Response};
+use crate::http::target::Target;
+use crate::phases::Phases;
+use http::{Method, header};
+use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePolicy};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+
+/// The most bytes that are kept; what came first goes first.
+const MOST_BYTES: usize = 8 << 20;
+/// The memory of an answer beside its bytes, about.
+const EACH: usize = 2048;
+
+/// The answers that a user keeps, by their URLs.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    entries: HashMap<Rc<str>, Entry>,
+    order: VecDeque<Rc<str>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    policy: CachePolicy,
+    response: Response,
+}
+
+impl Entry {
+    fn weight(&self) -> usize {
+        EACH + self.response.held_bytes()
+    }
+}
+
+impl Cache {
+    fn insert(&mut self, url: &str, entry: Entry) {
+        self.remove(url);
+        let weight = entry.weight();
+        if weight > MOST_BYTES {
+            return;
+        }
+        while self.bytes + weight > MOST_BYTES
+            && let Some(first) = self.order.front().cloned()
+        {
+            self.remove(&first);
+        }
+        let url: Rc<str> = url.into();
+        self.bytes += weight;
+        self.order.push_back(url.clone());
+        self.entries.insert(url, entry);
+    }
+
+    fn remove(&mut self, url: &str) {
+        if let Some(entry) = self.entries.remove(url) {
+            self.bytes -= entry.weight();
+            self.order.retain(|known| **known != *url);
+        }
+    }
+}
+
+impl Session {
+    /// The memory that the cache takes, in bytes.
+    pub fn cached_bytes(&self) -> usize {
+        let cache = self.cache.as_ref();
+        cache.map_or(0, |cache| cache.borrow().bytes)
+    }
+
+    /// What a request gets without asking, if it gets anything so.
+    pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
+        let (cache, target) = self.cache_for(request)?;
+        let cache = cache.borrow();
+        let entry = cache.entries.get(&*target.text())?;
+        let parts = self.parts_of(request, &target)?;
+        let BeforeRequest::Fresh(_) = entry.policy.before_request(&parts, SystemTime::now()) else {
+            return None;
+        };
+        Some(Exchange {
+            begin: Instant::now(),
+            connection: None,
+            latency: Duration::ZERO,
+            timings: Phases::default(),
+            redirects: 0,
+            retries: 0,
+            bytes: 0,
+            trace: None,
+            outcome: Ok(entry.response.copy(CacheUse::Fresh)),
+        })
+    }
+
+    /// The request with the validators of what the cache has for it.
+    pub(super) fn conditional(&self, request: &Request) -> Option<Box<Request>> {
+        let (cache, target) = self.cache_for(request)?;
+        let cache = cache.borrow();
+        let entry = cache.entries.get(&*target.text())?;
+        let parts = self.parts_of(request, &target)?;
+        let stale = entry.policy.before_request(&parts, SystemTime::now());
+        let BeforeRequest::Stale {
+            request: parts,
+            matches: true,
+        } = stale
+        else {
+            return None;
+        };
+        let mut conditional = None;
+        for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
+            if let Some(value) = parts.headers.get(&name) {
+                let request: &mut Box<Request> =
+                    conditional.get_or_insert_with(|| Box::new(request.clone()));
+                request.headers.push((name, value.clone()));
+            }
+        }
+        conditional
+    }
+
+    /// Keeps an answer, or puts the kept one in the place of one that says that nothing has changed.
+    pub(super) fn note_answer(
+        &self,
+        request: &Request,
+        conditional: bool,
+        exchange: &mut Exchange,
+    ) {
+        let Some(cache) = &self.cache else { return };
+        let Ok(response) = &exchange.outcome else {
+            return;
+        };
+        if !request.method.is_safe() {
+            let target = resolve(&self.base.borrow(), &request.url);
+            if let Ok(target) = target.as_ref().map(Target::text)
+                && response.status < 400
+            {
+                cache.borrow_mut().remove(&target);
+            }
+            return;
+        }
+        let Some((cache, target)) = self.cache_for(request) else {
+            return;
+        };
+        let Some(parts) = self
+            .parts_of(request, &target)
+            .filter(|_| exchange.redirects == 0)
+        else {
+            return;
+        };
+        let url = target.text();
+        let mut answer = http::Response::new(());
+        *answer.status_mut() = match http::StatusCode::from_u16(response.status) {
+            Ok(status) => status,
+            Err(_) => return,
+        };
+        for (name, value) in response.headers() {
+            if let (Ok(name), Ok(value)) = (
+                http::HeaderName::from_bytes(name.as_bytes()),
+                http::HeaderValue::from_bytes(&value),
+            ) {
+                answer.headers_mut().append(name, value);
+            }
+        }
+        let now = SystemTime::now();
+        let mut cache = cache.borrow_mut();
+        if conditional && response.status == 304 {
+            if let Some(entry) = cache.entries.get_mut(&*url) {
+                if let AfterResponse::NotModified(policy, _) =
+                    entry.policy.after_response(&parts, &answer, now)
+                {
+                    entry.policy = policy;
+                }
+                exchange.outcome = Ok(entry.response.copy(CacheUse::NotModified));
+            }
+            return;
+        }
+        let options = CacheOptions {
+            shared: false,
+            ..CacheOptions::default()
+        };
+        let policy = CachePolicy::new_options(&parts, &answer, now, options);
+        let validators = [header::ETAG, header::LAST_MODIFIED];
+        let useful = !policy.is_stale(now)
+            || validators
+                .iter()
+                .any(|name| answer.headers().contains_key(name));
+        match policy.is_storable() && useful {
+            true => cache.insert(
+                &url,
+                Entry {
+                    policy,
+                    response: response.copy(CacheUse::Nothing),
+                },
+            ),
+            false => cache.remove(&url),
+        }
+    }
+
+    /// The cache and the target of a request that may use it.
+    fn cache_for(&self, request: &Request) -> Option<(&RefCell<Cache>, Target)> {
+        let cache = self.cache.as_ref()?;
+        let own = [
+            header::CACHE_CONTROL,
+            header::IF_MATCH,
+            header::IF_MODIFIED_SINCE,
+            header::IF_NONE_MATCH,
+            header::IF_RANGE,
+            header::IF_UNMODIFIED_SINCE,
+            header::RANGE,
+        ];
+        let decides = request.headers.iter().any(|(name, _)| own.contains(name));
+        let cacheable =
+            request.method == Method::GET && request.body.is_empty() && !request.discard;
+        if !cacheable || decides {
+            return None;
+        }
+        Some((cache, resolve(&self.base.borrow(), &request.url).ok()?))
+    }
+
+    /// The head of a request as it is sent.
+    fn parts_of(&self, request: &Request, target: &Target) -> Option<http::request::Parts> {
+        let built = http::Request::builder()
+            .method(request.method.clone())
+            .uri(target.text());
+        let (mut parts, ()) = built.body(()).ok()?.into_parts();
+        let hop = Hop::first(&request.method, &request.body);
+        self.each_header(target, &hop, request, |name, value| {
+            parts.headers.append(name, value.clone());
+        });
+        Some(parts)
+    }
+}

@@ -1,0 +1,308 @@
+//! The cookie jar of one user: `cookie_store` with the header for the usual case cached. Matching cookies
+//! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
+
+use crate::http::target::{Origin, Target};
+use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie};
+use http::HeaderValue;
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+/// The limits of one cookie and of one jar, as browsers have them: a site that sets a new cookie with each response
+/// must not fill the memory.
+const MAX_BYTES: usize = 4096;
+const MAX_COOKIES: usize = 180;
+
+/// The cookies of one user.
+#[derive(Debug, Default)]
+pub(in crate::http) struct CookieJar {
+    // Boxed and made on the first cookie: most users of most tests never get one.
+    store: Option<Box<CookieStore>>,
+    cached: Option<CachedHeader>,
+}
+
+/// Where a cookie belongs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CookieScope {
+    /// The domain, which stands for its subdomains, too; `None`: the host that is asked, alone.
+    pub domain: Option<String>,
+    /// The path; `None`: all of them.
+    pub path: Option<String>,
+    /// Whether it is sent over https only.
+    pub secure: bool,
+}
+
+/// A cookie of a jar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptCookie {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The host or domain that it belongs to.
+    pub domain: String,
+    /// Whether it goes to that host alone, not to its subdomains.
+    pub host_only: bool,
+    /// The path below which it is sent.
+    pub path: String,
+    /// Whether it is sent over https only.
+    pub secure: bool,
+    /// Whether scripts of the page must not see it.
+    pub http_only: bool,
+    /// When it ends, in seconds since 1970; `None`: with the user.
+    pub expires: Option<i64>,
+}
+
+/// The name and value of a `Set-Cookie` line; `None` if it is malformed.
+pub(crate) fn parse_set_cookie(line: &[u8]) -> Option<(String, String)> {
+    let cookie = RawCookie::parse(std::str::from_utf8(line).ok()?).ok()?;
+    Some((cookie.name().to_owned(), cookie.value().to_owned()))
+}
+
+/// The header with the cookies of the jar and, over those of the same name, a request's own.
+pub(super) fn with_own(jar: Option<HeaderValue>, own: &[(String, String)]) -> Option<HeaderValue> {
+    let jar = jar.as_ref().and_then(|header| header.to_str().ok());
+    let kept = jar.unwrap_or_default().split("; ").filter(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        !pair.is_empty() && !own.iter().any(|(known, _)| known == name)
+    });
+    let own = own.iter().map(|(name, value)| format!("{name}={value}"));
+    let pairs: Vec<String> = kept.map(str::to_owned).chain(own).collect();
+    HeaderValue::try_from(pairs.join("; "))
+        .ok()
+        .filter(|header| !header.is_empty())
+}
+
+/// Whether name and value can be those of a cookie.
+pub(crate) fn is_cookie(name: &str, value: &str) -> bool {
+    fits(name) && fits(value) && !name.is_empty() && !name.contains('=')
+}
+
+fn fits(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b';')
+}
+
+/// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
+/// https or to a time within a run.
+#[derive(Debug)]
+struct CachedHeader {
+    origin: Rc<Origin>,
+    header: Option<HeaderValue>,
+}
+
+impl CookieJar {
+    /// The `Cookie` header for a request, if there is one to send.
+    pub(in crate::http) fn header(&mut self, target: &Target) -> Option<HeaderValue> {
+        let store = self.store.as_deref()?;
+        if let Some(cached) = &self.cached
+            && cached.origin.same(&target.origin)
+        {
+            return cached.header.clone();
+        }
+        let url = target.url();
+        let mut text = String::new();
+        let mut cookies = store.matches(&url);
+        // Longer paths first (RFC 6265, section 5.4); the store gives them in any order.
+        cookies.sort_unstable_by_key(|cookie| (Reverse(cookie.path.len()), cookie.name()));
+        for (name, value) in cookies.into_iter().map(|cookie| cookie.name_value()) {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            text.push_str(name);
+            text.push('=');
+            text.push_str(value);
+        }
+        let header = (!text.is_empty())
+            .then(|| HeaderValue::try_from(text).ok())
+            .flatten();
+        // The path is that of the cookie or, if it names none, the folder it was set from.
+        let simple = store
+            .iter_any()
+            .all(|cookie| &*cookie.path == "/" && !cookie.is_expired() && lives_long(cookie));
+        if simple {
+            self.cached = Some(CachedHeader {
+                origin: target.origin.clone(),
+                header: header.clone(),
+            });
+        }
+        header
+    }
+
+    /// Stores the cookies of a response's `Set-Cookie` lines. A malformed cookie is left out, as browsers do, and
+    /// so is one for hosts that are not the site's own.
+    pub(in crate::http) fn store<'a>(
+        &mut self,
+        target: &Target,
+        lines: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.cached = None;
+        let url = target.url();
+        let store = self.store.get_or_insert_default();
+        for line in lines {
+            let text = std::str::from_utf8(line).ok();
+            let cookie = text.and_then(|text| RawCookie::parse(text).ok());
+            let cookie = cookie.and_then(|cookie| allowed(cookie, &target.origin.host));
+            let cookie = cookie.and_then(|raw| Cookie::try_from_raw_cookie(&raw, &url).ok());
+            if let Some(cookie) = cookie.filter(|cookie| has_room(store, cookie)) {
+                let _refused = store.insert(cookie.into_owned(), &url);
+            }
+        }
+    }
+}
+
+/// Whether the jar takes a cookie: a known one always, a new one unless it is full of valid ones.
+fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
+    if store.iter_any().count() < MAX_COOKIES {
+        return true;
+    }
+    let key = |cookie: &Cookie<'_>| {
+        let (domain, path) = (String::from(&cookie.domain), String::from(&cookie.path));
+        (domain, path, cookie.name().to_owned())
+    };
+    let expired = store.iter_any().filter(|cookie| cookie.is_expired());
+    for (domain, path, name) in expired.map(key).collect::<Vec<_>>() {
+        store.remove(&domain, &path, &name);
+    }
+    let (domain, path, name) = key(cookie);
+    store.iter_any().count() < MAX_COOKIES || store.contains_any(&domain, &path, &name)
+}
+
+/// The cookie as the site at `host` may set it. A site may set none for a public suffix such as `co.uk` unless it
+/// is that host itself, which then gets the cookie alone (RFC 6265, section 5.3, step 5).
+fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
+    if cookie.name().len() + cookie.value().len() > MAX_BYTES {
+        return None;
+    }
+    let domain = cookie
+        .domain()
+        .and_then(|domain| url::Host::parse(domain).ok());
+    if let Some(domain) = domain.map(|domain| domain.to_string())
+        && psl::suffix_str(&domain) == Some(&domain)
+    {
+        if domain != host {
+            return None;
+        }
+        cookie.unset_domain();
+    }
+    Some(cookie)
+}
+
+impl CookieJar {
+    /// The value of the cookie of that name that a request to `target` would send.
+    pub(in crate::http) fn get(&self, target: &Target, name: &str) -> Option<String> {
+        let store = self.store.as_deref()?;
+        let url = target.url();
+        let mut values = store.get_request_values(&url);
+        values
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.to_owned())
+    }
+
+    /// Sets a cookie for the host of `target`, or where the scope says. False if its name, its value or its scope cannot
+    /// be a cookie's.
+    pub(super) fn set(
+        &mut self,
+        target: &Target,
+        name: &str,
+        value: &str,
+        scope: &CookieScope,
+    ) -> bool {
+        let path = scope.path.as_deref().unwrap_or("/");
+        let domain = scope.domain.as_deref();
+        let domain = domain.map(|domain| domain.trim_start_matches('.'));
+        let sendable = is_cookie(name, value);
+        let placed = fits(path) && path.starts_with('/') && domain.is_none_or(fits);
+        if !sendable || !placed || name.len() + value.len() > MAX_BYTES {
+            return false;
+        }
+        let mut line = format!("{name}={value}; Path={path}");
+        let mut url = target.url();
+        if let Some(domain) = domain {
+            let Ok(host) = url::Host::parse(domain) else {
+                return false;
+            };
+            let placed = url.set_host(Some(&host.to_string()));
+            line += &format!("; Domain={host}");
+            if placed.is_err() {
+                return false;
+            }
+        }
+        if scope.secure {
+            line += "; Secure";
+        }
+        self.cached = None;
+        let store = self.store.get_or_insert_default();
+        let cookie = RawCookie::parse(line).ok();
+        let cookie = cookie.and_then(|raw| allowed(raw, url.host_str().unwrap_or_default()));
+        match cookie.map(|raw| Cookie::try_from_raw_cookie(&raw, &url)) {
+            Some(Ok(cookie)) if has_room(store, &cookie) => {
+                store.insert(cookie.into_owned(), &url).is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    /// The valid cookies by domain, path and name.
+    pub(super) fn list(&self) -> Vec<KeptCookie> {
+        let store = self.store.as_deref();
+        let kept = store.into_iter().flat_map(CookieStore::iter_unexpired);
+        let mut list: Vec<_> = kept
+            .map(|cookie| KeptCookie {
+                name: cookie.name().to_owned(),
+                value: cookie.value().to_owned(),
+                domain: String::from(&cookie.domain),
+                host_only: matches!(cookie.domain, CookieDomain::HostOnly(_)),
+                path: String::from(&cookie.path),
+                secure: cookie.secure().unwrap_or(false),
+                http_only: cookie.http_only().unwrap_or(false),
+                expires: match cookie.expires {
+                    CookieExpiration::AtUtc(time) => Some(time.unix_timestamp()),
+                    CookieExpiration::SessionEnd => None,
+                },
+            })
+            .collect();
+        let key = |cookie: &KeptCookie| {
+            let KeptCookie {
+                name, domain, path, ..
+            } = cookie;
+            (domain.clone(), path.clone(), name.clone())
+        };
+        list.sort_by_key(key);
+        list
+    }
+
+    /// Removes the cookies of a name, within a domain and a path if the scope says such. Returns how many.
+    pub(super) fn delete(&mut self, name: &str, scope: &CookieScope) -> usize {
+        self.cached = None;
+        let domain = scope.domain.as_deref();
+        let domain = domain.map(|domain| domain.trim_start_matches('.').to_ascii_lowercase());
+        let mut listed = self.list();
+        listed.retain(|cookie| {
+            cookie.name == name
+                && domain
+                    .as_ref()
+                    .is_none_or(|domain| cookie.domain == *domain)
+                && scope.path.as_ref().is_none_or(|path| cookie.path == *path)
+        });
+        if let Some(store) = self.store.as_deref_mut() {
+            for cookie in &listed {
+                store.remove(&cookie.domain, &cookie.path, &cookie.name);
+            }
+        }
+        listed.len()
+    }
+
+    /// Removes all cookies.
+    pub(super) fn clear(&mut self) {
+        *self = CookieJar::default();
+    }
+}
+
+/// Whether a cookie stays valid for a day at least, so that a kept header need not watch the clock.
+fn lives_long(cookie: &Cookie<'_>) -> bool {
+    let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    !cookie.expires.is_expired() && !cookie.expires.expires_by(&tomorrow.into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Digest authentication (RFC 7616) by `digest_auth`: what a site has asked for, and the answers that requests carry. The
+//! first request to a site is answered by 401 and sent again; the next ones go on with the same nonce.
+
+use super::Session;
+use crate::http::hop::Hop;
+use crate::http::message::{self, DigestCredentials, RawResponse, Request};
+use crate::http::target::{Origin, Target};
+use digest_auth::{AuthContext, HttpMethod, WwwAuthenticateHeader};
+use http::HeaderValue;
+use std::rc::Rc;
+
+/// The most challenges of different sites that a user keeps.
+const MOST: usize = 16;
+
+/// The state of a user that answers challenges.
+#[derive(Debug, Default)]
+pub(super) struct Digest {
+    /// What all requests of the user are sent with.
+    credentials: Option<Rc<DigestCredentials>>,
+    /// The latest challenge of each site.
+    challenges: Vec<(Rc<Origin>, WwwAuthenticateHeader)>,
+}
+
+impl Session {
+    /// Lets all requests from now on answer the challenges of sites; `None`: no longer.
+    pub(crate) fn set_digest(&self, credentials: Option<DigestCredentials>) {
+        let mut digest = self.digest.borrow_mut();
+        if credentials.is_some() || digest.is_some() {
+            digest.get_or_insert_default().credentials = credentials.map(Rc::new);
+        }
+    }
+
+    /// The credentials that a request answers challenges with. They stay with the site that it was meant for.
+    pub(super) fn digest_credentials(&self, request: &Request) -> Option<Rc<DigestCredentials>> {
+        let own = request.extras.as_ref();
+        let own = own.and_then(|extras| extras.digest.clone());
+        own.or_else(|| self.digest.borrow().as_ref()?.credentials.clone())
+    }
+
+    /// The `Authorization` of a hop to a site whose challenge is known.
+    pub(super) fn digest_answer(
+        &self,
+        credentials: &DigestCredentials,
+        target: &Target,
+        hop: &Hop,
+    ) -> Option<HeaderValue> {
+        let mut digest = self.digest.borrow_mut();
+        let challenges = &mut digest.as_mut()?.challenges;
+        let known = challenges
+            .iter_mut()
+            .find(|(origin, _)| origin.same(&target.origin));
+        let (_, challenge) = known?;
+        let context = AuthContext::new_with_method(
+            credentials.user.as_str(),
+            credentials.password.as_str(),
+            &*target.path,
+            Some(&hop.body[..]),
+            HttpMethod(hop.method.as_str().into()),
+        );
+        let answer = challenge.respond(&context).ok()?.to_header_string();
+        let mut answer = HeaderValue::try_from(answer).ok()?;
+        answer.set_sensitive(true);
+        Some(answer)
+    }
+
+    /// Takes up the challenge of an answer with the status 401. Returns whether it has one.
+    pub(super) fn take_challenge(&self, target: &Target, response: &RawResponse) -> bool {
+        let headers = message::headers(&response.bytes[..response.head.length]);
+        let lines = headers
+            .iter()
+            .filter(|(name, _)| name == "www-authenticate");
+        let Some(challenge) = lines.filter_map(|(_, value)| challenge(value)).next() else {
+            return false;
+        };
+        let mut digest = self.digest.borrow_mut();
+        let challenges = &mut digest.get_or_insert_default().challenges;
+        challenges.retain(|(origin, _)| !origin.same(&target.origin));
+        if challenges.len() == MOST {
+            challenges.remove(0);
+        }
+        challenges.push((target.origin.clone(), challenge));
+        true
+    }
+}
+
+/// The challenge of a `WWW-Authenticate` line, which may have those of other schemes before it.
+fn challenge(line: &[u8]) -> Option<WwwAuthenticateHeader> {
+    // The parser counts characters where it cuts bytes.
+    let line = std::str::from_utf8(line)
+        .ok()
+        .filter(|line| line.is_ascii())?;
+    let at = line.to_ascii_lowercase().find("digest ")?;
+    WwwAuthenticateHeader::parse(&line[at + "digest ".len()..]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_found_and_nonsense_is_none() {
+        let found = |line: &[u8]| challenge(line).map(|challenge| challenge.nonce);
+        let one = b"Digest realm=\"a\", nonce=\"n1\", qop=\"auth,auth-int\", algorithm=SHA-256";
+        assert_eq!(found(one).as_deref(), Some("n1"));
+        let second = b"Basic realm=\"b\", digest realm=\"a\", nonce=\"n2\"";
+        assert_eq!(found(second).as_deref(), Some("n2"));
+        for nonsense in [
+            &b"Basic realm=\"b\""[..],
+            b"Digest",
+            b"Digest realm=\"a\"",
+            b"Digest realm=\"a",
+            "Digest realm=\"\u{e4}\u{e4}\u{e4}\", nonce=\u{fc}".as_bytes(),
+            b"Digest \xff=\xff",
+            b"Digest realm=a, nonce=b, algorithm=ROT13",
+        ] {
+            assert_eq!(
+                found(nonsense),
+                None,
+                "{}",
+                String::from_utf8_lossy(nonsense)
+            );
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! One hop of a request: sent over a connection of the session's pool, and its response.
+
+use super::Session;
+use super::pool::Channel;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h1::{Connection, EncodedRequest, ReadBuffer};
+use crate::http::h2::SharedConnection;
+use crate::http::hop::Hop;
+use crate::http::message::{RawResponse, Request};
+use crate::http::progress::Progress;
+#[cfg(feature = "reqwest")]
+use crate::http::reqwest;
+use crate::http::stopwatch::Stopwatch;
+use crate::http::target::Target;
+#[cfg(feature = "reqwest")]
+use crate::http::transport::Version;
+
+impl Session {
+    /// Sends one hop and waits for its response. A kept-alive connection that the server closed meanwhile is
+    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
+    /// that the server refused to look at.
+    pub(super) async fn exchange(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<RawResponse, Failure> {
+        self.client.config.allowed.check(&target.origin.host)?;
+        let mut again = false;
+        loop {
+            #[cfg_attr(
+                not(feature = "reqwest"),
+                expect(unused_mut, reason = "only reqwest tells it with the answer")
+            )]
+            let (channel, mut reused) = self
+                .pool
+                .channel(&self.client, &target.origin, again, progress)
+                .await?;
+            let received = progress.bytes;
+            let response = match channel {
+                Channel::Http1(connection) => {
+                    progress.connection = connection.number;
+                    self.exchange_http1(connection, target, hop, request, progress)
+                        .await
+                }
+                Channel::Http2(connection) => {
+                    progress.connection = connection.number;
+                    self.exchange_http2(&connection, target, hop, request, progress)
+                        .await
+                }
+                #[cfg(feature = "reqwest")]
+                Channel::Reqwest(sender) => {
+                    let trace = progress.trace.as_deref();
+                    let outgoing = self.reqwest_request(target, hop, request, trace);
+                    let may_be_http2 =
+                        target.origin.secure || self.client.config.version == Version::Http2;
+                    let under_way = may_be_http2.then(|| self.pool.under_way());
+                    let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
+                    // Boxed: the futures of the direct transport must not have room for it.
+                    let (response, was_open) = Box::pin(exchange).await;
+                    if let Some(under_way) = under_way {
+                        under_way.ended(response.is_ok().then_some(progress.is_http2));
+                    }
+                    reused = was_open;
+                    response
+                }
+            };
+            match response {
+                Err(failure)
+                    if progress.retries == 0
+                        && progress.bytes == received
+                        && (failure.is_unseen()
+                            || reused && failure.is_stale() && hop.method.is_idempotent()) =>
+                {
+                    progress.retries += 1;
+                    // A server that refuses a stream has closed nothing else.
+                    again = !failure.is_refused_stream();
+                }
+                response => return response,
+            }
+        }
+    }
+
+    /// Sends one hop over a connection of HTTP/2.
+    async fn exchange_http2(
+        &self,
+        connection: &SharedConnection,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<RawResponse, Failure> {
+        let mut block = self.client.write_buffer.take();
+        let written = self.write_http2(&mut block, target, hop, request, progress.trace.as_deref());
+        let limits = request.limits(self.client.config.max_body);
+        let request = written
+            .map(|()| connection.begin(&block, &hop.method, hop.body.clone(), limits, progress));
+        self.client.write_buffer.replace(block);
+        request?.response().await
+    }
+
+    /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.
+    async fn exchange_http1(
+        &self,
+        connection: Connection,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<RawResponse, Failure> {
+        let mut bytes = self.client.write_buffer.take();
+        let body_at = self.write_http1(&mut bytes, target, hop, request, progress.trace.as_deref());
+        let encoded = EncodedRequest {
+            bytes: &bytes,
+            body_at,
+            method: &hop.method,
+            limits: request.limits(self.client.config.max_body),
+        };
+        let mut counted = Counted {
+            connection: Some(connection),
+            bytes: &mut progress.bytes,
+        };
+        let response = counted
+            .exchange(encoded, &self.client.read_buffer, &mut progress.stopwatch)
+            .await;
+        self.client.write_buffer.replace(bytes);
+        let connection = counted.end();
+        if response
+            .as_ref()
+            .is_ok_and(|response| response.head.keep_alive)
+            && self.client.config.keep_alive
+            && let Some(connection) = connection
+        {
+            self.pool.put_back(connection);
+        }
+        response
+    }
+}
+
+/// A connection in an exchange, whose bytes count also when the exchange is given up.
+struct Counted<'a> {
+    /// There until the end.
+    connection: Option<Connection>,
+    bytes: &'a mut u64,
+}
+
+impl Counted<'_> {
+    async fn exchange(
+        &mut self,
+        request: EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<RawResponse, Failure> {
+        match &mut self.connection {
+            Some(connection) => connection.exchange(request, buffer, stopwatch).await,
+            None => Err(Failure::new(ErrorClass::ClosedEarly, "")),
+        }
+    }
+
+    /// Counts the bytes and gives the connection back.
+    fn end(mut self) -> Option<Connection> {
+        self.count()
+    }
+
+    fn count(&mut self) -> Option<Connection> {
+        let connection = self.connection.take()?;
+        *self.bytes += connection.received();
+        Some(connection)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let _given_up = self.count();
+    }
+}

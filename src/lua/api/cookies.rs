@@ -1,0 +1,118 @@
+//! `user.cookies`: the jar of a user, read and changed by its plan.
+
+use crate::config::unknown_word;
+use crate::http::{CookieScope, KeptCookie};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{
+    DisplayText, describe_mismatch, read_flag, read_string, shorten, to_one_line, unwrap_view,
+};
+use mlua::{IntoLua as _, Lua, Table, Value};
+
+/// The fields that say where a cookie belongs.
+pub(in crate::lua) const SCOPE: [&str; 3] = ["domain", "path", "secure"];
+
+/// The fields of a cookie in the list.
+pub(in crate::lua) const COOKIE: [&str; 8] = [
+    "name",
+    "value",
+    "domain",
+    "path",
+    "host_only",
+    "secure",
+    "http_only",
+    "expires",
+];
+
+/// Creates `user.cookies`.
+pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
+    let cookies = lua.create_table()?;
+    let get = |lua: &Lua, (_, DisplayText(name)): (Value, DisplayText)| {
+        Ok(Host::user_session(lua)?.cookie(&name))
+    };
+    cookies.raw_set("get", lua.create_function(get)?)?;
+    cookies.raw_set("set", lua.create_function(set)?)?;
+    cookies.raw_set("list", lua.create_function(list)?)?;
+    let delete = |lua: &Lua, (_, DisplayText(name), scope): (Value, DisplayText, Value)| {
+        Ok(Host::user_session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
+    };
+    cookies.raw_set("delete", lua.create_function(delete)?)?;
+    let clear = |lua: &Lua, _: Value| {
+        Host::user_session(lua)?.clear_cookies();
+        Ok(())
+    };
+    cookies.raw_set("clear", lua.create_function(clear)?)?;
+    Ok(cookies)
+}
+
+fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> mlua::Result<()> {
+    let scope = read_scope(&scope)?;
+    match Host::user_session(lua)?.set_cookie(&name, &value, &scope) {
+        true => Ok(()),
+        false => {
+            let mut shown = format!("{name}={value}");
+            for (field, set) in [("path", &scope.path), ("domain", &scope.domain)] {
+                if let Some(set) = set {
+                    shown += &format!("; {field}={set}");
+                }
+            }
+            Err(mlua::Error::runtime(format!(
+                "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/', \
+                 its domain is a host's, and a user has at most 180 of them",
+                shorten(&shown)
+            )))
+        }
+    }
+}
+
+fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
+    let kept = Host::user_session(lua)?.cookies_kept();
+    let bytes = |cookie: &KeptCookie| 512 + cookie.name.len() + cookie.value.len();
+    let mut budget = Host::of(lua).budget(lua);
+    budget
+        .take(kept.iter().map(bytes).sum())
+        .map_err(mlua::Error::runtime)?;
+    let list = lua.create_table_with_capacity(kept.len(), 0)?;
+    for cookie in kept {
+        let values = [
+            cookie.name.into_lua(lua)?,
+            cookie.value.into_lua(lua)?,
+            cookie.domain.into_lua(lua)?,
+            cookie.path.into_lua(lua)?,
+            cookie.host_only.into_lua(lua)?,
+            cookie.secure.into_lua(lua)?,
+            cookie.http_only.into_lua(lua)?,
+            cookie.expires.into_lua(lua)?,
+        ];
+        let table = lua.create_table_from(COOKIE.into_iter().zip(values))?;
+        list.raw_push(table)?;
+    }
+    Ok(list)
+}
+
+/// Reads where a cookie belongs.
+fn read_scope(value: &Value) -> mlua::Result<CookieScope> {
+    let mut scope = CookieScope::default();
+    let table = match value {
+        Value::Nil => return Ok(scope),
+        Value::Table(table) => unwrap_view(table),
+        other => {
+            let kind = "a table such as { path = \"/admin\" }";
+            let problem = describe_mismatch("where a cookie belongs", kind, other);
+            return Err(mlua::Error::runtime(problem));
+        }
+    };
+    for pair in table.pairs::<String, Value>() {
+        let (field, value) = pair?;
+        let what = format!("'{field}' of a cookie");
+        let read = match field.as_str() {
+            "domain" => read_string(&value, &what).map(|text| scope.domain = Some(text)),
+            "path" => read_string(&value, &what).map(|text| scope.path = Some(text)),
+            "secure" => read_flag(&value, &what).map(|flag| scope.secure = flag),
+            unknown => Err(to_one_line(unknown_word(
+                "field", unknown, "a cookie", &SCOPE,
+            ))),
+        };
+        read.map_err(mlua::Error::runtime)?;
+    }
+    Ok(scope)
+}

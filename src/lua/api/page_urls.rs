@@ -1,0 +1,110 @@
+//! The URLs of a page, as `response:links()` and `response:assets()` list them.
+
+use super::log;
+use crate::lua::diagnostics::plan_line;
+use crate::lua::sandbox::Host;
+use crate::lua::values::{describe_mismatch, shorten};
+use mlua::{Function, Lua, Table, Value};
+use url::Url;
+
+/// Finds the URLs of a body within so many bytes, and those that are left out because they are another site's.
+pub(super) type Find = fn(&[u8], &Url, usize) -> Option<(Vec<String>, Vec<String>)>;
+
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
+pub(super) fn list(
+    lua: &Lua,
+    page: &Url,
+    body: &[u8],
+    filter: Value,
+    find: Find,
+) -> mlua::Result<Table> {
+    let budget = Host::of(lua).budget(lua);
+    let found = find(body, page, budget.left());
+    let (found, left_out) = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
+    Host::of(lua).remember(page.as_str(), &found);
+    let keep = Filter::read(filter)?;
+    if !left_out.is_empty() {
+        tell_left_out(lua, page, left_out.iter().filter(|url| keep.wants(url)));
+    }
+    let list = lua.create_table_with_capacity(found.len(), 0)?;
+    for url in found {
+        if keep.passes(&url)? {
+            list.raw_push(url)?;
+        }
+    }
+    Ok(list)
+}
+
+/// Tells once of each host whose assets are left out, and how many a page has of it.
+fn tell_left_out<'a>(lua: &Lua, page: &Url, urls: impl Iterator<Item = &'a String>) {
+    const MOST: usize = 8;
+    let mut hosts: Vec<(String, usize)> = Vec::new();
+    for url in urls.filter_map(|url| Url::parse(url).ok()) {
+        let host = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
+        match hosts.iter_mut().find(|(known, _)| *known == host) {
+            Some((_, count)) => *count += 1,
+            None => hosts.push((host, 1)),
+        }
+    }
+    let vm = Host::of(lua);
+    hosts.retain(|(host, _)| vm.program.claim_warning(&format!("assets of {host}")));
+    if hosts.is_empty() {
+        return;
+    }
+    let told = hosts.iter().take(MOST);
+    let told: Vec<String> = told
+        .map(|(host, count)| format!("{count} of '{}'", shorten(host)))
+        .collect();
+    let more = match hosts.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and those of {more} more hosts"),
+    };
+    let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
+    log::warn_in_report(
+        lua,
+        format!(
+            "{line}assets of other hosts than the page's are left out: {}{more} on {}; where a host is the site itself, \
+             its pages say so by <link rel=\"canonical\">",
+            told.join(", "),
+            shorten(page.path())
+        ),
+    );
+}
+
+enum Filter {
+    All,
+    Containing(Vec<String>),
+    Function(Function),
+}
+
+impl Filter {
+    fn read(value: Value) -> mlua::Result<Filter> {
+        match value {
+            Value::Nil => Ok(Filter::All),
+            Value::String(text) => Ok(Filter::Containing(vec![text.to_str()?.to_owned()])),
+            Value::Table(list) => list
+                .sequence_values()
+                .collect::<mlua::Result<_>>()
+                .map(Filter::Containing),
+            Value::Function(function) => Ok(Filter::Function(function)),
+            other => Err(mlua::Error::runtime(describe_mismatch(
+                "a filter",
+                "a string, a list of strings or a function",
+                &other,
+            ))),
+        }
+    }
+
+    /// Returns whether it lets a URL pass as far as is known without calling the plan.
+    fn wants(&self, url: &str) -> bool {
+        !matches!(self, Filter::Function(_)) && self.passes(url).unwrap_or(false)
+    }
+
+    fn passes(&self, url: &str) -> mlua::Result<bool> {
+        match self {
+            Filter::All => Ok(true),
+            Filter::Containing(parts) => Ok(parts.iter().any(|part| url.contains(part.as_str()))),
+            Filter::Function(function) => function.call(url),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a plan expects of an answer, read from the option `expect`.
+
+use super::expect::{Expect, ExpectedHeader, Redirect, TitlePattern};
+use super::json;
+use crate::config::unknown_word;
+use crate::lua::limits::Budget;
+use crate::lua::plan_files::{CompiledRegex, Pattern};
+use crate::lua::values::{
+    self, byte_length, describe_mismatch, escape_invalid, read_seconds, read_statuses, read_texts,
+    sorted_pairs, to_one_line,
+};
+use mlua::Value;
+use std::sync::Arc;
+
+pub(in crate::lua) const EXPECT: [&str; 8] = [
+    "status", "title", "text", "no_text", "header", "redirect", "under", "json",
+];
+
+/// Reads the table of expectations.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "option 'expect'",
+            "a table such as { status = 200 }",
+            value,
+        ));
+    };
+    let mut expect = Expect::default();
+    for (key, value) in sorted_pairs(table, "fields of 'expect'", budget)? {
+        match key.as_str() {
+            "status" => expect.status = read_statuses(&value)?,
+            "title" => match pattern(&value) {
+                Some(pattern) => expect.more().title = Some(TitlePattern(pattern)),
+                None => expect.title = Some(title(&value)?),
+            },
+            "text" => expect.text = read_texts(&value, "'expect.text'", budget)?,
+            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'", budget)?,
+            "header" => expect.more().headers = expected_headers(&value, budget)?,
+            "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
+            "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
+            "json" => expect.more().json = expected_json(&value, budget)?,
+            unknown => {
+                return Err(to_one_line(unknown_word(
+                    "field", unknown, "expect", &EXPECT,
+                )));
+            }
+        }
+    }
+    Ok(expect)
+}
+
+/// Returns what `regex` has returned to the plan, if it is that.
+fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
+    let pattern = value.as_userdata()?.borrow::<Pattern>();
+    Some(pattern.ok()?.compiled.clone())
+}
+
+fn title(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(escape_invalid(text)),
+        other => {
+            let kind = "the beginning of the title, or regex \"…\"";
+            Err(describe_mismatch("'expect.title'", kind, other))
+        }
+    }
+}
+
+fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHeader>, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "'expect.header'",
+            "a table { [\"x-cache\"] = \"HIT\" }",
+            value,
+        ));
+    };
+    let pairs = sorted_pairs(table, "header names", budget)?;
+    let one = |(name, value): (String, Value)| {
+        budget.take(byte_length(&value))?;
+        let value = match &value {
+            Value::Boolean(true) => None,
+            Value::String(text) => Some(text.as_bytes().to_vec()),
+            other => {
+                let what = format!("'expect.header', header '{name}'");
+                return Err(describe_mismatch(&what, "a string", other));
+            }
+        };
+        Ok((name.to_ascii_lowercase(), value))
+    };
+    pairs.into_iter().map(one).collect()
+}
+
+fn expected_redirect(value: &Value) -> Result<Redirect, String> {
+    match value {
+        Value::Boolean(true) => Ok(Redirect::Anywhere),
+        Value::Boolean(false) => Ok(Redirect::Nowhere),
+        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
+        other => Err(describe_mismatch(
+            "'expect.redirect'",
+            "true, false or a path",
+            other,
+        )),
+    }
+}
+
+fn expected_json(
+    value: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<(String, serde_json::Value)>, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "'expect.json'",
+            "a table { [\"user.name\"] = \"Ada\" }",
+            value,
+        ));
+    };
+    let pairs = sorted_pairs(table, "paths of 'expect.json'", budget)?;
+    let one = |(path, value): (String, Value)| {
+        let value = json::convert(&value, budget)
+            .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
+        Ok((path, value))
+    };
+    pairs.into_iter().map(one).collect()
+}

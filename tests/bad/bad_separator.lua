@@ -1,0 +1,3 @@
+local places = data.csv("ragged.csv", { separator = ";;" })
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+local events = data.jsonl "broken.jsonl"
+
+task { function(user) user:get "/" end }

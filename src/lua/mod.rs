@@ -12,6 +12,7 @@
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |
 //! | `values` | Lua values read as Rust values |
+//! | `state` | counters, queues and maps that users share while they run |
 //!
 //! A module imports those below it; no two files import each other.
 
@@ -24,6 +25,7 @@ mod loading;
 mod plan_files;
 mod requests;
 mod sandbox;
+mod state;
 mod values;
 mod vm;
 
@@ -43,4 +45,5 @@ pub use plan_files::Program;
 pub(crate) use requests::{Counted, RequestOp};
 pub use requests::{Finished, Op};
 pub(crate) use sandbox::stream;
+
 pub use vm::{Step, Vm, VmSetup};

@@ -8,9 +8,10 @@ use crate::lua::limits::{self, Coroutine, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op, Yielded};
 use crate::lua::sandbox::{self, Host, stream};
+use crate::lua::state::Value as SharedValue;
 use crate::metrics::Recorder;
 use crate::plan::Event;
-use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
+use mlua::{Function, IntoLuaMulti, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -259,7 +260,16 @@ impl Vm {
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Resumes the task after [`Op::Wait`].
+    /// Resumes the task after [`Op::Take`] with what was taken.
+    pub(crate) fn answer_value(&mut self, value: Option<SharedValue>) -> Step {
+        let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
+        match value {
+            Ok(value) => self.step(value),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Resumes the task after [`Op::Wait`] or [`Op::Await`].
     pub fn go_on(&mut self) -> Step {
         self.step(())
     }

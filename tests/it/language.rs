@@ -49,6 +49,7 @@ const OTHERS: &[&str] = &[
     "measures",
     "orders",
     "raising",
+    "sharing",
     "side_by_side",
     "smallest",
     "user",
@@ -140,6 +141,22 @@ fn what_a_test_starts_with_is_there_for_all_and_its_end_comes_once() {
     assert_eq!(server.requests().first(), Some(&"GET /echo".to_owned()));
     assert_eq!(server.requests().last(), Some(&"GET /stopped".to_owned()));
     assert_eq!(server.received(), 3);
+}
+
+#[test]
+fn users_share_counters_queues_and_maps_on_all_threads() {
+    let server = Server::start();
+    let report = iterate_with(&path("sharing"), &server, 14, 1, &["--threads", "2"]);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    // One asks for the token, whoever comes first; and each job is done once.
+    assert_eq!(report.count("GET token"), 1);
+    assert_eq!(report.count("GET job"), 4);
+    let mut requests = server.requests();
+    requests.retain(|line| line.contains("/job/") || line.contains("/first"));
+    requests.sort();
+    let jobs = ["GET /first", "GET /job/1", "GET /job/2", "GET /job/3"];
+    assert_eq!(requests, jobs);
 }
 
 /// Returns the paths that one user of `tests/lua/orders.lua` requested, without its scenario.

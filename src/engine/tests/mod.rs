@@ -9,6 +9,7 @@ mod own_loads;
 mod pacing;
 mod rehearsal;
 mod reload;
+mod sharing;
 mod stops;
 mod takeover;
 mod workers;

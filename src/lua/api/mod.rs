@@ -15,12 +15,14 @@ mod metric;
 mod names;
 mod os;
 mod page;
+mod parts;
 mod prelude;
 mod random;
 mod regex;
 mod require;
 mod response;
 mod session;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod wait;

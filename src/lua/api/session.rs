@@ -2,7 +2,7 @@
 //! `shared`, the value that `test_start` returned.
 
 use super::lookup::{Member, part};
-use super::prelude;
+use super::parts;
 use crate::http::Session;
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
@@ -23,9 +23,9 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "put" => return of_operation("PUT", "send body"),
         "patch" => return of_operation("PATCH", "send body"),
         "wait" => return of_operation("wait", "wait"),
-        "fetch" | "batch" => return part(lua, &prelude::LISTS),
-        "request" | "submit" => return part(lua, &prelude::FORMS),
-        "transaction" | "stop" | "set_host" | "log" => return part(lua, &prelude::ACTIONS),
+        "fetch" | "batch" => return part(lua, &parts::LISTS),
+        "request" | "submit" => return part(lua, &parts::FORMS),
+        "transaction" | "stop" | "set_host" | "log" => return part(lua, &parts::ACTIONS),
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {

@@ -6,11 +6,13 @@ use super::request::RequestOp;
 use super::submit;
 use crate::http::Request;
 use crate::lua::limits::Budget;
+use crate::lua::state::{Making, Queue, SharedQueue};
 use crate::lua::values::{
     self, ENTRY_BYTES, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
 };
 use http::Method;
 use mlua::{LightUserData, Value};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An operation to carry out before the plan goes on.
@@ -26,6 +28,10 @@ pub enum Op {
     Fetch(Vec<RequestOp>),
     /// Waits for this long; ends the task where a stop leaves no time for it.
     Wait(Duration),
+    /// Takes a value from a queue that users share, and waits for one at most this long; answered with the value.
+    Take(Arc<Queue>, Duration),
+    /// Waits until another user has made a value that they share.
+    Await(Making),
     /// Ends this user.
     Stop,
 }
@@ -49,9 +55,9 @@ fn marker_at(place: usize) -> Value {
     Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
 
-const MARKERS: [&str; 13] = [
+const MARKERS: [&str; 15] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
-    "batch", "submit",
+    "batch", "submit", "take", "await",
 ];
 
 /// Returns the name of the operation if the value is a marker.
@@ -79,6 +85,8 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "take" => read_take(&a, &b),
+            "await" => read_making(&a).map(Op::Await),
             "submit" => submit::read(&a, &b, &c, budget).map(Op::Request),
             "request" => read_described(&a, budget).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
@@ -177,6 +185,23 @@ fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Dur
         Some(span) => Ok(from + span.mul_f64(random())),
         None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
     }
+}
+
+fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
+    let wait = read_seconds(wait, "queue:take")?;
+    let held = queue.as_userdata();
+    let held = held.and_then(|held| held.borrow::<SharedQueue>().ok());
+    let queue = held
+        .ok_or("queue:take is called with a colon")?
+        .queue
+        .clone();
+    Ok(Op::Take(queue, wait))
+}
+
+fn read_making(making: &Value) -> Result<Making, String> {
+    let held = making.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Making>().ok());
+    Ok(held.ok_or("there is nothing to wait for")?.clone())
 }
 
 /// Reads a request that a table describes, as `user:request` takes it.

@@ -74,6 +74,11 @@ impl Host {
         }
     }
 
+    /// Returns whether nothing but the declarations of the plan is looked at: no user will run here.
+    pub(in crate::lua) fn looks_only(&self) -> bool {
+        self.program.task_locations.is_empty()
+    }
+
     /// Returns the bytes that the VM holds outside of Lua.
     pub(in crate::lua) fn held_bytes(&self) -> usize {
         self.responses.borrow().held_bytes() + self.account.held()

@@ -21,6 +21,13 @@ const SIDE_BY_SIDE: usize = 6;
 const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 
+/// How waiting for other users has ended.
+enum Waited<T> {
+    Over(T),
+    TimeUp,
+    Stopped,
+}
+
 impl User {
     /// Carries out one operation and resumes the plan with its outcome.
     pub(crate) async fn perform(&mut self, op: Op, task: &str) -> Step {
@@ -69,11 +76,59 @@ impl User {
                     false => Step::Done,
                 }
             }
+            Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
+                Waited::Over(value) => self.vm.answer_value(Some(value)),
+                Waited::TimeUp => self.vm.answer_value(None),
+                Waited::Stopped => Step::Done,
+            },
+            Op::Await(making) => match self.wait_beside(making.over(), None).await {
+                Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
+                Waited::Stopped => Step::Done,
+            },
             Op::Stop => {
                 self.ended = true;
                 Step::Done
             }
         }
+    }
+
+    /// Waits for what other users do, at most this long. A stop ends that at once, and the task with it; after a stop
+    /// nothing is waited for that may never come.
+    async fn wait_beside<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        most: Option<Duration>,
+    ) -> Waited<T> {
+        self.enter_open();
+        self.vm.reclaim();
+        let begin = self.cycles.is_some().then(Instant::now);
+        let told = self.stop.is_told();
+        let most = most.map(|most| if told { Duration::ZERO } else { most });
+        let timers = &self.shared.timers;
+        let time_up = async {
+            match most {
+                // Always lets other tasks run, also where a plan waits in a loop.
+                Some(Duration::ZERO) => tokio::task::yield_now().await,
+                Some(most) => timers.wait(most).await,
+                None => std::future::pending().await,
+            }
+        };
+        let stopped = async {
+            match told {
+                true => std::future::pending().await,
+                false => self.stop.told().await,
+            }
+        };
+        let waited = tokio::select! {
+            biased;
+            other = other => Waited::Over(other),
+            () = stopped => Waited::Stopped,
+            () = time_up => Waited::TimeUp,
+        };
+        if let Some(begin) = begin {
+            self.paused(begin.elapsed());
+        }
+        waited
     }
 
     /// Counts the requests of the latest operation, whose verdicts are final from now on.

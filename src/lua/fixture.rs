@@ -26,6 +26,7 @@ pub(super) fn setup<'a>(
         time: Duration::from_secs(1),
         recorder,
         heartbeat,
+        run: None,
     }
 }
 

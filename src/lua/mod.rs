@@ -8,6 +8,7 @@
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
+//! | `run_view` | what a plan may know of its run, and ask of it |
 //! | `limits` | time and memory of a VM |
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |
@@ -24,6 +25,7 @@ mod limits;
 mod loading;
 mod plan_files;
 mod requests;
+mod run_view;
 mod sandbox;
 mod state;
 mod values;
@@ -44,6 +46,7 @@ pub(crate) use plan_files::GivenVariables;
 pub use plan_files::Program;
 pub(crate) use requests::{Counted, RequestOp};
 pub use requests::{Finished, Op};
+pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;
 
 pub use vm::{Step, Vm, VmSetup};

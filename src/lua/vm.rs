@@ -7,6 +7,7 @@ use crate::lua::diagnostics::{self, Raised};
 use crate::lua::limits::{self, Coroutine, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op, Yielded};
+use crate::lua::run_view::RunView;
 use crate::lua::sandbox::{self, Host, stream};
 use crate::lua::state::Value as SharedValue;
 use crate::metrics::Recorder;
@@ -37,6 +38,8 @@ pub struct VmSetup<'a> {
     pub time: Duration,
     /// What shows the watchdog that its code runs.
     pub heartbeat: &'a Arc<Heartbeat>,
+    /// Its run, if it has one.
+    pub run: Option<Rc<dyn RunView>>,
 }
 
 /// The state of a task after it was resumed.
@@ -79,13 +82,15 @@ impl Vm {
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
         let limits = Limits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
-        let host = Rc::new(Host::new(
+        let mut host = Host::new(
             program.clone(),
             setup.user,
             setup.scenario,
             Some(setup.session.clone()),
             limits,
-        ));
+        );
+        host.run = setup.run;
+        let host = Rc::new(host);
         host.random
             .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
@@ -202,6 +207,7 @@ impl Vm {
                 memory: self.host.limits.memory as u64,
                 time: self.host.limits.time,
                 heartbeat: &heartbeat,
+                run: self.host.run.clone(),
             },
         )?;
         fresh.host.random.swap(&self.host.random);

@@ -49,6 +49,7 @@ const OTHERS: &[&str] = &[
     "measures",
     "orders",
     "raising",
+    "run",
     "sharing",
     "side_by_side",
     "smallest",
@@ -141,6 +142,17 @@ fn what_a_test_starts_with_is_there_for_all_and_its_end_comes_once() {
     assert_eq!(server.requests().first(), Some(&"GET /echo".to_owned()));
     assert_eq!(server.requests().last(), Some(&"GET /stopped".to_owned()));
     assert_eq!(server.received(), 3);
+}
+
+#[test]
+fn a_plan_knows_its_run_and_leaves_its_iterations() {
+    let server = Server::start();
+    let report = iterate(&path("run"), &server, 1, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.scenario_iterations()["one"], 2);
+    assert_eq!(report.task("leaves the iteration"), (2, 0));
+    assert!(!report.task_runs().contains_key("is not run"));
+    assert_eq!((report.sent(), server.received()), (2, 2));
 }
 
 #[test]

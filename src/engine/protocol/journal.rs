@@ -33,7 +33,8 @@ pub(crate) enum Told {
     /// Users were told to stop.
     Stop {
         cause: Cause,
-        threshold: Option<String>,
+        /// The threshold or the plan's reason.
+        why: Option<String>,
     },
     /// Users were given another version of the plan.
     PlanVersion(Box<PlanFacts>),

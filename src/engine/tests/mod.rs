@@ -12,6 +12,7 @@ mod reload;
 mod sharing;
 mod stops;
 mod takeover;
+mod wishes;
 mod workers;
 
 use crate::config::{CoMitigation, Load, Settings, Stage};

@@ -4,7 +4,7 @@
 use super::parts::{self, Part};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
-    response, session, wait,
+    response, run, session, wait,
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
@@ -53,6 +53,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "metric" => metric::library(lua)?.into_lua(lua),
             "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
+            "run" => run::library(lua)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),

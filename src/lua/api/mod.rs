@@ -21,6 +21,7 @@ mod random;
 mod regex;
 mod require;
 mod response;
+mod run;
 mod session;
 mod shared;
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub(super) struct Part {
     code: OnceLock<Vec<u8>>,
 }
 
-/// `user:transaction`, `user:stop`, `user:set_host` and `user:log`.
+/// `user:transaction`, `user:stop`, `user:exit_iteration`, `user:set_host` and `user:log`.
 pub(super) static ACTIONS: Part = Part::of(include_str!("../../../lua/prelude/actions.lua"));
 /// `pcall`, `xpcall` and `coroutine`.
 pub(super) static CALLS: Part = Part::of(include_str!("../../../lua/prelude/calls.lua"));

@@ -25,7 +25,9 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "wait" => return of_operation("wait", "wait"),
         "fetch" | "batch" => return part(lua, &parts::LISTS),
         "request" | "submit" => return part(lua, &parts::FORMS),
-        "transaction" | "stop" | "set_host" | "log" => return part(lua, &parts::ACTIONS),
+        "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
+            return part(lua, &parts::ACTIONS);
+        }
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {

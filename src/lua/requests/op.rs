@@ -32,6 +32,10 @@ pub enum Op {
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(Making),
+    /// Waits until all users of the run are at work.
+    Ready,
+    /// Ends this iteration of the user.
+    ExitIteration,
     /// Ends this user.
     Stop,
 }
@@ -55,9 +59,24 @@ fn marker_at(place: usize) -> Value {
     Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
 
-const MARKERS: [&str; 15] = [
-    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
-    "batch", "submit", "take", "await",
+const MARKERS: [&str; 17] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "OPTIONS",
+    "request",
+    "fetch",
+    "wait",
+    "stop",
+    "batch",
+    "submit",
+    "take",
+    "await",
+    "ready",
+    "exit_iteration",
 ];
 
 /// Returns the name of the operation if the value is a marker.
@@ -85,6 +104,8 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "ready" => Ok(Op::Ready),
+            "exit_iteration" => Ok(Op::ExitIteration),
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
             "submit" => submit::read(&a, &b, &c, budget).map(Op::Request),

@@ -85,6 +85,20 @@ impl User {
                 Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
                 Waited::Stopped => Step::Done,
             },
+            Op::Ready => {
+                let (shared, stop) = (self.shared.clone(), self.stop.clone());
+                let told = stop.is_told();
+                self.wait_beside(shared.all_started.pass(&stop), None).await;
+                // After a stop nobody is started, and so nothing is waited for.
+                match !told && stop.is_told() && shared.all_started.is_closed() {
+                    true => Step::Done,
+                    false => self.vm.go_on(),
+                }
+            }
+            Op::ExitIteration => {
+                self.leaves_iteration = true;
+                Step::Done
+            }
             Op::Stop => {
                 self.ended = true;
                 Step::Done

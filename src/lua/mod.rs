@@ -4,7 +4,8 @@
 //! | module | subject |
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
-//! | `vm` | one user's VM: runs tasks as coroutines |
+//! | `hooks` | the functions of a plan that see requests and the report |
+//! | `vm`, `vm_setup` | one user's VM: runs tasks as coroutines |
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
@@ -21,6 +22,7 @@ mod api;
 mod diagnostics;
 #[cfg(test)]
 mod fixture;
+mod hooks;
 mod limits;
 mod loading;
 mod plan_files;
@@ -30,8 +32,10 @@ mod sandbox;
 mod state;
 mod values;
 mod vm;
+mod vm_setup;
 
 pub(crate) use diagnostics::Raised;
+pub(crate) use hooks::{HeardRequest, Written, report};
 pub use limits::Heartbeat;
 pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;
@@ -49,4 +53,5 @@ pub use requests::{Finished, Op};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;
 
-pub use vm::{Step, Vm, VmSetup};
+pub use vm::{Step, Vm};
+pub use vm_setup::VmSetup;

@@ -46,6 +46,7 @@ const OTHERS: &[&str] = &[
     "environment",
     "events",
     "failures",
+    "hooks",
     "measures",
     "orders",
     "raising",

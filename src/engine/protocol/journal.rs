@@ -89,6 +89,7 @@ impl PlanFacts {
         });
         let plan = Plan {
             events: self.events.clone(),
+            hooks: Vec::new(),
             scenarios: scenarios.collect(),
         };
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(self.config.clone()));

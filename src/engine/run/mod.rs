@@ -47,11 +47,12 @@ use crate::engine::run::shards::Place;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
+use crate::lua::Program;
 use crate::metrics::{
     Aim, Cause, Ending, EventKind, PortableDelta, Progress, Report, RunIdentity, RunLogs, Snapshot,
     Store,
 };
-use crate::plan::Event;
+use crate::plan::{Event, Hook};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -105,6 +106,10 @@ pub struct Outcome {
     pub report: Report,
     /// Trouble inside lgoose, if any; the report is still true for what was measured.
     pub trouble: Option<Error>,
+    /// The plan as it was at the end.
+    pub(crate) program: Arc<Program>,
+    /// Whether it has a function that is given the report.
+    pub(crate) wants_report: bool,
 }
 
 /// Runs a plan to its end, with users at that place. Snapshots are published four times a second and when a command has
@@ -274,6 +279,8 @@ pub(crate) async fn run_at(
     Ok(Outcome {
         report: ended(director.report(elapsed), ending, &context, &plan_version),
         trouble: director.lifecycle.into_trouble(),
+        program: plan_version.program.clone(),
+        wants_report: plan_version.plan.hooks.contains(&Hook::Report),
     })
 }
 
@@ -336,6 +343,8 @@ fn not_started(
     Outcome {
         report: ended(report, ending, context, plan_version),
         trouble: trouble.or(raised.map(|raised| Diagnostic::new(raised).into())),
+        program: plan_version.program.clone(),
+        wants_report: plan_version.plan.hooks.contains(&Hook::Report),
     }
 }
 

@@ -2,6 +2,7 @@
 //! to stop.
 
 pub(super) mod gate;
+mod hearing;
 mod in_flight;
 mod life;
 mod on_call;
@@ -13,6 +14,7 @@ mod shared;
 mod show;
 pub(super) mod stop;
 mod user_vm;
+mod waiting;
 
 pub(crate) use shared::Shared;
 

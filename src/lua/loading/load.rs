@@ -6,7 +6,7 @@ use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
-use crate::plan::Plan;
+use crate::plan::{Hook, Plan};
 #[cfg(any(test, feature = "gaggle"))]
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -90,6 +90,7 @@ fn load_from(
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;
+    program.hears_requests = declared.plan.hooks.contains(&Hook::Request);
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

@@ -33,6 +33,7 @@ mod tests {
     use crate::config::{Settings, THRESHOLD_OPTIONS};
     use crate::lua::api::{members, start_prelude};
     use crate::lua::fixture::unanswered;
+    use crate::lua::hooks::HeardRequest;
     use crate::lua::limits::Limits;
     use crate::lua::plan_files::{BUILT_IN, compile};
     use crate::lua::requests::fields;
@@ -163,7 +164,7 @@ mod tests {
     }
 
     /// Returns a table of each class that is a plain table.
-    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 5]> {
+    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 6]> {
         let slot = Host::of(lua)
             .responses
             .borrow_mut()
@@ -180,7 +181,12 @@ mod tests {
         for given in ["action", "method", "enctype", "image"] {
             button.raw_set(given, "as the page says")?;
         }
+        let counted = HeardRequest {
+            error: Some("it failed"),
+            ..HeardRequest::default()
+        };
         Ok([
+            ("lgoose.CountedRequest", counted.facts(lua)?),
             ("lgoose.Timings", timings),
             ("lgoose.Form", form),
             ("lgoose.Button", button),

@@ -46,6 +46,8 @@ pub struct Program {
     state: OnceLock<Arc<State>>,
     /// The locations of the tasks by index of declaration.
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
+    /// Whether the plan has a function that sees each request.
+    pub(in crate::lua) hears_requests: bool,
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
     /// The folder that its modules and data were unpacked into, if they came in a bundle.
@@ -79,6 +81,7 @@ impl Program {
             shared: OnceLock::new(),
             state: OnceLock::new(),
             task_locations: Vec::new(),
+            hears_requests: false,
             data: DataFiles::beside(name, root),
             _unpacked: unpacked,
             patterns: Patterns::new(),

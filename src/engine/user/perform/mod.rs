@@ -1,9 +1,11 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
 use crate::engine::user::User;
+use crate::engine::user::hearing::Heard;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
 use crate::engine::user::show::show;
+use crate::engine::user::waiting::Waited;
 use crate::http::{Exchange, Session};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
 use crate::metrics::{Entered, Failure, RequestId, Sample};
@@ -20,13 +22,6 @@ const SIDE_BY_SIDE: usize = 6;
 /// generator into a busy loop.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
-
-/// How waiting for other users has ended.
-enum Waited<T> {
-    Over(T),
-    TimeUp,
-    Stopped,
-}
 
 impl User {
     /// Carries out one operation and resumes the plan with its outcome.
@@ -106,52 +101,16 @@ impl User {
         }
     }
 
-    /// Waits for what other users do, at most this long. A stop ends that at once, and the task with it; after a stop
-    /// nothing is waited for that may never come.
-    async fn wait_beside<T>(
-        &mut self,
-        other: impl Future<Output = T>,
-        most: Option<Duration>,
-    ) -> Waited<T> {
-        self.enter_open();
-        self.vm.reclaim();
-        let begin = self.cycles.is_some().then(Instant::now);
-        let told = self.stop.is_told();
-        let most = most.map(|most| if told { Duration::ZERO } else { most });
-        let timers = &self.shared.timers;
-        let time_up = async {
-            match most {
-                // Always lets other tasks run, also where a plan waits in a loop.
-                Some(Duration::ZERO) => tokio::task::yield_now().await,
-                Some(most) => timers.wait(most).await,
-                None => std::future::pending().await,
-            }
-        };
-        let stopped = async {
-            match told {
-                true => std::future::pending().await,
-                false => self.stop.told().await,
-            }
-        };
-        let waited = tokio::select! {
-            biased;
-            other = other => Waited::Over(other),
-            () = stopped => Waited::Stopped,
-            () = time_up => Waited::TimeUp,
-        };
-        if let Some(begin) = begin {
-            self.paused(begin.elapsed());
-        }
-        waited
-    }
-
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(crate) fn settle(&mut self) {
         let open = &self.open;
         let session = &*self.session;
         let identity = Identity::of(self.number, &self.role, self.task);
+        let hears = self.vm.hears_requests();
+        let mut heard = Vec::new();
         let cycles = &mut self.cycles;
-        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let mut borrowed = self.shared.recorder.borrow_mut();
+        let recorder = &mut *borrowed;
         self.vm.settle(|place, finished| {
             if let Some(cycles) = cycles {
                 cycles.request(open.rows[place], finished.exchange.latency);
@@ -168,12 +127,18 @@ impl User {
                 None => recorder.record(&sample),
                 Some(counted) => recorder.conclude(&sample, &before(counted)),
             }
+            if hears {
+                heard.push(Heard::of(place, finished, verdict.as_deref()));
+            }
         });
+        // The plan measures, too.
+        drop(borrowed);
+        self.tell_plan(&heard);
         self.open.clear();
     }
 
     /// Counts the requests of the latest operation as they stand: the plan is about to wait, and they have ended.
-    fn enter_open(&mut self) {
+    pub(super) fn enter_open(&mut self) {
         let open = &self.open;
         let session = &*self.session;
         let identity = Identity::of(self.number, &self.role, self.task);
@@ -233,12 +198,8 @@ impl User {
     /// Returns the row in which a request is counted: by its name, else the task's, else its path without the
     /// query.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
-        let name = match &op.name {
-            Some(name) => name.as_str(),
-            None if !task.is_empty() => task,
-            None => path_of(&op.request.url),
-        };
         let method = op.request.method.as_str();
+        let name = row_name(op, task);
         self.shared.recorder.borrow_mut().request(method, name)
     }
 
@@ -366,6 +327,15 @@ fn before(counted: &Counted) -> Entered<'_> {
             message,
             line: line.as_deref(),
         }),
+    }
+}
+
+/// Returns the name under which a request is counted, without its method.
+pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str) -> &'a str {
+    match &op.name {
+        Some(name) => name.as_str(),
+        None if !task.is_empty() => task,
+        None => path_of(&op.request.url),
     }
 }
 

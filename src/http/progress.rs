@@ -2,8 +2,9 @@
 //! [`Exchange`] of it.
 
 use super::failure::{ErrorClass, Failure};
-use super::message::{Exchange, Response};
+use super::message::{self, Exchange, Response};
 use super::stopwatch::Stopwatch;
+use super::target::Target;
 use crate::trace::Trace;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
@@ -13,6 +14,8 @@ use tokio::time::Instant;
 pub(super) struct Progress {
     pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
+    /// The redirects that were followed, as text; none unless they are kept.
+    pub(super) hops: Vec<String>,
     /// The number of times it was sent again after a kept-alive connection turned out to be closed.
     pub(super) retries: u32,
     /// Bytes received.
@@ -34,6 +37,7 @@ impl Progress {
         Progress {
             stopwatch: Stopwatch::started_at(begin),
             redirects: 0,
+            hops: Vec::new(),
             retries: 0,
             bytes: 0,
             connecting: false,
@@ -42,6 +46,15 @@ impl Progress {
             connection: None,
             trace,
         }
+    }
+
+    /// Keeps what an answer that redirects says: its status, where it came from, its headers.
+    pub(super) fn note_hop(&mut self, status: u16, from: &Target, head: &[u8]) {
+        let mut text = format!("{status} from {}", from.text());
+        for (name, value) in message::headers(head) {
+            text += &format!("\n{name}: {}", String::from_utf8_lossy(&value));
+        }
+        self.hops.push(text);
     }
 
     /// The exchange that has ended with `outcome`, `None` if the time was up.
@@ -70,6 +83,7 @@ impl Progress {
             latency: end - begin,
             timings: self.stopwatch.phases(),
             redirects: self.redirects,
+            hops: self.hops,
             retries: self.retries,
             bytes: self.bytes,
             trace: self.trace,

@@ -22,6 +22,21 @@ pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) 
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
+/// Writes the verdict that the plan has come to on a request, if it set one after the request was shown.
+pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, task: &str, finished: &Finished) {
+    let Some(op) = op.filter(|_| show != Show::Nothing && finished.is_judged_by_plan()) else {
+        return;
+    };
+    let verdict = match finished.verdict() {
+        Some(reason) => format!("failed: {reason}"),
+        None => "passed".to_owned(),
+    };
+    let name = op.name.as_deref().unwrap_or(task);
+    let (method, url) = (&op.request.method, &op.request.url);
+    let text = format!("[{name}] {method} {url}: the plan's verdict: {verdict}");
+    tracing::info!(target: "http", "{}", printable(&text));
+}
+
 fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     let exchange = &finished.exchange;
     let answer = match &exchange.outcome {
@@ -61,6 +76,9 @@ fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
         line(text, '>', "traceparent", &trace.first.header());
     }
     body(text, '>', &op.request.body);
+    for hop in &finished.exchange.hops {
+        body(text, '<', hop.as_bytes());
+    }
     if let Ok(response) = &finished.exchange.outcome {
         for (name, value) in response.headers() {
             line(text, '<', &name, &value);

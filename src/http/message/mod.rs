@@ -219,6 +219,8 @@ pub struct Exchange {
     pub timings: Phases,
     /// Redirects followed.
     pub redirects: u32,
+    /// Each redirect as 'STATUS from URL', then its headers; none unless `ClientConfig::keep_hops` says so.
+    pub hops: Vec<String>,
     /// The number of times it was sent again because the server had closed a kept-alive connection.
     pub retries: u32,
     /// Bytes received, headers and hops included.

@@ -178,6 +178,10 @@ impl Session {
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
             let next = redirect_target(&target, &response.bytes[location])?;
+            if self.client.config.keep_hops {
+                let head = &response.bytes[..response.head.length];
+                progress.note_hop(status, &target, head);
+            }
             progress.redirects += 1;
             hop.redirect(status, !next.origin.same(&target.origin));
             self.enter_hop(progress);

@@ -57,6 +57,11 @@ impl Finished {
         Some(undecoded.to_string().into())
     }
 
+    /// Returns whether the plan has set the verdict, with `fail` or `pass`.
+    pub(crate) fn is_judged_by_plan(&self) -> bool {
+        self.overruled
+    }
+
     /// Returns the status of the response, 0 without one.
     pub fn status(&self) -> u16 {
         self.exchange

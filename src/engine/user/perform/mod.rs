@@ -4,7 +4,7 @@ use crate::engine::user::User;
 use crate::engine::user::hearing::Heard;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
-use crate::engine::user::show::show;
+use crate::engine::user::show::{show, show_verdict};
 use crate::engine::user::waiting::Waited;
 use crate::http::{Exchange, Session};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
@@ -106,7 +106,7 @@ impl User {
         let open = &self.open;
         let session = &*self.session;
         let identity = Identity::of(self.number, &self.role, self.task);
-        let hears = self.vm.hears_requests();
+        let (hears, shows) = (self.vm.hears_requests(), self.shared.show);
         let mut heard = Vec::new();
         let cycles = &mut self.cycles;
         let mut borrowed = self.shared.recorder.borrow_mut();
@@ -127,6 +127,7 @@ impl User {
                 None => recorder.record(&sample),
                 Some(counted) => recorder.conclude(&sample, &before(counted)),
             }
+            show_verdict(shows, open.asked(place), identity.task(), finished);
             if hears {
                 heard.push(Heard::of(place, finished, verdict.as_deref()));
             }

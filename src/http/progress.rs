@@ -2,7 +2,7 @@
 //! [`Exchange`] of it.
 
 use super::failure::{ErrorClass, Failure};
-use super::message::{self, Exchange, Response};
+use super::message::{self, Exchange, Hops, Response};
 use super::stopwatch::Stopwatch;
 use super::target::Target;
 use crate::trace::Trace;
@@ -15,7 +15,7 @@ pub(super) struct Progress {
     pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
     /// The redirects that were followed, as text; none unless they are kept.
-    pub(super) hops: Vec<String>,
+    pub(super) hops: Option<Box<Hops>>,
     /// The number of times it was sent again after a kept-alive connection turned out to be closed.
     pub(super) retries: u32,
     /// Bytes received.
@@ -37,7 +37,7 @@ impl Progress {
         Progress {
             stopwatch: Stopwatch::started_at(begin),
             redirects: 0,
-            hops: Vec::new(),
+            hops: None,
             retries: 0,
             bytes: 0,
             connecting: false,
@@ -54,7 +54,7 @@ impl Progress {
         for (name, value) in message::headers(head) {
             text += &format!("\n{name}: {}", String::from_utf8_lossy(&value));
         }
-        self.hops.push(text);
+        self.hops.get_or_insert_default().0.push(text);
     }
 
     /// The exchange that has ended with `outcome`, `None` if the time was up.

@@ -44,7 +44,7 @@ pub(super) fn unanswered() -> Finished {
         latency: Duration::ZERO,
         timings: Phases::default(),
         redirects: 0,
-        hops: Vec::new(),
+        hops: None,
         retries: 0,
         bytes: 0,
         outcome: Err(Failure::new(ErrorClass::Refused, "")),

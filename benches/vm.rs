@@ -255,7 +255,6 @@ fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
         latency: Duration::from_micros(100),
         timings: Phases::default(),
         redirects: 0,
-        hops: None,
         retries: 0,
         bytes: page.len() as u64,
         outcome: Ok(Response::of(200, target.clone(), page.clone())),

@@ -34,7 +34,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     let client = ClientConfig {
         timeout: config.timeout,
         max_body: config.max_body,
-        keep_hops: local.show == Show::Messages,
+        show_hops: local.show == Show::Messages,
         headers: headers(config)?,
         transport: transport(config)?,
         version,

@@ -17,8 +17,8 @@ pub struct ClientConfig {
     pub timeout: Duration,
     /// The largest body that is read, in bytes.
     pub max_body: u64,
-    /// Whether exchanges keep what their redirects said, to be shown.
-    pub keep_hops: bool,
+    /// Whether redirects are shown as they are followed.
+    pub show_hops: bool,
     /// Headers sent with every request unless the request has one of that name.
     pub headers: HeaderMap,
     /// What sends the requests.
@@ -50,7 +50,7 @@ impl Default for ClientConfig {
         ClientConfig {
             timeout: Duration::from_secs(60),
             max_body: 64 << 20,
-            keep_hops: false,
+            show_hops: false,
             headers: HeaderMap::new(),
             transport: Transport::Direct,
             version: Version::Any,

@@ -2,7 +2,7 @@
 //! [`Exchange`] of it.
 
 use super::failure::{ErrorClass, Failure};
-use super::message::{self, Exchange, Hops, Response};
+use super::message::{self, Exchange, Response};
 use super::stopwatch::Stopwatch;
 use super::target::Target;
 use crate::trace::Trace;
@@ -14,8 +14,6 @@ use tokio::time::Instant;
 pub(super) struct Progress {
     pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
-    /// The redirects that were followed, as text; none unless they are kept.
-    pub(super) hops: Option<Box<Hops>>,
     /// The number of times it was sent again after a kept-alive connection turned out to be closed.
     pub(super) retries: u32,
     /// Bytes received.
@@ -37,7 +35,6 @@ impl Progress {
         Progress {
             stopwatch: Stopwatch::started_at(begin),
             redirects: 0,
-            hops: None,
             retries: 0,
             bytes: 0,
             connecting: false,
@@ -48,13 +45,13 @@ impl Progress {
         }
     }
 
-    /// Keeps what an answer that redirects says: its status, where it came from, its headers.
-    pub(super) fn note_hop(&mut self, status: u16, from: &Target, head: &[u8]) {
-        let mut text = format!("{status} from {}", from.text());
+    /// Shows what an answer that redirects says: its status, where it came from, its headers.
+    pub(super) fn show_hop(&self, status: u16, from: &Target, head: &[u8]) {
+        let mut text = format!("redirected\n  < {status} from {}", from.text());
         for (name, value) in message::headers(head) {
-            text += &format!("\n{name}: {}", String::from_utf8_lossy(&value));
+            text += &format!("\n  < {name}: {}", String::from_utf8_lossy(&value));
         }
-        self.hops.get_or_insert_default().0.push(text);
+        tracing::info!(target: "http", "{}", crate::error::printable(&text));
     }
 
     /// The exchange that has ended with `outcome`, `None` if the time was up.
@@ -83,7 +80,6 @@ impl Progress {
             latency: end - begin,
             timings: self.stopwatch.phases(),
             redirects: self.redirects,
-            hops: self.hops,
             retries: self.retries,
             bytes: self.bytes,
             trace: self.trace,

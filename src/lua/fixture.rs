@@ -44,7 +44,6 @@ pub(super) fn unanswered() -> Finished {
         latency: Duration::ZERO,
         timings: Phases::default(),
         redirects: 0,
-        hops: None,
         retries: 0,
         bytes: 0,
         outcome: Err(Failure::new(ErrorClass::Refused, "")),

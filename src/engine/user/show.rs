@@ -76,10 +76,6 @@ fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
         line(text, '>', "traceparent", &trace.first.header());
     }
     body(text, '>', &op.request.body);
-    let hops = finished.exchange.hops.iter();
-    for hop in hops.flat_map(|hops| &hops.0) {
-        body(text, '<', hop.as_bytes());
-    }
     if let Ok(response) = &finished.exchange.outcome {
         for (name, value) in response.headers() {
             line(text, '<', &name, &value);

@@ -205,10 +205,6 @@ impl Response {
     }
 }
 
-/// Redirects that were followed, each as 'STATUS from URL' and its headers, a line each.
-#[derive(Debug, Default)]
-pub struct Hops(pub Vec<String>);
-
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
@@ -223,8 +219,6 @@ pub struct Exchange {
     pub timings: Phases,
     /// Redirects followed.
     pub redirects: u32,
-    /// The redirects as text, if `ClientConfig::keep_hops` says so. Boxed, since few exchanges have it.
-    pub hops: Option<Box<Hops>>,
     /// The number of times it was sent again because the server had closed a kept-alive connection.
     pub retries: u32,
     /// Bytes received, headers and hops included.

@@ -178,9 +178,9 @@ impl Session {
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
             let next = redirect_target(&target, &response.bytes[location])?;
-            if self.client.config.keep_hops {
+            if self.client.config.show_hops {
                 let head = &response.bytes[..response.head.length];
-                progress.note_hop(status, &target, head);
+                progress.show_hop(status, &target, head);
             }
             progress.redirects += 1;
             hop.redirect(status, !next.origin.same(&target.origin));

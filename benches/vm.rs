@@ -192,6 +192,7 @@ impl Surroundings {
             time: Duration::from_secs(60),
             recorder: &self.recorder,
             heartbeat: &self.heartbeat,
+            run: None,
         };
         Vm::new(program, setup).expect("the plan loads again")
     }

@@ -226,4 +226,4 @@ local function run(index, iteration)
   if index == "test_start" and value ~= nil then H.share(value) end
 end
 
-return { env = env, globals = globals, seal = seal, run = run, live = live }
+return { env = env, globals = globals, seal = seal, run = run, live = live, handlers = tasks }

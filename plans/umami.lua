@@ -53,7 +53,9 @@ end
 -- Submits a form that leads on to a page with this title; an error message on the page is a failure.
 local function submit(user, form, fields, title, text)
   local expect = { redirect = true, title = title, text = text }
-  load_assets(user, drupal.submit(user, form, fields, { expect = expect }))
+  local answer = drupal.submit(user, form, fields, { expect = expect })
+  load_assets(user, answer)
+  return answer
 end
 
 -- What readers do, as functions for a language.
@@ -127,11 +129,13 @@ local function contact(lang)
   end
 end
 
--- What the editor does.
+-- What the editor does. Whoever cannot log in is none: an error here ends the user.
 local function log_in(user)
   local form = drupal.form(load(user, "/en/user/login", "Log in"), "#user-login-form")
-  if not form then return end
-  submit(user, form, { name = ADMIN, pass = PASSWORD }, ADMIN)
+  local answer = form and submit(user, form, { name = ADMIN, pass = PASSWORD }, ADMIN)
+  if not (answer and answer.ok) then
+    error("the editor is gone: " .. (answer and answer.error or "there is no login form"))
+  end
 end
 
 local function edit_article(user)

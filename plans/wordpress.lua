@@ -49,7 +49,9 @@ local function comment(user, fields)
   user:wait(5, 15)
   -- WordPress leads back to the post, which shows the comment.
   fields.comment = random.words(12) .. " " .. random.string(8)
-  user:submit(form, fields, { name = "comment", expect = { redirect = true, text = fields.comment } })
+  local answer = user:submit(form, fields, { name = "comment", expect = { redirect = true, text = fields.comment } })
+  local waits = not answer.ok and answer:text ".comment-awaiting-moderation"
+  if waits then answer:fail("the comment waits for approval: " .. waits) end
 end
 
 local function comment_as_visitor(user)
@@ -67,6 +69,9 @@ local function log_in(user)
     name = "login",
     expect = { redirect = true, text = "wp-admin-bar-logout" },
   })
+  -- A wrong password is answered with 200, the form and the reason.
+  local problem = answer:text "#login_error"
+  if problem then answer:fail("not logged in: " .. problem:gsub("%s+", " ")) end
   answer:ensure()
 end
 

@@ -13,7 +13,11 @@ drupal.ASSETS = { "/core", "/misc", "/modules", "/sites", "/themes" }
 
 local LOGIN_FORM = "#user-login, #user-login-form"
 
----The text of the page's error message, as Drupal 7 or a later one shows it.
+-- Longer pages say more than why they refuse.
+local SHORT_PAGE = 2000
+
+---The text of the page's error message, as Drupal 7 or a later one shows it; that of a refusal (403) which is all of its
+---page, as when flood control blocks logins.
 ---@param page lgoose.Response
 ---@return string? message # nil if the page shows none
 function drupal.error_message(page)
@@ -23,6 +27,10 @@ function drupal.error_message(page)
     local heading = page:text ".messages.error h2, .messages--error h2" or ""
     if message:sub(1, #heading) == heading then message = message:sub(#heading + 1) end
     return (message:gsub("^%s+", ""))
+  end
+  if page.status == 403 and #page.body < SHORT_PAGE then
+    local message = (page:text "body" or page.body):gsub("%s+", " ")
+    return message ~= "" and message or nil
   end
 end
 
@@ -70,24 +78,25 @@ end
 ---@param password string
 ---@param options? lgoose.drupal.LoginOptions
 ---@return boolean logged_in
+---@return string? why # the reason if not
 function drupal.log_in(user, name, password, options)
   local path, css, row = "/user", LOGIN_FORM, nil
   if options then
     path, css, row = options.path or path, options.form or css, options.name
   end
   local form = drupal.form(user:get(path, { name = row }), css)
-  if not form then return false end
+  if not form then return false, "there is no login form" end
   local answer = user:submit(form, { name = name, pass = password }, { name = row })
-  if not answer.ok then return false end
-  if answer.redirects == 0 then
-    answer:fail("not logged in: " .. (drupal.error_message(answer) or "the form came back"))
-    return false
-  end
-  if answer:contains 'id="user-login' then
+  local message = drupal.error_message(answer)
+  if answer.ok and answer.redirects == 0 then
+    answer:fail("not logged in: " .. (message or "the form came back"))
+  elseif answer.ok and answer:contains 'id="user-login' then
     answer:fail "not logged in: the page after the login still has the login form"
-    return false
+  elseif answer.status >= 400 and message then
+    answer:fail("not logged in: " .. answer.status .. ", " .. message)
   end
-  return true
+  if answer.ok then return true end
+  return false, answer.error
 end
 
 ---@class lgoose.drupal.SearchOptions

@@ -294,6 +294,32 @@ function metric.rate(name) end
 function metric.trend(name) end
 
 ---Lines in the log, with user and scenario.
+---The run that is going on: for tasks and events, not for the top level of the file.
+---@class lgoose.run
+run = {}
+
+---Ends the run as a stop does: tasks that are under way finish, `on_stop` and `test_stop` run. The verdict says why. In
+---test_start it keeps users from starting. Of a run on workers, all of it ends.
+---@param why string
+function run.stop(why) end
+
+---Lets the run fail: the verdict says why, and the exit code is 1. It goes on; `run.stop` ends it. Each reason counts
+---once, however many users find it.
+---@param why string
+function run.fail(why) end
+
+---Seconds since users began to start, without pauses; 0 in test_start and test_stop.
+---@return number
+function run.elapsed() end
+
+---How many users are at work now: in this process, so in a run on workers those of one worker.
+---@return integer
+function run.users() end
+
+---Waits until all users have been started that the run will have at a time, those of all workers too; returns at once
+---when they have, and at a rate. A stop ends the task that waits.
+function run.ready() end
+
 ---@class lgoose.log
 log = {}
 

@@ -146,9 +146,29 @@ function task(spec) end
 
 ---Runs once per test: "test_start" before the first user starts, "test_stop" after the last has stopped, with
 ---a user of its own. What the function of "test_start" returns is `shared` for every user.
+---
+---"request" sees each finished request of the users after it was counted, and "report" gets the report once at the end, as a
+---table with the keys of the JSON report (schema/report.schema.json; what is null there is nil). Neither has a user, so they
+---send nothing and wait for nothing. What "report" returns is printed, if it is a text, or written to the files of a table
+---(`{ ["summary.txt"] = text }`), which are beside the plan or below unless `--allow-files` is given.
+---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
+---@overload fun(event: "report", handler: fun(report: table): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"
 ---@param handler fun(user: lgoose.User): any
 function on(event, handler) end
+
+---A request that has been counted.
+---@class lgoose.CountedRequest
+---@field method string
+---@field name string # of its row, without the method
+---@field scenario string
+---@field task string # or the event that it belongs to
+---@field status integer # 0 without an answer
+---@field ok boolean
+---@field error? string # why it failed
+---@field time number # seconds
+---@field size integer # bytes on the wire
+---@field redirects integer
 
 ---What the function of `on("test_start", …)` returned; it cannot be set. Tables in it are a copy for each user.
 ---@type any

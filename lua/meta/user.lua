@@ -120,6 +120,10 @@ function User:bearer(token) end
 ---@param to? lgoose.Duration # seconds; a random time between the two
 function User:wait(from, to) end
 
+---Ends this iteration: the tasks that are left of it are not run, and the next one begins after the task's wait. In an
+---on_start or on_stop task it ends that task.
+function User:exit_iteration() end
+
 ---Ends this user after its on_stop tasks.
 function User:stop() end
 

@@ -1,10 +1,10 @@
--- What a user does beside requests: user:transaction, user:stop, user:set_host and user:log. A part of the prelude.
+-- What a user does beside requests: user:transaction, user:stop, user:exit_iteration, user:set_host and user:log. A part of the prelude.
 
 local host, H, fail, User = ...
 
 local error, pcall, tostring, type = error, pcall, tostring, type
 local yield = coroutine.yield
-local STOP = host("op:stop")
+local STOP, EXIT_ITERATION = host("op:stop"), host("op:exit_iteration")
 
 local function end_transaction(name, begin, ok, ...)
   H.end_transaction(name, begin, ok, (...))
@@ -30,6 +30,8 @@ function User.transaction(self, name, options, fn)
 end
 
 function User.stop() yield(STOP) end
+
+function User.exit_iteration() yield(EXIT_ITERATION) end
 
 function User.set_host(_, url) User.host = H.set_host(url) end
 

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "reqwest")]
 use crate::config::Proxy;
-use crate::config::{self, Config, Http, RunConfig};
+use crate::config::{self, Config, Http, RunConfig, Show};
 use crate::error::{Diagnostic, Error};
 #[cfg(feature = "reqwest")]
 use crate::http::ReqwestProxy;
@@ -34,6 +34,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     let client = ClientConfig {
         timeout: config.timeout,
         max_body: config.max_body,
+        show_hops: local.show == Show::Messages,
         headers: headers(config)?,
         transport: transport(config)?,
         version,

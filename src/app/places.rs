@@ -67,7 +67,7 @@ pub(super) fn beside_plan(
 }
 
 /// Whether a path that is meant to be in a folder is not: by its words, or by a symbolic link.
-fn leads_out(folder: &Path, path: &Path) -> bool {
+pub(super) fn leads_out(folder: &Path, path: &Path) -> bool {
     let mut depth = 0_usize;
     for part in path.components() {
         match part {

@@ -17,6 +17,8 @@ pub struct ClientConfig {
     pub timeout: Duration,
     /// The largest body that is read, in bytes.
     pub max_body: u64,
+    /// Whether redirects are shown as they are followed.
+    pub show_hops: bool,
     /// Headers sent with every request unless the request has one of that name.
     pub headers: HeaderMap,
     /// What sends the requests.
@@ -54,6 +56,7 @@ impl Default for ClientConfig {
         ClientConfig {
             timeout: Duration::from_secs(60),
             max_body: 64 << 20,
+            show_hops: false,
             headers: HeaderMap::new(),
             transport: Transport::Direct,
             version: Version::Any,

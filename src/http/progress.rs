@@ -2,8 +2,9 @@
 //! [`Exchange`] of it.
 
 use super::failure::{ErrorClass, Failure};
-use super::message::{Exchange, Response};
+use super::message::{self, Exchange, Response};
 use super::stopwatch::Stopwatch;
+use super::target::Target;
 use crate::trace::Trace;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
@@ -42,6 +43,15 @@ impl Progress {
             connection: None,
             trace,
         }
+    }
+
+    /// Shows what an answer that redirects says: its status, where it came from, its headers.
+    pub(super) fn show_hop(&self, status: u16, from: &Target, head: &[u8]) {
+        let mut text = format!("redirected\n  < {status} from {}", from.text());
+        for (name, value) in message::headers(head) {
+            text += &format!("\n  < {name}: {}", String::from_utf8_lossy(&value));
+        }
+        tracing::info!(target: "http", "{}", crate::error::printable(&text));
     }
 
     /// The exchange that has ended with `outcome`, `None` if the time was up.

@@ -3,7 +3,7 @@
 use crate::http::{Client, ClientConfig, ErrorClass, Exchange, Failure, Phases, Session};
 use crate::lua::limits::Heartbeat;
 use crate::lua::requests::Finished;
-use crate::lua::vm::VmSetup;
+use crate::lua::vm_setup::VmSetup;
 use crate::metrics::Recorder;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,6 +26,7 @@ pub(super) fn setup<'a>(
         time: Duration::from_secs(1),
         recorder,
         heartbeat,
+        run: None,
     }
 }
 

@@ -4,14 +4,17 @@
 //! | module | subject |
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
-//! | `vm` | one user's VM: runs tasks as coroutines |
+//! | `hooks` | the functions of a plan that see requests and the report |
+//! | `vm`, `vm_setup` | one user's VM: runs tasks as coroutines |
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
+//! | `run_view` | what a plan may know of its run, and ask of it |
 //! | `limits` | time and memory of a VM |
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |
 //! | `values` | Lua values read as Rust values |
+//! | `state` | counters, queues and maps that users share while they run |
 //!
 //! A module imports those below it; no two files import each other.
 
@@ -19,16 +22,21 @@ mod api;
 mod diagnostics;
 #[cfg(test)]
 mod fixture;
+mod hooks;
 mod limits;
 mod loading;
 mod plan_files;
 mod requests;
+mod run_view;
 mod sandbox;
+mod state;
 mod values;
 mod verdicts;
 mod vm;
+mod vm_setup;
 
 pub(crate) use diagnostics::Raised;
+pub(crate) use hooks::{HeardRequest, Written, report};
 pub use limits::Heartbeat;
 pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;
@@ -43,6 +51,8 @@ pub(crate) use plan_files::GivenVariables;
 pub use plan_files::Program;
 pub(crate) use requests::{Counted, RequestOp};
 pub use requests::{Finished, Op};
+pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;
 pub(crate) use verdicts::Parked;
-pub use vm::{Step, Vm, VmSetup};
+pub use vm::{Step, Vm};
+pub use vm_setup::VmSetup;

@@ -1,42 +1,20 @@
 //! The VM of one user: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
 use crate::error::Error;
-use crate::http::Session;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
+use crate::lua::hooks::{self, HeardRequest};
 use crate::lua::limits::{self, Coroutine, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op, Yielded};
 use crate::lua::sandbox::{self, Host, stream};
-use crate::metrics::Recorder;
-use crate::plan::Event;
-use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
+use crate::lua::state::Value as SharedValue;
+use crate::lua::vm_setup::VmSetup;
+use crate::plan::{Event, Hook};
+use mlua::{Function, IntoLuaMulti, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The user that a VM is made for, with its limits.
-#[derive(Debug, Clone)]
-pub struct VmSetup<'a> {
-    /// The user's number, from 1.
-    pub user: u64,
-    /// The number of its stream of random values, see [`stream`].
-    pub random_stream: u64,
-    /// The name of its scenario.
-    pub scenario: &'a str,
-    /// Its HTTP session.
-    pub session: Rc<Session>,
-    /// The most memory that it may take, in bytes.
-    pub memory: u64,
-    /// The recorder of its plan's checks, metrics and transactions. Must not be borrowed while the VM runs.
-    pub recorder: &'a Rc<RefCell<Recorder>>,
-    /// The longest time that a task may compute without waiting.
-    pub time: Duration,
-    /// What shows the watchdog that its code runs.
-    pub heartbeat: &'a Arc<Heartbeat>,
-}
 
 /// The state of a task after it was resumed.
 #[derive(Debug)]
@@ -55,6 +33,8 @@ pub struct Vm {
     pub(super) lua: Lua,
     pub(super) host: Rc<Host>,
     run: Function,
+    /// The plan's function that sees each request.
+    on_request: Option<Function>,
     pub(super) live: Table,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
@@ -78,13 +58,15 @@ impl Vm {
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
         let limits = Limits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
-        let host = Rc::new(Host::new(
+        let mut host = Host::new(
             program.clone(),
             setup.user,
             setup.scenario,
             Some(setup.session.clone()),
             limits,
-        ));
+        );
+        host.run = setup.run;
+        let host = Rc::new(host);
         host.random
             .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
@@ -105,7 +87,7 @@ impl Vm {
         // Only here: under a limit, every allocation is a protected call.
         host.limits.enforce(&lua)?;
         setup.heartbeat.enter(setup.user, None);
-        let loaded = limits::call(&lua, &host.limits, &load);
+        let loaded = limits::call::<()>(&lua, &host.limits, &load, ());
         setup.heartbeat.leave();
         host.limits.reraise()?;
         let stopped_while_loading = loaded.is_err() && host.stopped.get();
@@ -119,12 +101,19 @@ impl Vm {
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         let live = prelude.raw_get("live")?;
+        let on_request = match program.hears_requests {
+            true => prelude
+                .raw_get::<Table>("handlers")?
+                .raw_get(Hook::Request.name())?,
+            false => None,
+        };
         drop((load, prelude));
         sandbox::collect_young(&lua);
         Ok(Vm {
             coroutine: Coroutine::new(&lua, run.clone())?,
             live,
             run,
+            on_request,
             stopped_while_loading,
             host,
             lua,
@@ -204,6 +193,7 @@ impl Vm {
                 memory: self.host.limits.memory as u64,
                 time: self.host.limits.time,
                 heartbeat: &heartbeat,
+                run: self.host.run.clone(),
             },
         )?;
         fresh.host.random.swap(&self.host.random);
@@ -263,7 +253,16 @@ impl Vm {
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Resumes the task after [`Op::Wait`].
+    /// Resumes the task after [`Op::Take`] with what was taken.
+    pub(crate) fn answer_value(&mut self, value: Option<SharedValue>) -> Step {
+        let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
+        match value {
+            Ok(value) => self.step(value),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Resumes the task after [`Op::Wait`] or [`Op::Await`].
     pub fn go_on(&mut self) -> Step {
         self.step(())
     }
@@ -328,6 +327,32 @@ impl Vm {
             self.ended_by_limit = true;
         }
         Step::Raised(raised)
+    }
+
+    /// Returns whether the plan wants to see each request.
+    pub(crate) fn hears_requests(&self) -> bool {
+        self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
+    }
+
+    /// Shows the plan a request that has been counted. An error in its function is a warning.
+    pub(crate) fn hear(&mut self, heard: &HeardRequest<'_>) {
+        let Some(handler) = &self.on_request else {
+            return;
+        };
+        self.heartbeat.enter(self.host.user, self.host.task.get());
+        let facts = heard.facts(&self.lua);
+        let limits = &self.host.limits;
+        let told = facts.and_then(|facts| limits::call::<()>(&self.lua, limits, handler, facts));
+        self.heartbeat.leave();
+        let raised = match (limits.killed(), told) {
+            (Some(killed), _) => {
+                self.ended_by_limit = true;
+                killed
+            }
+            (None, Err(error)) => diagnostics::to_raised(&error, &self.host.program.sources),
+            (None, Ok(())) => return,
+        };
+        hooks::warn(&self.host, &raised);
     }
 
     /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.

@@ -205,6 +205,16 @@ fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) 
         )
     });
     if let Some(ending) = &mut report.ending {
+        let failed = parts
+            .iter()
+            .filter_map(|(_, report)| report.ending.as_ref());
+        let mut reasons: Vec<String> = Vec::new();
+        for why in failed.flat_map(|ending| &ending.failed) {
+            if !reasons.contains(why) {
+                reasons.push(why.clone());
+            }
+        }
+        ending.failed = reasons;
         let endings = || {
             parts
                 .iter()

@@ -30,6 +30,8 @@ pub(crate) use wait::{Rest, Wait, Work, scaled};
 pub struct Plan {
     /// The events of a test that it has functions for.
     pub events: Vec<Event>,
+    /// What else it has functions for.
+    pub hooks: Vec<Hook>,
     /// The scenarios in the order of their declaration.
     pub scenarios: Vec<Scenario>,
 }
@@ -52,6 +54,28 @@ impl Event {
         match self {
             Event::TestStart => "test_start",
             Event::TestStop => "test_stop",
+        }
+    }
+}
+
+/// Something of a run for which a plan may have a function that is given facts and no user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hook {
+    /// A request has been counted.
+    Request,
+    /// The run is over, and its report is there.
+    Report,
+}
+
+impl Hook {
+    /// Every hook.
+    pub const ALL: [Hook; 2] = [Hook::Request, Hook::Report];
+
+    /// Returns the name that plans use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::Request => "request",
+            Hook::Report => "report",
         }
     }
 }

@@ -115,6 +115,7 @@ mod tests {
         };
         let plan = Plan {
             events: Vec::new(),
+            hooks: Vec::new(),
             scenarios: vec![
                 scenario("visitor", 4, vec![task("front page", 15, false)]),
                 scenario(

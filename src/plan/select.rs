@@ -122,6 +122,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             events: Vec::new(),
+            hooks: Vec::new(),
             scenarios: ["visitor", "member", "admin"].map(Scenario::new).into(),
         }
     }

@@ -221,19 +221,51 @@ fn a_user_who_cannot_log_in_is_shown_as_a_failure() {
         "{:?}",
         report.errors()
     );
-    assert_eq!(
-        report.count("POST (Auth) comment form"),
-        0,
-        "who is not logged in finds no form"
+    assert_eq!(report.task("(Auth) login"), (1, 1));
+    let lost = "a member is gone: not logged in: ";
+    assert_eq!(report.errors_with(lost), 1, "{:?}", report.errors());
+    // Nobody reads on as a member who is none.
+    let rows = report.rows();
+    assert!(
+        !rows.iter().any(|row| row.contains("(Auth) front")),
+        "{rows:?}"
     );
     assert_eq!(
-        report.failures("GET (Auth) comment form"),
-        3,
-        "{:?}",
-        report.errors()
+        report.scenario_iterations().get("AuthBrowsingUser"),
+        Some(&0)
     );
     assert_same_counts(&report, &site);
     assert_eq!(report.ended.code, 0, "the rest succeeded");
+}
+
+#[test]
+fn a_site_of_ones_own_says_its_title_and_a_short_refusal_is_the_reason() {
+    let site = site();
+    let url = site.url();
+    let flags = [
+        "-H",
+        &url,
+        "-u",
+        "4",
+        "-r",
+        "1000",
+        "-i",
+        "1",
+        "-e",
+        "FRONT_TITLE=My site",
+    ];
+    let report = run([PLAN].iter().chain(&flags));
+    let front = report.count("GET (Anon) front page");
+    assert_eq!(report.failures("GET (Anon) front page"), front);
+    let server = crate::server::Server::start();
+    let plan = crate::program::plan(
+        "refusal.lua",
+        "local drupal = require 'lgoose.drupal'\ntask { function(user)\n\
+         assert(drupal.error_message(user:get '/status/403') == 'status 403')\n\
+         assert(drupal.error_message(user:get '/status/200') == nil) end }",
+    );
+    let report = run([&plan, "-H", &server.url(), "-u", "1", "-i", "1"]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
 }
 
 #[test]

@@ -253,6 +253,42 @@ fn when_the_plan_ends_its_users() {
 }
 
 #[test]
+fn when_the_plan_stops_the_run() {
+    let source = "task { function(user) user:get \"/\" run.stop \"the stock is sold out\" end }";
+    ends(
+        "run.stop, no planned end, thresholds hold",
+        source,
+        &[&LOOSE],
+    );
+    ends("run.stop", source, &[&LONG]);
+    ends("run.stop, thresholds hold", source, &[&LONG, &LOOSE]);
+    let allowed = ["--allow-short"];
+    let name = "run.stop, thresholds hold, allow-short";
+    ends(name, source, &[&LONG, &LOOSE, &allowed]);
+    let source =
+        format!("on(\"test_start\", function() run.stop \"the stock is sold out\" end)\n{FINE}");
+    ends("run.stop in test_start", &source, &[&LONG]);
+}
+
+#[test]
+fn when_the_plan_lets_the_run_fail() {
+    let source = "task { function(user) user:get \"/\" run.fail \"prices differ\" end }\n\
+        on(\"test_stop\", function() run.fail \"no stock\" end)";
+    let report = ends("run.fail", source, &[&SHORT]);
+    let reasons = serde_json::json!(["prices differ", "no stock"]);
+    assert_eq!(report.json["verdict"]["reasons"], reasons);
+    assert_eq!(report.json["ending"]["failed"], reasons);
+    for reason in ["prices differ", "no stock"] {
+        assert!(
+            report.ended.stderr.contains(reason),
+            "{}",
+            report.ended.stderr
+        );
+    }
+    ends("run.fail, thresholds hold", source, &[&SHORT, &LOOSE]);
+}
+
+#[test]
 fn when_every_user_is_lost() {
     let source = format!(
         "task {{ on_start = true, function(user) user:get \"/\" error \"no login\" end }}\n{FINE}"

@@ -46,9 +46,12 @@ const OTHERS: &[&str] = &[
     "environment",
     "events",
     "failures",
+    "hooks",
     "measures",
     "orders",
     "raising",
+    "run",
+    "sharing",
     "side_by_side",
     "smallest",
     "user",
@@ -140,6 +143,33 @@ fn what_a_test_starts_with_is_there_for_all_and_its_end_comes_once() {
     assert_eq!(server.requests().first(), Some(&"GET /echo".to_owned()));
     assert_eq!(server.requests().last(), Some(&"GET /stopped".to_owned()));
     assert_eq!(server.received(), 3);
+}
+
+#[test]
+fn a_plan_knows_its_run_and_leaves_its_iterations() {
+    let server = Server::start();
+    let report = iterate(&path("run"), &server, 1, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.scenario_iterations()["one"], 2);
+    assert_eq!(report.task("leaves the iteration"), (2, 0));
+    assert!(!report.task_runs().contains_key("is not run"));
+    assert_eq!((report.sent(), server.received()), (2, 2));
+}
+
+#[test]
+fn users_share_counters_queues_and_maps_on_all_threads() {
+    let server = Server::start();
+    let report = iterate_with(&path("sharing"), &server, 14, 1, &["--threads", "2"]);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    // One asks for the token, whoever comes first; and each job is done once.
+    assert_eq!(report.count("GET token"), 1);
+    assert_eq!(report.count("GET job"), 4);
+    let mut requests = server.requests();
+    requests.retain(|line| line.contains("/job/") || line.contains("/first"));
+    requests.sort();
+    let jobs = ["GET /first", "GET /job/1", "GET /job/2", "GET /job/3"];
+    assert_eq!(requests, jobs);
 }
 
 /// Returns the paths that one user of `tests/lua/orders.lua` requested, without its scenario.

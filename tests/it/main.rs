@@ -32,6 +32,7 @@ mod gaggle_permissions;
 mod gaggle_tls;
 mod gaggle_told;
 mod gather;
+mod hooks;
 mod hops;
 mod hostile;
 mod http2;

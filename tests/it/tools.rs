@@ -223,6 +223,55 @@ fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
 }
 
 #[test]
+fn once_shows_the_verdict_that_the_plan_came_to_and_long_reasons_are_whole() {
+    let server = Server::start();
+    let path = plan(
+        "verdicts.lua",
+        "task { function(user) user:get('/echo', { name = 'a' }):fail(('no stock '):rep(30) .. 'at all')\n\
+         user:get('/status/503', { name = 'b' }):pass() user:get('/echo', { name = 'c' }) end }",
+    );
+    let arguments = [path.as_str(), "-H", &server.url(), "--once"];
+    let shown = Lgoose::new(arguments.iter().chain(&["-o", "json=-"])).finish();
+    let told = |name: &str| {
+        let start = format!("[{name}] GET ");
+        let verdicts = shown.stderr.lines().filter(|line| line.contains(&start));
+        let verdicts = verdicts.filter_map(|line| line.split_once("the plan's verdict: "));
+        verdicts
+            .map(|(_, verdict)| verdict.to_owned())
+            .collect::<Vec<_>>()
+    };
+    let reason = format!("{}at all", "no stock ".repeat(30));
+    assert_eq!(told("a"), [format!("failed: {reason}")], "{}", shown.stderr);
+    assert_eq!((told("b"), told("c")), (vec!["passed".to_owned()], vec![]));
+    let report = crate::report::read(shown);
+    assert_eq!(report.errors_with(&reason), 1, "{:?}", report.errors());
+}
+
+#[test]
+fn messages_show_each_redirect_that_was_followed() {
+    let server = Server::start();
+    let path = plan(
+        "hops.lua",
+        "task { function(user) user:get \"/redirect/2\" end }",
+    );
+    let arguments = [path.as_str(), "-H", &server.url(), "--once"];
+    let shown = Lgoose::new(arguments.iter().chain(&["--http-debug"])).finish();
+    let url = server.url();
+    for hop in ["/redirect/2", "/redirect/1"] {
+        let line = format!("  < 302 from {url}{hop}\n");
+        assert!(shown.stderr.contains(&line), "{line}{}", shown.stderr);
+    }
+    assert_eq!(
+        shown.stderr.matches("  < location: ").count(),
+        2,
+        "{}",
+        shown.stderr
+    );
+    let plain = Lgoose::new(arguments).finish();
+    assert!(!plain.stderr.contains("302 from"), "{}", plain.stderr);
+}
+
+#[test]
 fn the_plans_of_the_readme_run_as_they_stand() {
     let text = std::fs::read_to_string(in_repository("README.md")).expect("there is a README");
     let mut rest = text.as_str();

@@ -11,7 +11,7 @@ use crate::error::{Diagnostic, Error};
 use crate::lua::{self, GivenVariables};
 use crate::plan::Plan;
 use crate::units::masked_url;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Puts together the run of the plan at that path.
 ///
@@ -73,21 +73,25 @@ fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
 }
 
 /// Returns the files that flags name and no option of a plan does.
-fn other_files(flags: &cli::Run) -> OtherFiles {
+pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
     let env_file = flags.machine.env_file.iter();
     let env_file = env_file.map(|path| Place::new("the file of '--env-file'", path));
     let body = flags.request.body.as_deref();
     let body = body.and_then(|body| body.strip_prefix('@'));
     let body = body.map(|path| Place::new("the file of '--body'", Path::new(path)));
-    let log = flags.screen.log_file.iter();
-    let log = log.map(|path| Place::new("the file of '--log-file'", path));
     OtherFiles {
         read: env_file.chain(body).collect(),
         written: places::reports(&flags.outputs.output)
             .into_iter()
-            .chain(log)
+            .chain(log_file(flags))
             .collect(),
     }
+}
+
+/// Returns the file of lgoose's own log, if it has one.
+pub(super) fn log_file(flags: &cli::Run) -> Option<Place> {
+    let path = flags.screen.log_file.as_deref()?;
+    Some(Place::new("the file of '--log-file'", path))
 }
 
 /// Applies the flags that no plan can set.
@@ -121,6 +125,12 @@ pub(super) fn read(
 }
 
 /// Returns the folder to which a plan's own paths are relative.
+/// Returns the folder of the plan that is run.
+pub(super) fn folder(flags: &cli::Run) -> PathBuf {
+    let plan = flags.plan.as_deref().unwrap_or(Path::new(""));
+    folder_of(plan).to_owned()
+}
+
 fn folder_of(plan: &Path) -> &Path {
     plan.parent().unwrap_or(Path::new(""))
 }

@@ -14,6 +14,7 @@ mod screen;
 #[cfg(feature = "web")]
 mod serve;
 mod starter;
+mod summary;
 mod url_plan;
 #[cfg(feature = "tui")]
 mod view;
@@ -47,6 +48,7 @@ use screen::{
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use summary::Summary;
 #[cfg(feature = "tui")]
 use view::{View, ViewThread};
 
@@ -257,6 +259,7 @@ fn conduct(
     if let Some(web) = &beside.web {
         web.thread.finish(Some(&outcome.report));
     }
+    let summary = summary::write(&outcome, config, flags);
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
@@ -266,7 +269,13 @@ fn conduct(
             screen::aside(&line);
         }
     }
-    let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
+    let code = runtime.block_on(conclude(
+        (&outcome, summary),
+        written,
+        &handle,
+        config,
+        flags,
+    ));
     #[cfg(feature = "web")]
     if let Some(web) = beside.web {
         runtime.block_on(web.thread.leave());
@@ -313,7 +322,7 @@ async fn show(
 /// Prints the tables and gives the verdict's exit code, or that of outputs that could not be `written`. Only as much is
 /// waited for as can be read.
 async fn conclude(
-    outcome: &Outcome,
+    (outcome, summary): (&Outcome, Summary),
     written: Result<(), Vec<Error>>,
     run: &Handle,
     config: &Config,
@@ -328,11 +337,13 @@ async fn conclude(
         };
         say_last(&output::text::tables(report, terminal_width(), options));
     }
+    summary.show(flags);
     let state = tokio::select! {
         state = console::out().settled_within(FAREWELL) => state,
         () = Signals::Obeyed.interrupted(run) => console::out().state(),
     };
     troubles.extend(screen::written(state).err());
+    troubles.extend(summary.troubles);
     if to_stdout && state == State::Busy {
         let stuck = "standard output takes nothing: the report there is not whole";
         troubles.push(Error::trouble(stuck));

@@ -134,7 +134,7 @@ fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Writes a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if is_device(path) {
         return File::options().append(true).open(path)?.write_all(bytes);
     }

@@ -99,6 +99,15 @@ impl Crew {
         }
     }
 
+    /// Returns whether all users have been started that the lane will have at a time; those of a rate are as many as its
+    /// arrivals need.
+    pub(crate) fn has_started_all(&self, timetable: &Timetable, lane: usize) -> bool {
+        match (self, timetable.users(lane)) {
+            (Crew::Users(pool), Some(users)) => pool.highest() >= users.shape.peak(),
+            _ => true,
+        }
+    }
+
     /// Returns whether no user is left and none is to come by the timetable of that lane.
     pub(crate) fn is_over(&self, timetable: &Timetable, lane: usize, elapsed: Duration) -> bool {
         match (self, timetable.users(lane)) {

@@ -85,6 +85,11 @@ impl UserPool {
         None
     }
 
+    /// Returns how many users of all shards there were to be at most, of which this shard's have been started.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Returns how many users of this shard were ever started; one that is started again counts once.
     pub(crate) fn reached(&self) -> u64 {
         self.reached

@@ -35,6 +35,8 @@ pub(crate) struct RunContext {
     pub(crate) begin: Instant,
     /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,
+    /// Users at work in this process.
+    pub(crate) users: Arc<AtomicU64>,
     run_logs: Option<RunLogs>,
 }
 
@@ -155,6 +157,7 @@ pub(crate) fn context(
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
         begin,
         origin: begin,
+        users: Arc::default(),
         run_logs,
         config,
         local,

@@ -12,6 +12,8 @@ pub(crate) struct Departures {
     pub(crate) began: u64,
     /// Users that were lost by an error in `on_start`.
     pub(crate) lost: u64,
+    /// Users that the plan ended in `on_start`, and that had more to do.
+    pub(crate) quit: u64,
     /// Users that have completed all their iterations.
     pub(crate) finished: u64,
 }
@@ -23,13 +25,14 @@ impl Departures {
             started: self.started + other.started,
             began: self.began + other.began,
             lost: self.lost + other.lost,
+            quit: self.quit + other.quit,
             finished: self.finished + other.finished,
         }
     }
 
-    /// Returns whether there were users and all were lost.
+    /// Returns whether there were users and all ended in `on_start`.
     pub(crate) fn all_lost(self) -> bool {
-        self.lost > 0 && self.began == 0
+        self.lost + self.quit > 0 && self.began == 0
     }
 
     /// Returns why no user is left although none was told to stop.

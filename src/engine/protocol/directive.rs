@@ -21,6 +21,8 @@ pub(crate) struct Directive {
     pub(crate) plan_version: Arc<PlanVersion>,
     /// Number of the directive, raised by each change, so that a shard's report that it is idle refers to this one.
     pub(crate) version: u64,
+    /// Whether all users of the run have been started.
+    pub(crate) all_started: bool,
     /// The measurement to which figures belong; what a shard measured before its beginning belongs to an earlier
     /// one.
     pub(crate) measurement: Measurement,

@@ -33,7 +33,8 @@ pub(crate) enum Told {
     /// Users were told to stop.
     Stop {
         cause: Cause,
-        threshold: Option<String>,
+        /// The threshold or the plan's reason.
+        why: Option<String>,
     },
     /// Users were given another version of the plan.
     PlanVersion(Box<PlanFacts>),
@@ -88,6 +89,7 @@ impl PlanFacts {
         });
         let plan = Plan {
             events: self.events.clone(),
+            hooks: Vec::new(),
             scenarios: scenarios.collect(),
         };
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(self.config.clone()));

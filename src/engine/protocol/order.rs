@@ -19,6 +19,7 @@ pub(crate) struct Order {
     /// Number of the plan's version, which a worker has been given before.
     pub(crate) plan_version: u64,
     version: u64,
+    all_started: bool,
     measurement: Measurement,
 }
 
@@ -31,6 +32,7 @@ impl From<&Directive> for Order {
             end: directive.end,
             plan_version: directive.plan_version.number,
             version: directive.version,
+            all_started: directive.all_started,
             measurement: directive.measurement,
         }
     }
@@ -46,6 +48,7 @@ impl Order {
             end: self.end,
             plan_version,
             version: self.version,
+            all_started: self.all_started,
             measurement: self.measurement,
         }
     }

@@ -1,6 +1,7 @@
 //! Signals of those who take part in a run to its director: shards of this process, or workers with several. They come in order, but may come late or stop coming; the directive, which
 //! goes the other way, is state.
 
+use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
@@ -23,6 +24,10 @@ pub(crate) enum SignalKind {
         version: u64,
         departures: Departures,
     },
+    /// It has started all users that it will have at a time.
+    AllStarted,
+    /// The plan asks for something.
+    Asked(Asked),
     /// The last user has gone and everything was handed over: its last signal.
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.

@@ -185,6 +185,8 @@ impl Director {
 
     /// Checks what only the passing of time changes.
     pub(super) fn look_at_time(&mut self) {
+        // Those who were waited for may be lost.
+        self.open_if_all_started();
         self.note_stages();
         self.note_users_due();
         self.heed_thresholds();
@@ -223,6 +225,11 @@ impl Director {
                 self.roster.idle(from, version, departures);
                 self.stop_if_all_idle();
             }
+            SignalKind::AllStarted => {
+                self.roster.started_all(from);
+                self.open_if_all_started();
+            }
+            SignalKind::Asked(asked) => self.heed_plan(asked),
             SignalKind::Ended { departures } => {
                 self.roster.ended(from, departures);
                 self.store.worker_ended(from);

@@ -21,20 +21,21 @@ const TIME_TO_START: Duration = Duration::from_millis(500);
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
 impl Director {
-    /// Stops the run and lets running tasks finish. Only the first stop counts, and an abort.
-    pub(crate) fn stop(&mut self, cause: Cause, threshold: Option<String>) {
+    /// Stops the run and lets running tasks finish. Only the first stop counts, and an abort. `why` is the threshold that
+    /// was broken, or the plan's reason.
+    pub(crate) fn stop(&mut self, cause: Cause, why: Option<String>) {
         if self.is_stopping() {
             return;
         }
         let at = self.now();
         let told = || Told::Stop {
             cause,
-            threshold: threshold.clone(),
+            why: why.clone(),
         };
         self.journal.note(at, told);
         self.reset_if_due();
         self.note_users_due();
-        self.note(cause, threshold);
+        self.note(cause, why);
         self.reset_before_stop();
         let now = self.now();
         // Whoever was kept by a pause until now goes on to stop.
@@ -137,12 +138,12 @@ impl Director {
     }
 
     /// Notes why the run ends here.
-    pub(crate) fn note(&mut self, cause: Cause, threshold: Option<String>) {
+    pub(crate) fn note(&mut self, cause: Cause, why: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         self.lifecycle.note_stop(Stopped {
             cause,
             at,
-            threshold,
+            why,
             in_warmup: self.reset.is_due(),
         });
     }
@@ -179,7 +180,10 @@ impl Director {
         } = &*self.context.config;
         let counted = iterations.is_some() || shared_iterations.is_some();
         let iterations = counted && self.milestones.end().is_none();
-        let early = matches!(cause, Cause::Signal | Cause::StoppedByUser | Cause::Plan);
+        let early = matches!(
+            cause,
+            Cause::Signal | Cause::StoppedByUser | Cause::Plan | Cause::StoppedByPlan
+        );
         ending.cut_short |= iterations && (early || cause == Cause::UsersLost);
         ending.in_warmup = stopped.map_or(self.reset.is_due(), |stopped| stopped.in_warmup);
         ending.cut_off = self.lifecycle.is_out_of_time();
@@ -190,7 +194,12 @@ impl Director {
             true => self.users_due,
             false => 0,
         };
-        ending.threshold = stopped.and_then(|stopped| stopped.threshold.clone());
+        let why = stopped.and_then(|stopped| stopped.why.clone());
+        match cause {
+            Cause::StoppedByPlan => ending.reason = why,
+            _ => ending.threshold = why,
+        }
+        ending.failed = self.lifecycle.failed().to_vec();
         ending
     }
 }

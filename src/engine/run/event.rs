@@ -2,6 +2,7 @@
 //! asked of it whatever they do. The director's side: it waits for their end, and no longer than it may.
 
 use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::at;
@@ -34,10 +35,30 @@ pub(crate) struct Happened {
     pub(crate) raised: Option<String>,
     /// The stop or the abort that was asked for meanwhile.
     pub(crate) asked: Option<Command>,
+    /// What the plan has asked of the run.
+    pub(crate) wishes: Vec<Asked>,
     /// Whether it was cut off before its end.
     pub(crate) cut_off: bool,
     /// Trouble of lgoose's own that cut it off.
     pub(crate) trouble: Option<Error>,
+}
+
+impl Happened {
+    /// Returns why the plan has stopped the run, if it has.
+    pub(crate) fn stopped(&self) -> Option<&str> {
+        self.wishes.iter().find_map(|asked| match asked {
+            Asked::Stop(why) => Some(why.as_str()),
+            Asked::Fail(_) => None,
+        })
+    }
+
+    /// Returns the plan's reasons against the run.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = String> {
+        self.wishes.iter().filter_map(|asked| match asked {
+            Asked::Fail(why) => Some(why.clone()),
+            Asked::Stop(_) => None,
+        })
+    }
 }
 
 /// What directs a run while an event's function runs.
@@ -182,6 +203,7 @@ pub(crate) async fn run_event(
                 Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
             }
             happened.cut_off &= ended.cut_off;
+            happened.wishes = ended.asked;
             happened.raised = ended.raised.map(|raised| raised_in(event, &raised));
         }
         Some(Err(_)) => {

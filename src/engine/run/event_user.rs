@@ -1,8 +1,10 @@
 //! The user that runs one of the plan's events: a thread of its own, or a task beside a test that plays time. Requests
 //! count apart from those of other users, under the event's name. Knows its orders, and nothing of who gives them.
 
+use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::{OwnLimits, RunContext};
 use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::user::run_state::RunState;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
@@ -44,6 +46,8 @@ pub(crate) struct EventTask {
 pub(crate) struct EventEnd {
     pub(crate) raised: Option<Raised>,
     pub(crate) cut_off: bool,
+    /// What the plan has asked of the run.
+    pub(crate) asked: Vec<Asked>,
     pub(crate) delivery: Delivery,
 }
 
@@ -58,6 +62,7 @@ impl EventEnd {
                 backtrace: None,
             }),
             cut_off: false,
+            asked: Vec::new(),
             delivery: Delivery::Worker {
                 delta: Box::default(),
                 reached: 0,
@@ -94,7 +99,9 @@ impl EventTask {
             result,
         } = self;
         let index = context.shards + event as usize;
-        let shared = Shared::new(&context, index, context.recorder(index), heartbeat);
+        let run = RunState::new(&context, None);
+        let recorder = context.recorder(index);
+        let shared = Shared::new(&context, index, recorder, run, heartbeat);
         let stop = Rc::<Stop>::default();
         let iterations = shared.recorder.borrow_mut().iterations(event.name());
         let user = User::for_event(
@@ -111,6 +118,7 @@ impl EventTask {
                 Ok(EventEnd {
                     cut_off: raised.is_none(),
                     raised: raised.flatten(),
+                    asked: shared.run.take_asked(),
                     delivery: Delivery::Shard(Box::new(shared.recorder.borrow_mut().take())),
                 })
             }

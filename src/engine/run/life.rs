@@ -17,12 +17,13 @@ pub(crate) enum Life {
     Aborting { until: Option<Duration> },
 }
 
-/// The first stop of a run, or its abort: its cause, its time, and the threshold if it was one.
+/// The first stop of a run, or its abort: its cause and its time.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     pub(crate) cause: Cause,
     pub(crate) at: Duration,
-    pub(crate) threshold: Option<String>,
+    /// The threshold that was broken, or the plan's reason.
+    pub(crate) why: Option<String>,
     /// Whether the figures had not begun to count.
     pub(crate) in_warmup: bool,
 }
@@ -37,6 +38,8 @@ pub(crate) struct Lifecycle {
     /// Whether a shard is caught and will never answer.
     caught: bool,
     trouble: Option<Error>,
+    /// Reasons of the plan against the run.
+    failed: Vec<String>,
 }
 
 impl Lifecycle {
@@ -100,6 +103,18 @@ impl Lifecycle {
 
     pub(crate) fn is_caught(&self) -> bool {
         self.caught
+    }
+
+    /// Notes a reason of the plan against the run, each once and no more than a reader takes.
+    pub(crate) fn note_failed(&mut self, why: String) {
+        const MOST: usize = 20;
+        if self.failed.len() < MOST && !self.failed.contains(&why) {
+            self.failed.push(why);
+        }
+    }
+
+    pub(crate) fn failed(&self) -> &[String] {
+        &self.failed
     }
 
     /// Notes trouble inside lgoose; the first counts.

@@ -1,6 +1,7 @@
 //! A run from its first user to its report: the plan's events, the shards between them, and the figures at
 //! the end.
 
+mod asking;
 pub(super) mod director;
 pub(super) mod ending;
 mod event;
@@ -46,11 +47,12 @@ use crate::engine::run::shards::Place;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
+use crate::lua::Program;
 use crate::metrics::{
     Aim, Cause, Ending, EventKind, PortableDelta, Progress, Report, RunIdentity, RunLogs, Snapshot,
     Store,
 };
-use crate::plan::Event;
+use crate::plan::{Event, Hook};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -104,6 +106,10 @@ pub struct Outcome {
     pub report: Report,
     /// Trouble inside lgoose, if any; the report is still true for what was measured.
     pub trouble: Option<Error>,
+    /// The plan as it was at the end.
+    pub(crate) program: Arc<Program>,
+    /// Whether it has a function that is given the report.
+    pub(crate) wants_report: bool,
 }
 
 /// Runs a plan to its end, with users at that place. Snapshots are published four times a second and when a command has
@@ -154,7 +160,8 @@ pub(crate) async fn run_at(
         None => run_event(&events, &context, &plan_version, first, directing).await?,
         Some(_) => Happened::default(),
     };
-    if begun.raised.is_some() || begun.asked.is_some() || begun.trouble.is_some() {
+    let stopped = begun.asked.is_some() || begun.stopped().is_some();
+    if begun.raised.is_some() || stopped || begun.trouble.is_some() {
         let happened = match begun.raised.is_none() && !begun.cut_off {
             true => {
                 let directing = Directing {
@@ -201,6 +208,7 @@ pub(crate) async fn run_at(
         end,
         plan_version,
         version: 0,
+        all_started: false,
         measurement: reset.measurement(),
     });
     let mut director = Director {
@@ -222,6 +230,9 @@ pub(crate) async fn run_at(
         journal: place.journal(),
     };
     let begins_paused = context.local.paused && past.is_none();
+    for why in begun.failed() {
+        director.lifecycle.note_failed(why);
+    }
     let played = match past {
         Some(past) => director.play(past, &mut calls).await,
         None => Played::Leads,
@@ -256,6 +267,7 @@ pub(crate) async fn run_at(
             name: &director.name,
         };
         let happened = run_event(&events, &context, &plan_version, last, directing).await?;
+        ending.failed.extend(happened.failed());
         if let Some(trouble) = happened.trouble {
             director.lifecycle.note_trouble(trouble);
             (ending.cause, ending.cut_short) = (Cause::Trouble, true);
@@ -271,6 +283,8 @@ pub(crate) async fn run_at(
     Ok(Outcome {
         report: ended(director.report(elapsed), ending, &context, &plan_version),
         trouble: director.lifecycle.into_trouble(),
+        program: plan_version.program.clone(),
+        wants_report: plan_version.plan.hooks.contains(&Hook::Report),
     })
 }
 
@@ -308,12 +322,15 @@ fn not_started(
     plan_version: &PlanVersion,
     mut store: Store,
 ) -> Outcome {
+    let reason = begun.stopped().map(str::to_owned);
+    let failed = begun.failed().chain(cleaned_up.failed()).collect();
     let trouble = begun.trouble.or(cleaned_up.trouble);
     let cause = match (&trouble, begun.asked, cleaned_up.asked) {
         (Some(_), ..) => Cause::Trouble,
         (None, Some(Command::Abort), _) | (None, _, Some(Command::Abort)) => Cause::Aborted,
         (None, Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,
         (None, Some(_), _) => Cause::StoppedByUser,
+        (None, None, _) if begun.raised.is_none() && reason.is_some() => Cause::StoppedByPlan,
         (None, None, _) => Cause::NotStarted,
     };
     if let Some(raised) = &cleaned_up.raised {
@@ -322,12 +339,16 @@ fn not_started(
     let mut ending = Ending::new(cause, Duration::ZERO, end);
     ending.in_test_start = cause != Cause::NotStarted;
     ending.cut_short = true;
+    ending.reason = reason.filter(|_| cause == Cause::StoppedByPlan);
+    ending.failed = failed;
     ending.raised = begun.raised.or(cleaned_up.raised);
     let raised = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
     let report = store.report(context.begin.elapsed());
     Outcome {
         report: ended(report, ending, context, plan_version),
         trouble: trouble.or(raised.map(|raised| Diagnostic::new(raised).into())),
+        program: plan_version.program.clone(),
+        wants_report: plan_version.plan.hooks.contains(&Hook::Report),
     }
 }
 

@@ -153,7 +153,7 @@ impl Director {
                 // It was obeyed, and has been since.
                 let _again = self.obey(command);
             }
-            Told::Stop { cause, threshold } => self.stop(cause, threshold),
+            Told::Stop { cause, why } => self.stop(cause, why),
             Told::PlanVersion(facts) => {
                 if let Err(error) = self.adopt_for(&facts) {
                     self.lifecycle.note_trouble(error);

@@ -18,6 +18,8 @@ struct Participant {
     /// Number of the latest measurement that it has come to.
     epoch: u64,
     departures: Departures,
+    /// Whether it has started all users that it will have at a time.
+    all_started: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +115,16 @@ impl Roster {
         !self.is_over() && present.all(|shard| shard.state == State::Idle(version))
     }
 
+    /// Notes that a participant has started all of its users.
+    pub(crate) fn started_all(&mut self, participant: usize) {
+        self.0[participant].all_started = true;
+    }
+
+    /// Returns whether everyone who takes part has started all users, and somebody takes part.
+    pub(crate) fn have_all_started(&self) -> bool {
+        !self.is_over() && self.present().all(|one| one.all_started)
+    }
+
     /// Notes that a participant has handed everything over.
     pub(crate) fn ended(&mut self, participant: usize, departures: Departures) {
         self.0[participant].state = State::Ended;
@@ -165,6 +177,7 @@ impl Participant {
             sequence: 0,
             epoch: 0,
             departures: Departures::default(),
+            all_started: false,
         }
     }
 

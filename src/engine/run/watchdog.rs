@@ -195,6 +195,7 @@ mod tests {
         let task = Task::new(Some("read".to_owned()), 0, 3);
         let plan = Plan {
             events: Vec::new(),
+            hooks: Vec::new(),
             scenarios: vec![Scenario {
                 tasks: vec![task],
                 ..Scenario::new("visitor")

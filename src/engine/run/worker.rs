@@ -1,6 +1,7 @@
 //! A worker's side of a run on many machines: its shards, what they measured added up and handed over once a second,
 //! and what only this machine can tell. Knows its orders, and nothing of who gives them.
 
+use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::{Directive, Phase};
@@ -46,6 +47,10 @@ pub(crate) enum WorkerSignal {
         version: u64,
         departures: Departures,
     },
+    /// It has started all users that it will have at a time.
+    AllStarted,
+    /// The plan asks for something.
+    Asked(Asked),
     /// Somebody there has told it to end: its users stop.
     Leaving,
     /// It cannot go on, and why.
@@ -75,6 +80,8 @@ impl WorkerSignal {
                 version,
                 departures,
             },
+            WorkerSignal::AllStarted => SignalKind::AllStarted,
+            WorkerSignal::Asked(asked) => SignalKind::Asked(asked),
             WorkerSignal::Leaving => SignalKind::Away(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
             )),
@@ -142,6 +149,7 @@ impl Work {
             memory: MemoryWatch::new(context.local.memory),
             standstill: Standstill::default(),
             idle: None,
+            all_started: false,
             until: None,
             caught: false,
         };
@@ -173,6 +181,8 @@ struct Worker {
     standstill: Standstill,
     /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
+    /// Whether it has told that all of its users have been started.
+    all_started: bool,
     /// When shards that have not ended are given up, after an abort.
     until: Option<Instant>,
     /// Whether a shard is caught in the plan's code.
@@ -249,6 +259,14 @@ impl Worker {
                     });
                 }
             }
+            SignalKind::AllStarted => {
+                self.roster.started_all(from);
+                if !self.all_started && self.roster.have_all_started() {
+                    self.all_started = true;
+                    self.send(WorkerSignal::AllStarted);
+                }
+            }
+            SignalKind::Asked(asked) => self.send(WorkerSignal::Asked(asked)),
             SignalKind::Ended { departures } => self.roster.ended(from, departures),
             SignalKind::Lost => {
                 self.roster.lost(from);

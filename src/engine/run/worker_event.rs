@@ -1,5 +1,6 @@
 //! Events of a run whose users are on workers: one of the workers runs the plan's function, and its result travels.
 
+use crate::engine::protocol::asked::Asked;
 use crate::engine::run::Run;
 use crate::engine::run::event_user::{
     EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,
@@ -17,6 +18,8 @@ use tokio::time::Instant;
 pub(crate) struct WorkerEvent {
     raised: Option<(String, Option<String>)>,
     cut_off: bool,
+    /// What the plan has asked of the run.
+    asked: Vec<Asked>,
     /// Encoded by [`PortableDelta::encode`].
     pub(crate) bytes: Vec<u8>,
     /// The value that `test_start` returned for all users, as JSON.
@@ -36,6 +39,7 @@ impl WorkerEvent {
                 backtrace: None,
             }),
             cut_off: self.cut_off,
+            asked: self.asked,
             delivery: Delivery::Worker {
                 delta: Box::new(PortableDelta::decode(&self.bytes)?),
                 reached: 0,
@@ -88,6 +92,7 @@ pub(crate) async fn run_event_at(
     Ok(WorkerEvent {
         raised: ended.raised.map(|raised| (raised.message, raised.line)),
         cut_off: ended.cut_off,
+        asked: ended.asked,
         bytes,
         shared: plan_version.program.shared(),
     })

@@ -41,6 +41,11 @@ impl Channels {
         }
     }
 
+    /// Returns the way to the director for signals of this shard, with its number.
+    pub(super) fn to_director(&self) -> (usize, mpsc::UnboundedSender<Signal>) {
+        (self.shard, self.signals.clone())
+    }
+
     /// Sends a signal; a closed channel means that the run is over.
     pub(super) fn send(&self, kind: SignalKind) {
         let from = self.shard;

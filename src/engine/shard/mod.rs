@@ -6,6 +6,7 @@ pub(super) mod channels;
 mod effort;
 mod probe;
 mod roles;
+mod telling;
 
 use crate::engine::load_model::crew::Crew;
 use crate::engine::load_model::user_pool::Start;
@@ -20,6 +21,7 @@ use crate::engine::shard::probe::probe;
 use crate::engine::shard::roles::roles;
 use crate::engine::timing::alarm::Alarm;
 use crate::engine::timing::interval_at;
+use crate::engine::user::run_state::RunState;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
@@ -79,6 +81,8 @@ pub(crate) struct Shard {
     shifted: Duration,
     /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
+    /// Whether it has told that all of its users have been started.
+    told_started: bool,
 }
 
 impl Shard {
@@ -86,7 +90,11 @@ impl Shard {
         let mut recorder = context.recorder(index);
         let directive = channels.directives.borrow_and_update().clone();
         let roles = roles(context, &directive.plan_version, &mut recorder);
-        let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
+        let run = RunState::new(context, Some(channels.to_director()));
+        let heartbeat = context.heartbeats[index].clone();
+        let shared = Shared::new(context, index, recorder, run, heartbeat);
+        shared.run.set_clock(directive.clock);
+        shared.all_started.set(!directive.all_started);
         let mut shard = Shard {
             index,
             crews: Crew::of_lanes(index, context, &directive),
@@ -101,6 +109,7 @@ impl Shard {
             shifted: Duration::ZERO,
             directive,
             idle: None,
+            told_started: false,
         };
         shard.measure();
         shard
@@ -118,6 +127,7 @@ impl Shard {
         let mut tick = interval_at(self.context.begin + TICK, TICK);
         while self.going || !self.users.is_empty() {
             self.rest(channels);
+            self.tell_started(channels);
             self.publish_room();
             let due = self.due();
             let begins = self.begins;
@@ -176,6 +186,8 @@ impl Shard {
         self.shared.see(Instant::now());
         self.shift();
         self.shared.gate.set(directive.clock.is_paused());
+        self.shared.all_started.set(!directive.all_started);
+        self.shared.run.set_clock(directive.clock);
         let plan_version = directive.plan_version.clone();
         let known = std::mem::replace(&mut self.directive, directive).plan_version;
         self.measure();
@@ -238,6 +250,7 @@ impl Shard {
         if shifts {
             clock.pause(now.saturating_sub(more));
             clock.resume(now);
+            self.shared.run.set_clock(*clock);
         }
         shifts
     }
@@ -349,23 +362,6 @@ impl Shard {
                 channels.send(SignalKind::Failed(Error::trouble(message)));
             }
             Err(_) => {}
-        }
-    }
-
-    /// Reports that all users have ended and none is to come, unless the run is steered otherwise.
-    fn rest(&mut self, channels: &Channels) {
-        let timetable = &self.directive.timetable;
-        let elapsed = self.directive.clock.elapsed(self.context.now());
-        let mut crews = self.crews.iter().enumerate();
-        let over = self.users.is_empty()
-            && self.next.is_none()
-            && crews.all(|(lane, crew)| crew.is_over(timetable, lane, elapsed));
-        if over && self.idle != Some(self.directive.version) {
-            self.idle = Some(self.directive.version);
-            channels.send(SignalKind::Idle {
-                version: self.directive.version,
-                departures: self.departures(),
-            });
         }
     }
 

@@ -9,8 +9,10 @@ mod own_loads;
 mod pacing;
 mod rehearsal;
 mod reload;
+mod sharing;
 mod stops;
 mod takeover;
+mod wishes;
 mod workers;
 
 use crate::config::{CoMitigation, Load, Settings, Stage};

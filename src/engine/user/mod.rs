@@ -2,17 +2,21 @@
 //! to stop.
 
 pub(super) mod gate;
+mod hearing;
 mod in_flight;
+mod life;
 mod naming;
 mod on_call;
 mod open_requests;
 pub(super) mod pace;
 mod perform;
+pub(super) mod run_state;
 mod shared;
 mod show;
 pub(super) mod stop;
 mod user_vm;
 mod verdicts;
+mod waiting;
 
 pub(crate) use shared::Shared;
 
@@ -77,6 +81,8 @@ pub(crate) struct User {
     /// Time to wait before the next request; `None` after a request that got an answer.
     pub(crate) rest: Option<Duration>,
     pub(crate) ended: bool,
+    /// Whether the plan has ended the iteration that runs.
+    pub(crate) leaves_iteration: bool,
     pub(crate) iteration: u64,
     /// Whether it ended because no iteration was left of those that users share.
     none_left: bool,
@@ -85,14 +91,6 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// Counts a user that has completed all its iterations.
-    pub(crate) fn note_finished(&self) {
-        let limit = self.iterations_wanted();
-        if self.none_left || limit.is_some_and(|limit| self.iteration > limit) {
-            self.shared.departed(|departures| departures.finished += 1);
-        }
-    }
-
     /// Makes a user that starts; a plan counts users from 1.
     pub(crate) fn new(
         start: Start,
@@ -136,6 +134,7 @@ impl User {
             recorder: &shared.recorder,
             time: shared.config.lua_time,
             heartbeat: &shared.heartbeat,
+            run: Some(shared.run.clone()),
         };
         let vm = UserVm::new(Vm::new(&role.program, setup)?, shared.late_vms.clone());
         let wanted = shared.config.co_wanted;
@@ -155,6 +154,7 @@ impl User {
             refusals: 0,
             rest: None,
             ended: false,
+            leaves_iteration: false,
             iteration: 1,
             none_left: false,
             cycles,
@@ -166,7 +166,7 @@ impl User {
     pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
         if self.begin(false, born).await {
-            self.shared.departed(|departures| departures.began += 1);
+            self.note_begun();
             self.iterate().await;
             self.note_finished();
             self.end().await;
@@ -175,28 +175,6 @@ impl User {
             self.leaves(Instant::now());
         }
         key
-    }
-
-    /// Counts the user among those at work from now on, and returns this moment.
-    pub(crate) fn arrives(&self) -> Instant {
-        let now = Instant::now();
-        self.count(|recorder, scenario| recorder.user_started(scenario, now.into_std()));
-        now
-    }
-
-    /// Ends the count of the user among those at work.
-    pub(crate) fn leaves(&self, at: Instant) {
-        self.count(|recorder, scenario| recorder.user_stopped(scenario, at.into_std()));
-    }
-
-    /// Warns that a user was lost: the report must not be silent about fewer users than asked for.
-    pub(crate) fn tell_lost(&self) {
-        self.shared.departed(|departures| departures.lost += 1);
-        self.count(|recorder, scenario| {
-            recorder.warn(format!(
-                "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"
-            ));
-        });
     }
 
     /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
@@ -246,15 +224,20 @@ impl User {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
             };
-            begins = step.last_of_iteration;
             let (_, end) = self.run_task(step.task, task.at).await;
-            if step.last_of_iteration {
+            let last_of_iteration = step.last_of_iteration || self.leaves_iteration;
+            begins = last_of_iteration;
+            if last_of_iteration {
+                // What is left of it is not run.
+                if !step.last_of_iteration {
+                    cursor = Cursor::new();
+                }
                 self.iteration += 1;
                 self.count_iteration(iteration.at, end);
             }
-            let ended = step.last_of_iteration.then_some(iteration);
+            let ended = last_of_iteration.then_some(iteration);
             task = self.rest_after(step.task, task, ended, end).await;
-            if step.last_of_iteration {
+            if last_of_iteration {
                 self.end_cycle(task.at - cycle_begin);
                 if self.stop.is_told_at_iteration_end() {
                     return;
@@ -334,6 +317,7 @@ impl User {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         self.task = Some(index);
+        self.leaves_iteration = false;
         let lost = self.shared.lost();
         let first = self.vm.start(task.function, self.iteration);
         let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;

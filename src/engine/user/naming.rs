@@ -1,5 +1,7 @@
 //! Names of requests that the plan gives none, from their URLs.
 
+use crate::config::RequestNames;
+use crate::lua::RequestOp;
 use crate::metrics::RequestId;
 use std::borrow::Cow;
 
@@ -20,6 +22,17 @@ pub(super) fn host_of(url: &str) -> &str {
             &url[..scheme.len() + 3 + end]
         }
         None => "",
+    }
+}
+
+/// Returns the name under which a request is counted, without its method: its own, else the task's or its path.
+pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames) -> Cow<'a, str> {
+    let path = path_of(&op.request.url);
+    match (&op.name, names) {
+        (Some(name), _) => name.as_str().into(),
+        (None, RequestNames::Task) if !task.is_empty() => task.into(),
+        (None, RequestNames::Task) => path.into(),
+        (None, RequestNames::Path) => without_ids(path),
     }
 }
 

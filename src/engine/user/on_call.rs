@@ -26,7 +26,7 @@ impl User {
                 return key;
             }
             if !began {
-                self.shared.departed(|departures| departures.began += 1);
+                self.note_begun();
             }
             began = true;
             self.iterate_once(&mut cursor).await;
@@ -57,7 +57,10 @@ impl User {
                 return;
             };
             let (_, end) = self.run_task(step.task, task.at).await;
-            if step.last_of_iteration {
+            if step.last_of_iteration || self.leaves_iteration {
+                if !step.last_of_iteration {
+                    *cursor = Cursor::new();
+                }
                 self.iteration += 1;
                 return self.count_iteration(begin, end);
             }

@@ -91,6 +91,11 @@ impl<'a> Identity<'a> {
         }
     }
 
+    /// Returns the name of its task; empty in an event.
+    pub(crate) fn task(self) -> &'a str {
+        self.task
+    }
+
     /// Returns the context of one of its requests, which that connection has carried.
     pub(crate) fn context(
         self,

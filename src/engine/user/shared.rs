@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::naming::Paths;
+use super::run_state::RunState;
 use super::user_vm::LateVms;
 use crate::config::{RunConfig, Show};
 use crate::engine::load_model::throttle::Throttle;
@@ -28,6 +29,10 @@ pub(crate) struct Shared {
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
+    /// Closed until all users of the run have been started.
+    pub(crate) all_started: Gate,
+    /// The run as the plan sees it.
+    pub(crate) run: Rc<RunState>,
     pub(crate) timers: Timers,
     /// Time of standstill that the recorder knows of.
     told_lost: Cell<Duration>,
@@ -51,6 +56,7 @@ impl Shared {
         context: &RunContext,
         index: usize,
         recorder: Recorder,
+        run: RunState,
         heartbeat: Arc<Heartbeat>,
     ) -> Rc<Shared> {
         const EVENTS: usize = 2;
@@ -62,6 +68,8 @@ impl Shared {
             client: Client::for_shard(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
+            all_started: Gate::default(),
+            run: Rc::new(run),
             timers: context.timers(),
             told_lost: Cell::default(),
             throttle: context.throttle.clone(),

@@ -23,18 +23,18 @@ pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) 
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
-/// Writes what the plan has made of a request, if it has overruled the verdict on it.
-pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, finished: &Finished) {
+/// Writes the verdict that the plan has come to on a request, if it set one after the request was shown.
+pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, task: &str, finished: &Finished) {
     let Some(op) = op.filter(|_| show != Show::Nothing && finished.overruled()) else {
         return;
     };
-    let verdict = match &finished.failure {
-        Some(failure) => format!("failed: {failure}"),
+    let verdict = match finished.verdict() {
+        Some(reason) => format!("failed: {reason}"),
         None => "passed".to_owned(),
     };
-    let url = masked_url(&op.request.url);
-    let method = &op.request.method;
-    let text = format!("the plan says of {method} {url}: {verdict}");
+    let name = op.name.as_deref().unwrap_or(task);
+    let (method, url) = (&op.request.method, masked_url(&op.request.url));
+    let text = format!("[{name}] {method} {url}: the plan's verdict: {verdict}");
     tracing::info!(target: "http", "{}", printable(&text));
 }
 

@@ -3,6 +3,7 @@
 //! or the task ends.
 
 use crate::engine::user::User;
+use crate::engine::user::hearing::Heard;
 use crate::engine::user::open_requests::{
     EarlierOperation, Identity, LatestOperation, RequestOutcome,
 };
@@ -37,15 +38,31 @@ impl User {
             identity: Identity::of(self.number, &self.role, self.task),
         };
         let cycles = &mut self.cycles;
-        let recorder = &mut *self.shared.recorder.borrow_mut();
-        let shown = self.shared.show;
+        let (hears, shown) = (self.vm.hears_requests(), self.shared.show);
+        let mut heard = Vec::new();
+        let mut recorder = self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_asked()) {
                 cycles.request(open.rows[place], finished.exchange.latency);
             }
-            conclusion.of(place, finished, recorder);
-            show_verdict(shown, open.asked(place), finished);
+            conclusion.of(place, finished, &mut recorder);
+            show_verdict(
+                shown,
+                open.asked(place),
+                conclusion.identity.task(),
+                finished,
+            );
+            if hears && finished.was_asked() {
+                heard.push(Heard::of(place, finished));
+            }
         });
+        // The plan measures, too.
+        drop(recorder);
+        if !heard.is_empty() {
+            let open = std::mem::take(&mut self.open);
+            self.tell_plan(&heard, &open);
+            self.open = open;
+        }
         self.open.clear();
     }
 
@@ -56,12 +73,19 @@ impl User {
             session: &self.session,
             identity: Identity::of(self.number, &self.role, self.task),
         };
-        let recorder = &mut *self.shared.recorder.borrow_mut();
-        let shown = self.shared.show;
+        let (hears, shown) = (self.vm.hears_requests(), self.shared.show);
+        let mut heard = Vec::new();
+        let mut recorder = self.shared.recorder.borrow_mut();
         self.vm.unpark(earlier.responses, |place, finished| {
-            conclusion.of(place, finished, recorder);
-            show_verdict(shown, earlier.asked.asked(place), finished);
+            conclusion.of(place, finished, &mut recorder);
+            let op = earlier.asked.asked(place);
+            show_verdict(shown, op, conclusion.identity.task(), finished);
+            if hears && finished.was_asked() {
+                heard.push(Heard::of(place, finished));
+            }
         });
+        drop(recorder);
+        self.tell_plan(&heard, &earlier.asked);
     }
 
     /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.

@@ -237,6 +237,10 @@ impl Session {
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
             let next = redirect_target(&target, &response.bytes[location])?;
+            if self.client.config.show_hops {
+                let head = &response.bytes[..response.head.length];
+                progress.show_hop(status, &target, head);
+            }
             progress.redirects += 1;
             let leaves_origin = !next.origin.same(&target.origin);
             hop.redirect(status, leaves_origin);

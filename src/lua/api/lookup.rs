@@ -1,10 +1,10 @@
 //! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
 //! only what its plan needs.
 
-use super::prelude::{self, Part};
+use super::parts::{self, Part};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
-    response, session, tags, wait,
+    response, run, session, tags, wait,
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
@@ -29,7 +29,7 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Member> {
         return session::user_member(lua, member);
     }
     match name.as_str() {
-        "global:pcall" | "global:xpcall" | "global:coroutine" => part(lua, &prelude::CALLS),
+        "global:pcall" | "global:xpcall" | "global:coroutine" => part(lua, &parts::CALLS),
         name => Ok((value(lua, name)?, None)),
     }
 }
@@ -53,6 +53,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "metric" => metric::library(lua)?.into_lua(lua),
             "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
+            "run" => run::library(lua)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
@@ -72,7 +73,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "op_markers" => lua
             .create_table_from(requests::markers().map(|marker| (marker, true)))?
             .into_lua(lua),
-        "view" => prelude::VIEW.load(lua)?.into_lua(lua),
+        "view" => parts::VIEW.load(lua)?.into_lua(lua),
         "error_text" => lua.create_function(error_text)?.into_lua(lua),
         "here" => lua
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?

@@ -17,12 +17,15 @@ mod names;
 mod os;
 mod page;
 mod page_urls;
+mod parts;
 mod prelude;
 mod random;
 mod regex;
 mod require;
 mod response;
+mod run;
 mod session;
+mod shared;
 mod tags;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::lua::values::DisplayText;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 29] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 30] = [
     "id",
     "scenario",
     "task",
@@ -27,6 +27,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 29] = [
     "transaction",
     "wait",
     "stop",
+    "exit_iteration",
     "log",
     "batch",
     "set_host",
@@ -39,8 +40,9 @@ pub(in crate::lua) const USER_FIELDS: [&str; 29] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 18] = [
+pub(in crate::lua) const GLOBALS: [&str; 19] = [
     "shared",
+    "run",
     "regex",
     "random",
     "json",

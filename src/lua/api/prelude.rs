@@ -1,47 +1,10 @@
-//! The prelude, the Lua code that every VM begins with, and its parts, which a VM loads when its plan first uses what
-//! they make.
+//! The prelude, the Lua code that every VM begins with.
 
 use super::lookup::lookup;
-use crate::lua::plan_files::{Program, compile_once};
+use crate::lua::plan_files::Program;
 use crate::lua::sandbox::ENVIRONMENT;
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, Table};
-use std::sync::OnceLock;
-
-/// The code of a part: its text, and its bytecode once that is needed.
-pub(super) struct Part {
-    source: &'static str,
-    code: OnceLock<Vec<u8>>,
-}
-
-/// `user:transaction`, `user:stop`, `user:set_host` and `user:log`.
-pub(super) static ACTIONS: Part = Part::of(include_str!("../../../lua/prelude/actions.lua"));
-/// `pcall`, `xpcall` and `coroutine`.
-pub(super) static CALLS: Part = Part::of(include_str!("../../../lua/prelude/calls.lua"));
-/// `user:request` and `user:submit`.
-pub(super) static FORMS: Part = Part::of(include_str!("../../../lua/prelude/forms.lua"));
-/// `user:fetch` and `user:batch`.
-pub(super) static LISTS: Part = Part::of(include_str!("../../../lua/prelude/lists.lua"));
-/// `user:retry`.
-pub(super) static RETRY: Part = Part::of(include_str!("../../../lua/prelude/retry.lua"));
-/// Libraries as plans see them.
-pub(super) static VIEW: Part = Part::of(include_str!("../../../lua/prelude/view.lua"));
-
-impl Part {
-    const fn of(source: &'static str) -> Part {
-        Part {
-            source,
-            code: OnceLock::new(),
-        }
-    }
-
-    /// Loads the part as a function, which the prelude calls with what they share.
-    pub(super) fn load(&'static self, lua: &Lua) -> mlua::Result<Function> {
-        lua.load(compile_once(&self.code, self.source)?)
-            .set_mode(ChunkMode::Binary)
-            .into_function()
-    }
-}
+use mlua::{Lua, Table};
 
 /// Runs the prelude in a fresh VM and returns its result.
 pub(in crate::lua) fn start_prelude(

@@ -1,5 +1,6 @@
 //! `require`: runs a module once per VM, in the plan's environment, and keeps its value.
 
+use super::shared;
 use crate::lua::diagnostics::here;
 use crate::lua::plan_files::{ModuleError, compile};
 use crate::lua::sandbox::{ENVIRONMENT, Host};
@@ -15,7 +16,7 @@ local loaded, loading, error, setmetatable = {}, {}, error, setmetatable
 return function(name)
   local value = loaded[name]
   if value ~= nil then return value end
-  local chunk, problem = find(name)
+  local chunk, problem, library = find(name)
   if not chunk then error(problem, 0) end
   for i = 1, #loading do
     if loading[i] == name then error(cycle(loading, name), 0) end
@@ -23,7 +24,7 @@ return function(name)
   local depth = #loading + 1
   loading[depth] = name
   local done <close> = setmetatable({}, { __close = function() loading[depth] = nil end })
-  value = chunk(name)
+  value = chunk(name, library)
   if value == nil then value = true end
   loaded[name] = value
   return value
@@ -40,14 +41,17 @@ pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
-/// Finds a module. Returns it as a function, or nil and the message with its location.
-fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String>)> {
+/// A module as a function, or the message with its location; and what a module of lgoose's own has of Rust.
+type FoundModule = (Option<Function>, Option<String>, Option<Table>);
+
+/// Finds a module.
+fn find(lua: &Lua, name: Value) -> mlua::Result<FoundModule> {
     let Value::String(name) = &name else {
         let told = format!(
             "require takes the name of a module, not {}",
             name.type_name()
         );
-        return Ok((None, Some(here(lua) + &told)));
+        return Ok((None, Some(here(lua) + &told), None));
     };
     let program = &Host::of(lua).program;
     match program
@@ -60,10 +64,14 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
                 .set_mode(mlua::chunk::ChunkMode::Binary)
                 .set_environment(lua.named_registry_value(ENVIRONMENT)?)
                 .into_function()?;
-            Ok((Some(module), None))
+            let library = match &*name.as_bytes() {
+                b"lgoose.shared" => Some(shared::library(lua)?),
+                _ => None,
+            };
+            Ok((Some(module), None, library))
         }
-        Err(ModuleError::Invalid(told)) => Ok((None, Some(told))),
-        Err(ModuleError::Rejected(told)) => Ok((None, Some(here(lua) + &told))),
+        Err(ModuleError::Invalid(told)) => Ok((None, Some(told), None)),
+        Err(ModuleError::Rejected(told)) => Ok((None, Some(here(lua) + &told), None)),
     }
 }
 

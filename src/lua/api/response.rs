@@ -4,10 +4,10 @@ use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
 use crate::html::{self, Document};
 use crate::http;
-use crate::lua::diagnostics::plan_line;
+use crate::lua::diagnostics::{self, plan_line};
 use crate::lua::requests::{Address, Finished};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{DisplayText, escape_invalid, shorten};
+use crate::lua::values::{DisplayText, escape_invalid};
 use bytes::Bytes;
 use memchr::memmem;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
@@ -148,7 +148,7 @@ impl This {
             return Ok(());
         }
         finished.line = failure.as_ref().and_then(|_| line(lua));
-        finished.failure = failure.map(|reason| shorten(&reason));
+        finished.failure = failure.map(diagnostics::cut);
         finished.overruled = true;
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use super::cookies::cookies;
 use super::lookup::{Member, part};
-use super::prelude;
+use super::parts;
 use super::tags::user_tags;
 use crate::http::{DigestCredentials, Session};
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
@@ -26,10 +26,12 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "put" => return of_operation("PUT", "send body"),
         "patch" => return of_operation("PATCH", "send body"),
         "wait" => return of_operation("wait", "wait"),
-        "fetch" | "batch" => return part(lua, &prelude::LISTS),
-        "request" | "submit" => return part(lua, &prelude::FORMS),
-        "transaction" | "stop" | "set_host" | "log" => return part(lua, &prelude::ACTIONS),
-        "retry" => return part(lua, &prelude::RETRY),
+        "fetch" | "batch" => return part(lua, &parts::LISTS),
+        "request" | "submit" => return part(lua, &parts::FORMS),
+        "retry" => return part(lua, &parts::RETRY),
+        "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
+            return part(lua, &parts::ACTIONS);
+        }
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {

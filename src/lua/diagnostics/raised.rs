@@ -89,7 +89,7 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
 }
 
 /// Cuts a message that would fill a report.
-fn cut(mut message: String) -> String {
+pub(in crate::lua) fn cut(mut message: String) -> String {
     const MOST_BYTES: usize = 2_000;
     if message.len() > MOST_BYTES {
         message.truncate(message.floor_char_boundary(MOST_BYTES));

@@ -103,13 +103,18 @@ impl Coroutine {
 }
 
 /// Calls a function of the plan outside of any coroutine, within the limits.
-pub(in crate::lua) fn call(lua: &Lua, limits: &Limits, function: &Function) -> mlua::Result<()> {
+pub(in crate::lua) fn call<R: FromLuaMulti>(
+    lua: &Lua,
+    limits: &Limits,
+    function: &Function,
+    arguments: impl IntoLuaMulti,
+) -> mlua::Result<R> {
     start_timer();
     let mut state = ptr::null_mut();
     // SAFETY: the closure neither raises nor touches Lua's stack.
     unsafe { lua.exec_raw::<()>((), |own| state = own) }?;
     let _entered = Entered::new(state, limits);
-    function.call(())
+    function.call(arguments)
 }
 
 /// Sets the hook of a coroutine that the plan has made: it runs inside another one, which alone a signal knows.

@@ -12,7 +12,7 @@ use crate::lua::limits::{self, Heartbeat, Limits};
 use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
-use crate::plan::{Event, Plan, Scenario, Task};
+use crate::plan::{Event, Hook, Plan, Scenario, Task};
 use crate::tags::Tags;
 use crate::threshold::Threshold;
 use mlua::{Function, Lua, Table, Value};
@@ -49,6 +49,7 @@ struct PlanBuilder {
     /// Thresholds that scenarios have.
     thresholds: Vec<Threshold>,
     scenario_env: BTreeMap<String, BTreeMap<String, String>>,
+    hooks: Vec<Hook>,
 }
 
 /// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
@@ -100,6 +101,7 @@ pub(super) fn collect_declarations(
     let mut plan = Plan {
         scenarios: builder.scenarios,
         events: builder.events,
+        hooks: builder.hooks,
     };
     plan.tag_requests(&builder.request_tags);
     let mut settings = builder.settings;
@@ -142,7 +144,7 @@ fn run(
         .set_environment(prelude.raw_get("env")?)
         .into_function()?;
     heartbeat.enter(0, None);
-    let loaded = limits::call(&lua, &host.limits, &load);
+    let loaded = limits::call(&lua, &host.limits, &load, ());
     heartbeat.leave();
     host.limits.reraise().and(loaded)
 }
@@ -152,31 +154,40 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
     let builder = builder.clone();
     lua.create_function(move |lua, (event, handler): (Value, Value)| {
         let name = event.as_string().map(escape_invalid).unwrap_or_default();
-        let known = Event::ALL.into_iter().find(|event| event.name() == name);
-        let Some(event) = known else {
-            let valid = Event::ALL.map(Event::name);
+        let event = Event::ALL.into_iter().find(|event| event.name() == name);
+        let hook = Hook::ALL.into_iter().find(|hook| hook.name() == name);
+        if event.is_none() && hook.is_none() {
+            let valid = [Event::ALL.map(Event::name), Hook::ALL.map(Hook::name)].concat();
             return Err(error_at_plan_line(
                 lua,
                 unknown_word("event", &name, "on", &valid),
             ));
-        };
+        }
         if !handler.is_function() {
             let message = format!(
                 "on(\"{name}\", …) needs a function, not {}",
                 type_phrase(&handler)
             );
-            let help = format!("write on(\"{name}\", function(user) … end)");
+            let given = if hook.is_some() {
+                name.as_str()
+            } else {
+                "user"
+            };
+            let help = format!("write on(\"{name}\", function({given}) … end)");
             return Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)));
         }
-        let events = &mut builder.borrow_mut().events;
-        if events.contains(&event) {
+        let builder = &mut *builder.borrow_mut();
+        let known = event.is_some_and(|event| builder.events.contains(&event))
+            || hook.is_some_and(|hook| builder.hooks.contains(&hook));
+        if known {
             let message = format!("there are two functions for on(\"{name}\", …)");
             return Err(error_at_plan_line(
                 lua,
                 Diagnostic::new(message).help("join them into one"),
             ));
         }
-        events.push(event);
+        builder.events.extend(event);
+        builder.hooks.extend(hook);
         Ok(())
     })
 }

@@ -6,7 +6,7 @@ use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
-use crate::plan::Plan;
+use crate::plan::{Hook, Plan};
 #[cfg(any(test, feature = "gaggle"))]
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -91,6 +91,7 @@ fn load_from(
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;
     program.scenario_env = declared.scenario_env;
+    program.hears_requests = declared.plan.hooks.contains(&Hook::Request);
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 6] = [
+pub(crate) const STUBS: [(&str, &str); 7] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -18,6 +18,10 @@ pub(crate) const STUBS: [(&str, &str); 6] = [
         "lgoose/drupal.lua",
         include_str!("../../../lua/lgoose/drupal.lua"),
     ),
+    (
+        "lgoose/shared.lua",
+        include_str!("../../../lua/lgoose/shared.lua"),
+    ),
 ];
 
 #[cfg(test)]
@@ -29,6 +33,7 @@ mod tests {
     use crate::config::{Settings, THRESHOLD_OPTIONS};
     use crate::lua::api::{members, start_prelude};
     use crate::lua::fixture::unanswered;
+    use crate::lua::hooks::HeardRequest;
     use crate::lua::limits::Limits;
     use crate::lua::plan_files::{BUILT_IN, compile};
     use crate::lua::requests::fields;
@@ -166,7 +171,7 @@ mod tests {
     }
 
     /// Returns a table of each class that is a plain table.
-    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 5]> {
+    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 6]> {
         let slot = Host::of(lua)
             .responses
             .borrow_mut()
@@ -183,7 +188,12 @@ mod tests {
         for given in ["action", "method", "enctype", "image"] {
             button.raw_set(given, "as the page says")?;
         }
+        let counted = HeardRequest {
+            error: Some("it failed"),
+            ..HeardRequest::default()
+        };
         Ok([
+            ("lgoose.CountedRequest", counted.facts(lua)?),
             ("lgoose.Timings", timings),
             ("lgoose.Form", form),
             ("lgoose.Button", button),

@@ -9,10 +9,16 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(in crate::lua) const BUILT_IN: [(&str, &str); 1] = [(
-    "lgoose.drupal",
-    include_str!("../../../lua/lgoose/drupal.lua"),
-)];
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 2] = [
+    (
+        "lgoose.drupal",
+        include_str!("../../../lua/lgoose/drupal.lua"),
+    ),
+    (
+        "lgoose.shared",
+        include_str!("../../../lua/lgoose/shared.lua"),
+    ),
+];
 
 /// The modules that have been compiled so far.
 #[derive(Debug)]

@@ -8,9 +8,10 @@ use super::sources::{SourceLine, Sources};
 use super::variables::{GivenVariables, Variables};
 use crate::config::Part;
 use crate::error::Error;
+use crate::lua::state::State;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 /// The location of a task's declaration and of its function.
@@ -43,8 +44,12 @@ pub struct Program {
     pub(in crate::lua) task_names: Vec<Option<String>>,
     /// The value that `test_start` returned, for all users.
     pub(in crate::lua) shared: OnceLock<serde_json::Value>,
+    /// The state that users share while they run.
+    state: OnceLock<Arc<State>>,
     /// The locations of the tasks by index of declaration.
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
+    /// Whether the plan has a function that sees each request.
+    pub(in crate::lua) hears_requests: bool,
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
     /// The folder that its modules and data were unpacked into, if they came in a bundle.
@@ -77,7 +82,9 @@ impl Program {
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),
+            state: OnceLock::new(),
             task_locations: Vec::new(),
+            hears_requests: false,
             data: DataFiles::beside(name, root),
             _unpacked: unpacked,
             patterns: Patterns::new(),
@@ -93,8 +100,16 @@ impl Program {
         claimed.len() < MOST && !claimed.contains(key) && claimed.insert(key.to_owned())
     }
 
-    /// Takes over the value that `test_start` of another program returned, unless this one has its own.
+    /// Returns the state that users share while they run.
+    pub(in crate::lua) fn state(&self) -> &Arc<State> {
+        self.state.get_or_init(Arc::default)
+    }
+
+    /// Takes over what users of another program share, before any user runs this one: the value that `test_start`
+    /// returned, and their state.
     pub fn share_as(&self, other: &Program) {
+        // No user has asked for it here.
+        let _own = self.state.set(other.state().clone());
         if let Some(shared) = other.shared.get() {
             // One that has its own keeps it.
             let _own = self.shared.set(shared.clone());

@@ -56,10 +56,8 @@ impl Found {
 
     /// Lets the requests of an operation say where they were found.
     pub(in crate::lua) fn tell(&self, op: &mut Op) {
-        match op {
-            Op::Request(op) => self.tell_one(op),
-            Op::Fetch(ops) => ops.iter_mut().for_each(|op| self.tell_one(op)),
-            Op::Wait(_) | Op::Stop => {}
+        for op in op.requests_mut() {
+            self.tell_one(op);
         }
     }
 

@@ -6,12 +6,14 @@ use super::request::RequestOp;
 use super::submit;
 use crate::http::Request;
 use crate::lua::limits::Budget;
+use crate::lua::state::{Making, Queue, SharedQueue};
 use crate::lua::values::{
     self, ENTRY_BYTES, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
 };
 use crate::tags::Tags;
 use http::Method;
 use mlua::{LightUserData, Value};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An operation to carry out before the plan goes on.
@@ -27,6 +29,14 @@ pub enum Op {
     Fetch(Vec<RequestOp>),
     /// Waits for this long; ends the task where a stop leaves no time for it.
     Wait(Duration),
+    /// Takes a value from a queue that users share, and waits for one at most this long; answered with the value.
+    Take(Arc<Queue>, Duration),
+    /// Waits until another user has made a value that they share.
+    Await(Making),
+    /// Waits until all users of the run are at work.
+    Ready,
+    /// Ends this iteration of the user.
+    ExitIteration,
     /// Ends this user.
     Stop,
 }
@@ -50,9 +60,24 @@ fn marker_at(place: usize) -> Value {
     Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
 
-const MARKERS: [&str; 13] = [
-    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
-    "batch", "submit",
+const MARKERS: [&str; 17] = [
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "OPTIONS",
+    "request",
+    "fetch",
+    "wait",
+    "stop",
+    "batch",
+    "submit",
+    "take",
+    "await",
+    "ready",
+    "exit_iteration",
 ];
 
 /// Returns the name of the operation if the value is a marker.
@@ -80,6 +105,10 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "ready" => Ok(Op::Ready),
+            "exit_iteration" => Ok(Op::ExitIteration),
+            "take" => read_take(&a, &b),
+            "await" => read_making(&a).map(Op::Await),
             "submit" => submit::read(&a, &b, &c, budget).map(Op::Request),
             "request" => read_described(&a, budget).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
@@ -92,14 +121,18 @@ impl Op {
 }
 
 impl Op {
-    /// Adds tags to its requests, whose own win.
-    pub(in crate::lua) fn tag(&mut self, tags: &Tags) {
-        let ops = match self {
+    /// Returns its requests.
+    pub(super) fn requests_mut(&mut self) -> &mut [RequestOp] {
+        match self {
             Op::Request(op) => std::slice::from_mut(op),
             Op::Fetch(ops) => ops,
-            Op::Wait(_) | Op::Stop => return,
-        };
-        for op in ops {
+            _ => &mut [],
+        }
+    }
+
+    /// Adds tags to its requests, whose own win.
+    pub(in crate::lua) fn tag(&mut self, tags: &Tags) {
+        for op in self.requests_mut() {
             let all = match &op.tags {
                 Some(own) => tags.with(own),
                 None => tags.clone(),
@@ -197,6 +230,23 @@ fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Dur
         Some(span) => Ok(from + span.mul_f64(random())),
         None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
     }
+}
+
+fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
+    let wait = read_seconds(wait, "queue:take")?;
+    let held = queue.as_userdata();
+    let held = held.and_then(|held| held.borrow::<SharedQueue>().ok());
+    let queue = held
+        .ok_or("queue:take is called with a colon")?
+        .queue
+        .clone();
+    Ok(Op::Take(queue, wait))
+}
+
+fn read_making(making: &Value) -> Result<Making, String> {
+    let held = making.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Making>().ok());
+    Ok(held.ok_or("there is nothing to wait for")?.clone())
 }
 
 /// Reads a request that a table describes, as `user:request` takes it.

@@ -7,6 +7,7 @@ use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Address, Finished, Found, OwnTags, Responses};
+use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
 use mlua::Lua;
@@ -32,6 +33,8 @@ pub(in crate::lua) struct Host {
     pub(in crate::lua) session: Option<Rc<Session>>,
     /// The recorder of the user's own measurements; empty while a plan is loaded.
     pub(in crate::lua) recorder: OnceCell<Rc<RefCell<Recorder>>>,
+    /// The user's run; `None` while a plan is loaded.
+    pub(in crate::lua) run: Option<Rc<dyn RunView>>,
     /// The time when the VM was made.
     pub(in crate::lua) begin: Instant,
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
@@ -68,6 +71,7 @@ impl Host {
             task: Cell::new(None),
             session,
             recorder: OnceCell::new(),
+            run: None,
             begin: Instant::now(),
             stopped: Cell::new(false),
             limits: Rc::new(limits),
@@ -78,6 +82,11 @@ impl Host {
             found: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
+    }
+
+    /// Returns whether nothing but the declarations of the plan is looked at: no user will run here.
+    pub(in crate::lua) fn looks_only(&self) -> bool {
+        self.program.task_locations.is_empty()
     }
 
     /// Returns the bytes that the VM holds outside of Lua.

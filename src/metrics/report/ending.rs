@@ -23,7 +23,9 @@ pub enum Cause {
     Threshold,
     /// The plan ended all its users, as with `user:stop()`.
     Plan,
-    /// All users ended by errors in `on_start`.
+    /// The plan stopped the run, with `run.stop`.
+    StoppedByPlan,
+    /// All users ended in `on_start`, by errors or by `user:stop()`.
     UsersLost,
     /// `test_start` raised or took too long: no user was started.
     NotStarted,
@@ -57,7 +59,7 @@ pub struct Ending {
     /// Whether tasks that still ran after `--stop-timeout` were cut off.
     #[serde(default)]
     pub cut_off: bool,
-    /// Whether every user ended by an error in `on_start`, whatever ended the run.
+    /// Whether every user ended in `on_start`, by an error or by `user:stop()`, whatever ended the run.
     #[serde(default)]
     pub all_lost: bool,
     /// The most users that were to run at a time, leaving out the last half second; 0 in a run at a rate, or if some
@@ -70,6 +72,12 @@ pub struct Ending {
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
+    /// Why the plan stopped the run, as `run.stop` was told; `null` if it did not.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// What `run.fail` was told: reasons why the run failed, each once.
+    #[serde(default)]
+    pub failed: Vec<String>,
     /// The error that `test_start` or `test_stop` raised, or that it took too long; `null` if neither did.
     #[serde(default)]
     pub raised: Option<String>,
@@ -95,6 +103,8 @@ impl Ending {
             users_due: 0,
             users_started: 0,
             threshold: None,
+            reason: None,
+            failed: Vec::new(),
             raised: None,
             text: String::new(),
         }
@@ -118,9 +128,11 @@ impl Ending {
                 format!("stopped by the threshold '{which}' {at}")
             }
             Cause::Plan => format!("ended by the plan {at}: it left no user"),
-            Cause::UsersLost => {
-                format!("ended {at}: every user was lost by an error in 'on_start'")
+            Cause::StoppedByPlan => {
+                let why = self.reason.as_deref().unwrap_or_default();
+                format!("stopped by the plan {at}: {why}")
             }
+            Cause::UsersLost => format!("ended {at}: every user ended in 'on_start'"),
             Cause::NotStarted => {
                 let raised = self.raised.as_deref().unwrap_or("test_start raised");
                 format!("not started: {raised}")

@@ -29,6 +29,14 @@ pub(crate) fn to_json(report: &Report) -> Result<String, Error> {
     Ok(escaped(text))
 }
 
+/// Renders the report as a value with the keys of the JSON report.
+///
+/// # Errors
+/// As [`to_json`].
+pub(crate) fn to_value(report: &Report) -> Result<serde_json::Value, Error> {
+    serde_json::to_value(report).map_err(|error| Error::cannot(ACTION, error))
+}
+
 /// A snapshot in one line of JSON, without a line break: what a report has, too, has its names and types.
 ///
 /// # Errors

@@ -31,6 +31,7 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let exit_code = match (trouble, ending.map(|ending| ending.cause), result) {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
+        (_, Some(Cause::StoppedByPlan), VerdictResult::Failed) => exit::VERDICT,
         _ if in_test_start(ending) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
         _ => exit::OK,
@@ -56,12 +57,14 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
         _ => {}
     }
     if ending.is_some_and(|ending| ending.all_lost) {
-        reasons.push("every user was lost by an error in 'on_start'".to_owned());
+        reasons.push("every user ended in 'on_start'".to_owned());
     }
     let started = ending.is_none_or(|ending| ending.cause != Cause::NotStarted);
     if started && !in_test_start(ending) {
         reasons.extend(nothing_succeeded(report));
     }
+    let failed_by_plan = ending.iter().flat_map(|ending| &ending.failed);
+    reasons.extend(failed_by_plan.map(|why| one_line(why)));
     reasons.extend(broken(report).map(broken_line));
     reasons.extend(saturated(report).filter(|_| settings.fail_on_saturation));
     let fewer = ending.and_then(fewer_users);
@@ -93,7 +96,12 @@ const ACCEPT: &str = "; '--allow-short' accepts that";
 fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<String> {
     let waits = matches!(
         ending.cause,
-        Cause::Signal | Cause::StoppedByUser | Cause::Plan | Cause::TimeUp | Cause::IterationsDone
+        Cause::Signal
+            | Cause::StoppedByUser
+            | Cause::Plan
+            | Cause::StoppedByPlan
+            | Cause::TimeUp
+            | Cause::IterationsDone
     );
     let limits = !(report.thresholds.is_empty() && settings.thresholds.is_empty());
     let short = (ending.cut_short || ending.in_warmup) && limits && !settings.allow_short;
@@ -127,6 +135,8 @@ fn remarks(report: &Report) -> Vec<String> {
         .filter_map(|row| flattered(report, row));
     let ending = report.ending.as_ref();
     let mut remarks: Vec<String> = test_stop(ending).into_iter().collect();
+    let reason = ending.and_then(|ending| ending.reason.as_deref());
+    remarks.extend(reason.map(|why| format!("the plan stopped the run: {}", one_line(why))));
     remarks.extend(ending.and_then(fewer_users).map(|fewer| {
         format!(
             "{fewer} were started: lgoose was too slow; start fewer at a time ('--hatch-rate', '--startup-time'), or \

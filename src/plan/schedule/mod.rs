@@ -75,6 +75,11 @@ impl Schedule {
         &self.iteration
     }
 
+    /// Returns whether there are tasks beside those at the beginning and the end.
+    pub(crate) fn has_iterations(&self) -> bool {
+        !self.iteration.is_empty()
+    }
+
     /// Returns how many tasks one iteration runs.
     pub(crate) fn iteration_len(&self) -> u64 {
         self.iteration.iter().map(Group::weight).sum()

@@ -3,16 +3,16 @@
 use crate::config::RequestNames;
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
-use crate::engine::user::naming::{host_of, path_of, without_ids};
+use crate::engine::user::naming::{host_of, path_of, row_name};
 use crate::engine::user::show::show;
 use crate::engine::user::verdicts::sample;
+use crate::engine::user::waiting::Waited;
 use crate::http::{CacheUse, Exchange};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
 use crate::metrics::RequestId;
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
-use std::borrow::Cow;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -81,6 +81,29 @@ impl User {
                     false => Step::Done,
                 }
             }
+            Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
+                Waited::Over(value) => self.vm.answer_value(Some(value)),
+                Waited::TimeUp => self.vm.answer_value(None),
+                Waited::Stopped => Step::Done,
+            },
+            Op::Await(making) => match self.wait_beside(making.over(), None).await {
+                Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
+                Waited::Stopped => Step::Done,
+            },
+            Op::Ready => {
+                let (shared, stop) = (self.shared.clone(), self.stop.clone());
+                let told = stop.is_told();
+                self.wait_beside(shared.all_started.pass(&stop), None).await;
+                // After a stop nobody is started, and so nothing is waited for.
+                match !told && stop.is_told() && shared.all_started.is_closed() {
+                    true => Step::Done,
+                    false => self.vm.go_on(),
+                }
+            }
+            Op::ExitIteration => {
+                self.leaves_iteration = true;
+                Step::Done
+            }
             Op::Stop => {
                 self.ended = true;
                 Step::Done
@@ -124,18 +147,8 @@ impl User {
     /// Returns the row in which a request is counted: by its name, else the task's or its path without the query. Its
     /// tags are those of the task and its own.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
-        let by_path = self.shared.config.request_names == RequestNames::Path;
-        let named = match &op.name {
-            Some(name) => Some(name.as_str()),
-            None if !by_path && !task.is_empty() => Some(task),
-            None => None,
-        };
-        let path = || path_of(&op.request.url);
-        let name: Cow<'_, str> = match named {
-            Some(name) => name.into(),
-            None if by_path => without_ids(path()),
-            None => path().into(),
-        };
+        let names = self.shared.config.request_names;
+        let name = row_name(op, task, names);
         let method = op.request.method.as_str();
         let recorder = &mut *self.shared.recorder.borrow_mut();
         let tags = match (&op.tags, self.task) {
@@ -151,8 +164,9 @@ impl User {
             }
         };
         let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());
-        if op.name.is_none() && named.is_some() {
-            let mixed = self.shared.paths.borrow_mut().differs(row, path());
+        if op.name.is_none() && names == RequestNames::Task && !task.is_empty() {
+            let path = path_of(&op.request.url);
+            let mixed = self.shared.paths.borrow_mut().differs(row, path);
             if let Some([one, other]) = mixed {
                 recorder.warn(format!(
                     "the row '{method} {name}' counts requests of several paths, such as {one} and {other}: name them, \

@@ -5,6 +5,7 @@ use crate::engine::load_model::user_pool::Start;
 use crate::engine::protocol::context::context;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
+use crate::engine::user::run_state::RunState;
 use crate::engine::user::{Role, Shared};
 use crate::http::ClientConfig;
 use crate::metrics::{Recorder, RunIdentity, Store};
@@ -43,7 +44,13 @@ fn user_without_a_site(source: &str) -> Box<User> {
         program: plan_version.program.clone(),
         limits: Default::default(),
     };
-    let shared = Shared::new(&context, 0, recorder, Arc::default());
+    let shared = Shared::new(
+        &context,
+        0,
+        recorder,
+        RunState::new(&context, None),
+        Arc::default(),
+    );
     let start = Start { number: 0, life: 0 };
     User::new(start, Rc::new(role), shared, Rc::default()).expect("a user")
 }

@@ -1,113 +1,10 @@
 //! Every way in which a run can end, with and without something to judge it by: exit code, cause, words and verdict in
 //! a file, and the same verdict in every output. `tests/it/endings.rs` holds real runs to lines of that file.
 
-use super::super::judge;
-use crate::error::Error;
-use crate::metrics::{Cause, Ending, Figures, Report, ThresholdRow, Verdict, VerdictResult};
+use super::under_way::{Run, run};
+use crate::metrics::{Cause, Ending, Figures, Report, Verdict, VerdictResult};
 use crate::output::{fixture, html, json, junit, markdown, text};
 use scraper::{Html, Selector};
-use std::time::Duration;
-
-/// A run under way to its verdict.
-struct Run {
-    name: &'static str,
-    report: Report,
-    ending: Ending,
-    trouble: Option<Error>,
-}
-
-/// One that ended at `at` seconds of `planned`, with a hundred requests that succeeded.
-fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> Run {
-    let mut report = fixture::report();
-    report.thresholds.clear();
-    report.warnings.clear();
-    report.checks.clear();
-    report.requests.truncate(1);
-    report.tasks.truncate(1);
-    let figures = &mut report.requests[0].figures;
-    (figures.count, figures.failures) = (100, 0);
-    report.aggregated = figures.clone();
-    report.generator = report.generator.map(|row| crate::metrics::GeneratorRow {
-        saturated_s: 0.0,
-        ..row
-    });
-    let at = Duration::from_secs_f64(at);
-    Run {
-        name,
-        report,
-        ending: Ending::new(cause, at, planned.map(Duration::from_secs)),
-        trouble: None,
-    }
-}
-
-impl Run {
-    /// Ends as the closure says.
-    fn but(mut self, change: impl FnOnce(&mut Ending)) -> Run {
-        change(&mut self.ending);
-        self
-    }
-
-    fn with(mut self, change: impl FnOnce(&mut Report)) -> Run {
-        change(&mut self.report);
-        self
-    }
-
-    fn threshold(self, text: &str, value: f64, passed: bool, broken_s: Option<f64>) -> Run {
-        let (threshold, unit) = (text.to_owned(), "ms".to_owned());
-        self.with(|report| {
-            report.thresholds.push(ThresholdRow {
-                threshold,
-                name: None,
-                value: Some(value),
-                limit: 300.0,
-                unit,
-                passed,
-                broken_s,
-            });
-        })
-    }
-
-    fn held(self) -> Run {
-        self.threshold("p95 < 300ms", 18.9, true, None)
-    }
-
-    fn broken(self) -> Run {
-        self.threshold("p95 < 300ms", 412.0, false, None)
-    }
-
-    fn set(self, change: impl FnOnce(&mut crate::metrics::RunSettings)) -> Run {
-        self.with(|report| {
-            let mut settings = report.settings.take().unwrap_or_default();
-            settings.thresholds.clear();
-            change(&mut settings);
-            report.settings = Some(settings);
-        })
-    }
-
-    fn usual(self) -> Run {
-        self.set(|_| {})
-    }
-
-    fn failures(self, failures: u64) -> Run {
-        self.with(|report| {
-            report.aggregated.failures = failures;
-            report.requests[0].figures.failures = failures;
-        })
-    }
-
-    fn trouble(mut self, text: &str) -> Run {
-        self.trouble = Some(Error::trouble(text));
-        self
-    }
-
-    /// The report as it is at the end.
-    fn end(self) -> Report {
-        let mut report = self.report;
-        report.ending = Some(self.ending.told());
-        report.verdict = Some(judge(&report, self.trouble.as_ref()));
-        report
-    }
-}
 
 /// Iterations were planned, and no time.
 fn until_iterations(ending: &mut Ending) {
@@ -131,6 +28,8 @@ fn runs() -> Vec<Run> {
     let by = |ending: &mut Ending| ending.threshold = Some("p95 < 300ms abort".to_owned());
     let in_test_start = |ending: &mut Ending| (ending.in_test_start, ending.cut_short) = (true, true);
     let fewer = |ending: &mut Ending| (ending.users_started, ending.users_due) = (7_895, 16_000);
+    let stopped = |ending: &mut Ending| ending.reason = Some("the stock is sold out".to_owned());
+    let failed = |ending: &mut Ending| ending.failed = vec!["prices differ".to_owned(), "no stock".to_owned()];
     let warmup = |ending: &mut Ending| ending.in_warmup = true;
     vec![
         run("time up", TimeUp, 60.0, minute).usual(),
@@ -205,6 +104,15 @@ fn runs() -> Vec<Run> {
         run("the plan ended its users before the time, thresholds hold", Plan, 2.0, minute).usual().held(),
         run("the plan ended its users before the time, thresholds hold, allow-short", Plan, 2.0, minute)
             .set(|s| s.allow_short = true).held(),
+        run("run.stop, no planned end, thresholds hold", StoppedByPlan, 2.0, None).usual().held().but(stopped),
+        run("run.stop", StoppedByPlan, 2.0, minute).usual().but(stopped),
+        run("run.stop, thresholds hold", StoppedByPlan, 2.0, minute).usual().held().but(stopped),
+        run("run.stop, thresholds hold, allow-short", StoppedByPlan, 2.0, minute)
+            .set(|s| s.allow_short = true).held().but(stopped),
+        run("run.stop in test_start", StoppedByPlan, 0.0, minute).usual().with(nothing).but(stopped).but(in_test_start),
+        run("run.fail", TimeUp, 60.0, minute).usual().but(failed),
+        run("run.fail, thresholds hold", TimeUp, 60.0, minute).usual().held().but(failed),
+        run("run.fail and run.stop", StoppedByPlan, 2.0, minute).usual().but(failed).but(stopped),
         run("every user lost", UsersLost, 0.3, minute).usual(),
         run("every user lost, thresholds hold", UsersLost, 0.3, minute).usual().held(),
         run("every user lost, thresholds hold, allow-short", UsersLost, 0.3, minute)

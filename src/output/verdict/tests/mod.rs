@@ -1,6 +1,7 @@
 //! Tests of the verdict's reasons and remarks.
 
 mod endings;
+mod under_way;
 
 use super::*;
 use crate::metrics::TaskRow;

@@ -1,0 +1,35 @@
+---State that users share while they run: a number that all count, values that one user makes and another takes, a
+---token that one gets for all. What is put is copied, as JSON would have it: strings (UTF-8), numbers, booleans and
+---tables of them. One name is one thing in the whole process, on all of its threads; in a run on workers, or of parts
+---(`--part`), each process has its own. All together may take 64 MiB.
+---
+---    local shared = require "lgoose.shared"
+---    local orders = shared.queue "orders"
+---
+---What is shared belongs to users: use it in tasks and events, not at the top level of the file.
+---@class lgoose.shared
+---@field counter fun(name: string): lgoose.shared.Counter # a number, 0 at first
+---@field queue fun(name: string): lgoose.shared.Queue # values that are taken in the order in which they were put
+---@field map fun(name: string): lgoose.shared.Map # values by key
+
+---@class lgoose.shared.Counter
+---@field incr fun(self: lgoose.shared.Counter, by?: integer): integer # adds (default: 1) in one step, and returns the sum: no two users get the same
+---@field get fun(self: lgoose.shared.Counter): integer # the number as it is now
+
+---@class lgoose.shared.Queue
+---@field put fun(self: lgoose.shared.Queue, value: any) # puts a value at the end
+---@field take fun(self: lgoose.shared.Queue, wait?: number|string): any # takes the first value; nil if there is none, or none comes within so many seconds ("500ms", "1m"). A stop ends the task that waits, and nothing waits after it
+---@field size fun(self: lgoose.shared.Queue): integer # how many values there are
+
+---@class lgoose.shared.Map
+---@field put fun(self: lgoose.shared.Map, key: string|number, value: any, expires?: number|string) # keeps a value, for so many seconds ("5m") if that is said; nil removes it
+---@field get fun(self: lgoose.shared.Map, key: string|number): any # nil if there is none, or it has expired
+---@field get_or fun(self: lgoose.shared.Map, key: string|number, make: (fun(key: string|number): any), expires?: number|string): any # the value, or what the function makes: one user runs it, all others wait for it. An error in it is that user's, and the next one tries; so it is with nil
+---@field remove fun(self: lgoose.shared.Map, key: string|number, only?: any): boolean # removes a value, or only if it still is that one; whether it was there
+---@field size fun(self: lgoose.shared.Map): integer # how many values there are
+
+-- The library itself is lgoose's own.
+local _, library = ...
+
+---@type lgoose.shared
+return library

@@ -1,0 +1,85 @@
+//! What the plan's function for the report wants to be written when a run is over: a text, and files beside the plan.
+
+use super::{flags, outputs, screen};
+use crate::app::places::{self, Place};
+use crate::cli;
+use crate::config::Config;
+use crate::engine::Outcome;
+use crate::error::{Error, Trouble};
+use crate::lua::{self, Written};
+use crate::output;
+use std::path::PathBuf;
+
+/// The texts of a plan on its run, and what went wrong with its files.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    texts: Vec<Vec<u8>>,
+    pub(super) troubles: Vec<Error>,
+}
+
+/// Gives the report to the plan's function, if it has one, and writes the files that it returns.
+pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summary {
+    let mut summary = Summary::default();
+    if !outcome.wants_report {
+        return summary;
+    }
+    let report = output::json::to_value(&outcome.report);
+    match report.and_then(|report| lua::report(&outcome.program, &report)) {
+        Ok(written) => {
+            for one in written {
+                match one {
+                    Written::Text(text) => summary.texts.push(text),
+                    Written::File(name, bytes) => {
+                        let written = write_file(outcome, config, run, &name, &bytes);
+                        summary.troubles.extend(written.err());
+                    }
+                }
+            }
+        }
+        Err(trouble) => summary.troubles.push(trouble),
+    }
+    summary
+}
+
+impl Summary {
+    /// Prints the texts, on standard error where standard output belongs to a report.
+    pub(super) fn show(&self, run: &cli::Run) {
+        for text in &self.texts {
+            let text = String::from_utf8_lossy(text);
+            match screen::writes_to_stdout(run) {
+                true => screen::aside(&text),
+                false => screen::say_last(&text),
+            }
+        }
+    }
+}
+
+/// Writes a file that the plan names: in its folder or below, and not over anything that the run has read or written.
+fn write_file(
+    outcome: &Outcome,
+    config: &Config,
+    run: &cli::Run,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    let folder = flags::folder(run);
+    let path = folder.join(name);
+    if !run.outputs.allow_files && places::leads_out(&folder, &PathBuf::from(name)) {
+        let why = format!(
+            "on(\"report\") names the file '{name}', which is not in the plan's folder; '--allow-files' lets the plan \
+             write anywhere"
+        );
+        return Err(Error::trouble(why));
+    }
+    let mut taken = flags::other_files(run).read;
+    taken.extend(places::read_by(&outcome.program, config));
+    taken.extend(places::written_by(config));
+    taken.extend(places::reports(&run.outputs.output));
+    taken.extend(flags::log_file(run));
+    let file = Place::new("a file of on(\"report\")", &path);
+    places::apart(&taken, &[file])?;
+    outputs::replace(&path, bytes).map_err(|error| {
+        let trouble = Trouble::cannot("write what on(\"report\") returned to");
+        trouble.with_path(&path).because(error).into()
+    })
+}

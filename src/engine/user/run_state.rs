@@ -1,0 +1,103 @@
+//! The run as the plan of a shard's users sees it: its time, its users, and the way for what the plan asks of it.
+
+use crate::engine::load_model::clock::Clock;
+use crate::engine::protocol::asked::Asked;
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::lua::RunView;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// The most different wishes that are passed on, and the most bytes of each: a plan may ask in every iteration.
+const MOST: usize = 20;
+const MOST_BYTES: usize = 4_096;
+
+/// The run of a shard's users, or of an event's.
+#[derive(Debug)]
+pub(crate) struct RunState {
+    begin: Instant,
+    /// Time of the run without its pauses; `None` for an event's user.
+    clock: Cell<Option<Clock>>,
+    users: Arc<AtomicU64>,
+    /// The director, where the number of a shard is known to it.
+    director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
+    /// What the plan has asked for.
+    asked: RefCell<Vec<Asked>>,
+}
+
+impl RunState {
+    /// Makes the state of users whose wishes go to the director, or are kept where there is no way to it.
+    pub(crate) fn new(
+        context: &RunContext,
+        director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
+    ) -> RunState {
+        RunState {
+            begin: context.begin,
+            clock: Cell::new(None),
+            users: context.users.clone(),
+            director,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// Takes over the clock of the timetable.
+    pub(crate) fn set_clock(&self, clock: Clock) {
+        self.clock.set(Some(clock));
+    }
+
+    /// Counts a user as at work.
+    pub(crate) fn arrives(&self) {
+        self.users.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends the count of a user.
+    pub(crate) fn leaves(&self) {
+        self.users.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns what was asked for where there is no way to the director.
+    pub(crate) fn take_asked(&self) -> Vec<Asked> {
+        self.asked.take()
+    }
+
+    /// Passes on what was not asked for before.
+    fn ask(&self, asked: Asked) {
+        let mut before = self.asked.borrow_mut();
+        if before.len() >= MOST || before.contains(&asked) {
+            return;
+        }
+        if let Some((from, signals)) = &self.director {
+            let (from, kind) = (*from, SignalKind::Asked(asked.clone()));
+            // A closed channel means that the run is over.
+            let _over = signals.send(Signal { from, kind });
+        }
+        before.push(asked);
+    }
+}
+
+impl RunView for RunState {
+    fn elapsed(&self) -> Duration {
+        let clock = self.clock.get();
+        clock.map_or(Duration::ZERO, |clock| clock.elapsed(self.begin.elapsed()))
+    }
+
+    fn users(&self) -> u64 {
+        self.users.load(Ordering::Relaxed)
+    }
+
+    fn stop(&self, why: &str) {
+        self.ask(Asked::Stop(cut(why)));
+    }
+
+    fn fail(&self, why: &str) {
+        self.ask(Asked::Fail(cut(why)));
+    }
+}
+
+fn cut(why: &str) -> String {
+    why[..why.floor_char_boundary(MOST_BYTES)].to_owned()
+}

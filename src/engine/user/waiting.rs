@@ -1,0 +1,53 @@
+//! Waits of a user for what others do: a value that they put or make, or that all of them run.
+
+use crate::engine::user::User;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How waiting for other users has ended.
+pub(super) enum Waited<T> {
+    Over(T),
+    TimeUp,
+    Stopped,
+}
+
+impl User {
+    /// Waits for what other users do, at most this long. A stop ends that at once, and the task with it; after a stop
+    /// nothing is waited for that may never come.
+    pub(super) async fn wait_beside<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        most: Option<Duration>,
+    ) -> Waited<T> {
+        self.enter_open();
+        self.vm.reclaim();
+        let begin = self.cycles.is_some().then(Instant::now);
+        let told = self.stop.is_told();
+        let most = most.map(|most| if told { Duration::ZERO } else { most });
+        let timers = &self.shared.timers;
+        let time_up = async {
+            match most {
+                // Always lets other tasks run, also where a plan waits in a loop.
+                Some(Duration::ZERO) => tokio::task::yield_now().await,
+                Some(most) => timers.wait(most).await,
+                None => std::future::pending().await,
+            }
+        };
+        let stopped = async {
+            match told {
+                true => std::future::pending().await,
+                false => self.stop.told().await,
+            }
+        };
+        let waited = tokio::select! {
+            biased;
+            other = other => Waited::Over(other),
+            () = stopped => Waited::Stopped,
+            () = time_up => Waited::TimeUp,
+        };
+        if let Some(begin) = begin {
+            self.paused(begin.elapsed());
+        }
+        waited
+    }
+}

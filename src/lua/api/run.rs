@@ -1,0 +1,83 @@
+//! `run`: what a plan knows of its run, and what it asks of it.
+
+use crate::error::Diagnostic;
+use crate::lua::requests::marker;
+use crate::lua::run_view::RunView;
+use crate::lua::sandbox::{Host, error_at_plan_line};
+use crate::lua::values::{describe_mismatch, escape_invalid};
+use mlua::{Function, Lua, Table, Value};
+use std::rc::Rc;
+
+/// The code of `run.ready`. Only Lua can yield.
+const READY: &str = r#"
+local check, ready, yield = ...
+return function()
+  check()
+  yield(ready)
+end"#;
+
+/// Creates `run`.
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let stop = lua.create_function(move |lua, why: Value| {
+        view(lua, "stop")?.stop(&reason(lua, "stop", &why)?);
+        Ok(())
+    })?;
+    let fail = lua.create_function(|lua, why: Value| {
+        view(lua, "fail")?.fail(&reason(lua, "fail", &why)?);
+        Ok(())
+    })?;
+    let elapsed =
+        lua.create_function(|lua, ()| Ok(view(lua, "elapsed")?.elapsed().as_secs_f64()))?;
+    let users = lua.create_function(|lua, ()| Ok(view(lua, "users")?.users()))?;
+    let coroutine: Table = lua.globals().raw_get("coroutine")?;
+    let parts = (
+        lua.create_function(may_wait)?,
+        marker("ready"),
+        coroutine.raw_get::<Function>("yield")?,
+    );
+    let ready: Function = lua.load(READY).set_name("=lgoose").call(parts)?;
+    library.raw_set("stop", stop)?;
+    library.raw_set("fail", fail)?;
+    library.raw_set("elapsed", elapsed)?;
+    library.raw_set("users", users)?;
+    library.raw_set("ready", ready)?;
+    Ok(library)
+}
+
+/// Returns the run, which there is while a task or an event's function runs.
+fn view(lua: &Lua, call: &str) -> mlua::Result<Rc<dyn RunView>> {
+    let host = Host::of(lua);
+    match &host.run {
+        Some(run) if !host.limits.is_loading() => Ok(run.clone()),
+        _ => {
+            let message =
+                format!("run.{call} belongs inside a task, not to the top level of the file");
+            let help = "there is no run yet while the file is loaded";
+            Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+        }
+    }
+}
+
+fn reason(lua: &Lua, call: &str, why: &Value) -> mlua::Result<String> {
+    match why {
+        Value::String(why) => Ok(crate::error::printable(&escape_invalid(why)).into_owned()),
+        other => {
+            let message =
+                describe_mismatch(&format!("the reason of run.{call}"), "a string", other);
+            let help = format!("write run.{call} \"why\": the verdict says it");
+            Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+        }
+    }
+}
+
+/// Refuses to wait for users where none runs.
+fn may_wait(lua: &Lua, (): ()) -> mlua::Result<()> {
+    view(lua, "ready")?;
+    match Host::of(lua).user {
+        0 => Err(mlua::Error::runtime(
+            "run.ready waits until all users run, and no user runs during test_start and test_stop",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,300 @@
+//! The library of `require "lgoose.shared"`: counters, queues and maps that the users of a process share while they run.
+
+use super::names::unknown;
+use super::parts;
+use crate::error::Diagnostic;
+use crate::lua::diagnostics::here;
+use crate::lua::requests::{convert_json, marker};
+use crate::lua::sandbox::{Host, error_at_plan_line};
+use crate::lua::state::{self, Claim, Counter, Found, Making, Map, SharedQueue, State};
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds};
+use mlua::{
+    AnyUserData, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData, UserDataFields,
+    UserDataMethods, UserDataRef, Value,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A counter as a plan holds it.
+#[derive(Debug)]
+struct SharedCounter {
+    name: String,
+    counter: Arc<Counter>,
+}
+
+/// A map as a plan holds it.
+#[derive(Debug)]
+struct SharedMap {
+    name: String,
+    map: Arc<Map>,
+}
+
+/// The right to make a value, with the time that it is kept.
+#[derive(Debug)]
+struct OpenClaim {
+    /// What is said of the map; the claim is over once this is taken.
+    what: String,
+    claim: Option<Claim>,
+    expires: Option<Duration>,
+}
+
+/// Creates the library.
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let host = Host::of(lua);
+    let state = match host.looks_only() {
+        // Whoever looks at the declarations of a plan must not be seen by its users.
+        true => Arc::new(State::default()),
+        false => host.program.state().clone(),
+    };
+    let coroutine: Table = lua.globals().raw_get("coroutine")?;
+    let parts = (
+        coroutine.raw_get::<Function>("yield")?,
+        lua.create_function(|lua, ()| Ok(here(lua)))?,
+        marker("take"),
+        marker("await"),
+        lua.create_function(try_take)?,
+        lua.create_function(find_or_claim)?,
+    );
+    let (take, get_or): (Function, Function) = parts::SHARED.load(lua)?.call(parts)?;
+    lua.register_userdata_type::<SharedQueue>(|registry| register_queue(registry, take))?;
+    lua.register_userdata_type::<SharedMap>(|registry| register_map(registry, get_or))?;
+    let library = lua.create_table()?;
+    let of = state.clone();
+    let counter = lua.create_function(move |lua, name: Value| {
+        let name = name_of(lua, "counter", &name)?;
+        let counter = of.counter(&name).map_err(mlua::Error::runtime)?;
+        lua.create_userdata(SharedCounter { name, counter })
+    })?;
+    let of = state.clone();
+    let queue = lua.create_function(move |lua, name: Value| {
+        let name = name_of(lua, "queue", &name)?;
+        let queue = of.queue(&name).map_err(mlua::Error::runtime)?;
+        lua.create_any_userdata(SharedQueue { name, queue })
+    })?;
+    let map = lua.create_function(move |lua, name: Value| {
+        let name = name_of(lua, "map", &name)?;
+        let map = state.map(&name).map_err(mlua::Error::runtime)?;
+        lua.create_any_userdata(SharedMap { name, map })
+    })?;
+    library.raw_set("counter", counter)?;
+    library.raw_set("queue", queue)?;
+    library.raw_set("map", map)?;
+    Ok(library)
+}
+
+fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
+    match name {
+        Value::String(name) => Ok(escape_invalid(name)),
+        other => {
+            let message = describe_mismatch(&format!("the name of a {kind}"), "a string", other);
+            let help = format!("write shared.{kind} \"name\", with a dot");
+            Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+        }
+    }
+}
+
+/// Refuses what users do where no user runs: the top level of the file runs once for each.
+fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
+    let host = Host::of(lua);
+    if !host.limits.is_loading() {
+        return Ok(host);
+    }
+    let message = format!("{what} belongs inside a task, not to the top level of the file");
+    let help = "users share it while they run; on(\"test_start\", function(user) … end) comes before all of them";
+    Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+}
+
+/// Reads a value that is to be shared, and how many bytes it takes.
+fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::Value, usize)> {
+    let mut budget = Host::of(lua).budget(lua);
+    let before = budget.left();
+    let converted = match value {
+        Value::Nil => Err("there is no value".to_owned()),
+        value => convert_json(value, &mut budget),
+    };
+    let value = converted.map_err(|problem| {
+        mlua::Error::runtime(format!(
+            "{what} takes strings, numbers, booleans and tables of them: {problem}"
+        ))
+    })?;
+    Ok((Arc::new(value), before - budget.left()))
+}
+
+/// Reads the time after which a value is gone.
+fn expiry(value: &Value, what: &str) -> mlua::Result<Option<Duration>> {
+    match value {
+        Value::Nil => Ok(None),
+        value => read_seconds(value, what)
+            .map(Some)
+            .map_err(mlua::Error::runtime),
+    }
+}
+
+impl UserData for SharedCounter {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("incr", |lua, this, by: Option<i64>| {
+            let what = format!("the counter '{}'", this.name);
+            runs(lua, &what)?;
+            this.counter.add(by.unwrap_or(1)).ok_or_else(|| {
+                mlua::Error::runtime(format!("{what} would be no whole number of 64 bits"))
+            })
+        });
+        methods.add_method("get", |lua, this, ()| {
+            runs(lua, &format!("the counter '{}'", this.name))?;
+            Ok(this.counter.get())
+        });
+        super::names::refuse_unknown(methods, "a counter", &["incr", "get"]);
+    }
+}
+
+/// Registers the methods of queues. `registry` is mlua's, or the list of a test.
+fn register_queue<R>(registry: &mut R, take: Function)
+where
+    R: UserDataFields<SharedQueue> + UserDataMethods<SharedQueue>,
+{
+    registry.add_field("take", take);
+    registry.add_method("put", |lua, this, value: Value| {
+        let what = format!("the queue '{}'", this.name);
+        runs(lua, &what)?;
+        let (value, bytes) = shareable(lua, &value, &what)?;
+        this.queue.put(value, bytes).map_err(mlua::Error::runtime)
+    });
+    registry.add_method("size", |lua, this, ()| {
+        runs(lua, &format!("the queue '{}'", this.name))?;
+        Ok(this.queue.len())
+    });
+    refuse_others(registry, "a queue", &["put", "take", "size"]);
+}
+
+/// Registers the methods of maps, likewise.
+fn register_map<R>(registry: &mut R, get_or: Function)
+where
+    R: UserDataFields<SharedMap> + UserDataMethods<SharedMap>,
+{
+    registry.add_field("get_or", get_or);
+    type Put = (DisplayText, Value, Value);
+    registry.add_method("put", |lua, this, (key, value, expires): Put| {
+        let what = format!("the map '{}'", this.name);
+        runs(lua, &what)?;
+        let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
+        if value.is_nil() {
+            this.map.remove(&key.0, None);
+            return Ok(());
+        }
+        let (value, bytes) = shareable(lua, &value, &what)?;
+        let put = this.map.put(&key.0, value, bytes, expires);
+        put.map_err(mlua::Error::runtime)
+    });
+    registry.add_method("get", |lua, this, DisplayText(key): DisplayText| {
+        runs(lua, &format!("the map '{}'", this.name))?;
+        copy(lua, this.map.get(&key))
+    });
+    registry.add_method("remove", |lua, this, (key, only): (DisplayText, Value)| {
+        let what = format!("the map '{}'", this.name);
+        runs(lua, &what)?;
+        let only = match only {
+            Value::Nil => None,
+            value => Some(shareable(lua, &value, &what)?.0),
+        };
+        Ok(this.map.remove(&key.0, only.as_deref()))
+    });
+    registry.add_method("size", |lua, this, ()| {
+        runs(lua, &format!("the map '{}'", this.name))?;
+        Ok(this.map.len())
+    });
+    refuse_others(
+        registry,
+        "a map",
+        &["put", "get", "get_or", "remove", "size"],
+    );
+}
+
+/// Makes a type that has fields refuse unknown names.
+fn refuse_others<T, R: UserDataMethods<T>>(
+    registry: &mut R,
+    owner: &'static str,
+    known: &'static [&'static str],
+) {
+    registry.add_meta_method(
+        MetaMethod::Index,
+        move |_, _, name: DisplayText| -> mlua::Result<()> {
+            let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
+            let noun = owner.rsplit(' ').next().unwrap_or(owner);
+            let message = unknown(&format!("{noun}.{}", name.0), owner, &name.0, &known);
+            Err(mlua::Error::runtime(message))
+        },
+    );
+}
+
+impl UserData for OpenClaim {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("keep", |lua, this, value: Value| {
+            let (value, bytes) = shareable(lua, &value, &this.what)?;
+            match &this.claim {
+                Some(claim) => claim
+                    .keep(value, bytes, this.expires)
+                    .map_err(mlua::Error::runtime),
+                None => Ok(()),
+            }
+        });
+        methods.add_meta_method_mut(MetaMethod::Close, |_, this, _: Value| {
+            this.claim = None;
+            Ok(())
+        });
+    }
+}
+
+fn copy(lua: &Lua, value: Option<state::Value>) -> mlua::Result<Value> {
+    value.map_or(Ok(Value::Nil), |value| lua.to_value(&*value))
+}
+
+/// Takes what is there, without waiting.
+fn try_take(lua: &Lua, queue: UserDataRef<SharedQueue>) -> mlua::Result<Value> {
+    runs(lua, &format!("the queue '{}'", queue.name))?;
+    copy(lua, queue.queue.try_take())
+}
+
+/// What is found in a map: the value, or the right to make it, or what is to be waited for.
+type InMap = (Value, Option<AnyUserData>, Option<AnyUserData>);
+
+fn find_or_claim(
+    lua: &Lua,
+    (map, DisplayText(key), make, expires): (UserDataRef<SharedMap>, DisplayText, Value, Value),
+) -> mlua::Result<InMap> {
+    let what = format!("the map '{}'", map.name);
+    let host = runs(lua, &what)?;
+    if !make.is_function() {
+        let wanted = describe_mismatch(
+            &format!("what makes a value of {what}"),
+            "a function",
+            &make,
+        );
+        let message = format!("{wanted}: map:get_or(key, function() … end)");
+        return Err(mlua::Error::runtime(message));
+    }
+    let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
+    // Whoever has another VM is another one.
+    let by = Rc::as_ptr(&host).addr();
+    let found = map.map.find_or_claim(&key, by);
+    Ok(match found.map_err(mlua::Error::runtime)? {
+        Found::Value(value) => (copy(lua, Some(value))?, None, None),
+        Found::Claimed(claim) => {
+            let claim = OpenClaim {
+                what,
+                claim: Some(claim),
+                expires,
+            };
+            (Value::Nil, Some(lua.create_userdata(claim)?), None)
+        }
+        Found::Making(making) => {
+            let making = lua.create_any_userdata::<Making>(making)?;
+            (Value::Nil, None, Some(making))
+        }
+        Found::Own => {
+            let message =
+                format!("the value '{key}' of {what} is asked for by the function that makes it");
+            return Err(mlua::Error::runtime(message));
+        }
+    })
+}

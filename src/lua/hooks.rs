@@ -1,0 +1,167 @@
+//! The functions of a plan that are given facts and no user: `on("request")` sees each request of its user's VM, and
+//! `on("report")` the report, in a VM of its own.
+
+use crate::error::Error;
+use crate::lua::api::start_prelude;
+use crate::lua::diagnostics::{self, Raised};
+use crate::lua::limits::{self, Limits};
+use crate::lua::plan_files::Program;
+use crate::lua::sandbox::{self, Host};
+use crate::lua::values::{describe_mismatch, escape_invalid};
+use crate::plan::Hook;
+use mlua::serde::SerializeOptions;
+use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request that has been counted, as `on("request")` sees it.
+#[derive(Debug, Default)]
+pub(crate) struct HeardRequest<'a> {
+    pub(crate) method: &'a str,
+    /// The name of its row, without the method.
+    pub(crate) name: &'a str,
+    pub(crate) scenario: &'a str,
+    pub(crate) task: &'a str,
+    /// The last status; 0 without an answer.
+    pub(crate) status: u16,
+    pub(crate) time: Duration,
+    pub(crate) bytes: u64,
+    pub(crate) redirects: u32,
+    /// The reason for which it failed.
+    pub(crate) error: Option<&'a str>,
+}
+
+impl HeardRequest<'_> {
+    /// Makes the table that a plan is given.
+    pub(in crate::lua) fn facts(&self, lua: &Lua) -> mlua::Result<Table> {
+        let facts = lua.create_table_with_capacity(0, 10)?;
+        facts.raw_set("method", self.method)?;
+        facts.raw_set("name", self.name)?;
+        facts.raw_set("scenario", self.scenario)?;
+        facts.raw_set("task", self.task)?;
+        facts.raw_set("status", self.status)?;
+        facts.raw_set("ok", self.error.is_none())?;
+        facts.raw_set("error", self.error)?;
+        facts.raw_set("time", self.time.as_secs_f64())?;
+        facts.raw_set("size", self.bytes)?;
+        facts.raw_set("redirects", self.redirects)?;
+        Ok(facts)
+    }
+}
+
+/// Warns of an error in the function of `on("request")`, each once in a run.
+pub(in crate::lua) fn warn(host: &Host, raised: &Raised) {
+    let told = told(Hook::Request, raised);
+    if !host.program.claim_warning(&told) {
+        return;
+    }
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    tracing::warn!(target: "plan", user, scenario, "{told}");
+    if let Some(recorder) = host.recorder.get() {
+        recorder.borrow_mut().warn(told);
+    }
+}
+
+fn told(hook: Hook, raised: &Raised) -> String {
+    let name = hook.name();
+    let line = raised.line.as_deref();
+    let place = line.map_or_else(String::new, |line| format!(" ({line})"));
+    let message = match raised.message.contains("yield from outside a coroutine") {
+        true => "it has no user: it cannot send requests nor wait",
+        false => &raised.message,
+    };
+    format!("on(\"{name}\") raised: {message}{place}")
+}
+
+/// What the function of `on("report")` wants to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// A text for whoever started the run.
+    Text(Vec<u8>),
+    /// A file, by its path as the plan names it.
+    File(String, Vec<u8>),
+}
+
+/// Calls the plan's function for the report, which is given as JSON, in a VM of its own.
+///
+/// # Errors
+/// Trouble that names what the function raised, or what it returned that cannot be written.
+pub(crate) fn report(
+    program: &Arc<Program>,
+    report: &serde_json::Value,
+) -> Result<Vec<Written>, Error> {
+    let raised = |error: mlua::Error| {
+        let raised = diagnostics::to_raised(&error, &program.sources);
+        Error::trouble(told(Hook::Report, &raised))
+    };
+    let written = call(program, report).map_err(raised)?;
+    written.map_err(|problem| Error::trouble(format!("on(\"report\"): {problem}")))
+}
+
+/// Calls the function, and reads what it returns.
+fn call(
+    program: &Arc<Program>,
+    report: &serde_json::Value,
+) -> mlua::Result<Result<Vec<Written>, String>> {
+    let limits = Limits::of_loading(Arc::default());
+    let host = Rc::new(Host::new(program.clone(), 0, "report", None, limits));
+    let lua = sandbox::new_state()?;
+    lua.set_app_data(host.clone());
+    let facts = lua.create_table()?;
+    let prelude = start_prelude(&lua, program, facts)?;
+    let load = lua
+        .load(program.plan.as_slice())
+        .set_mode(mlua::chunk::ChunkMode::Binary)
+        .set_environment(prelude.raw_get("env")?)
+        .into_function()?;
+    host.limits.enforce(&lua)?;
+    limits::call::<()>(&lua, &host.limits, &load, ())?;
+    host.limits.reraise()?;
+    host.limits.finish_loading();
+    prelude.raw_get::<Function>("seal")?.call::<()>(true)?;
+    let handlers: Table = prelude.raw_get("handlers")?;
+    let handler: Function = handlers.raw_get(Hook::Report.name())?;
+    // What is not there is nil, so that a plan can ask for it.
+    let plain = SerializeOptions::new()
+        .serialize_none_to_null(false)
+        .serialize_unit_to_null(false);
+    let report = lua.to_value_with(report, plain)?;
+    let returned = limits::call::<Value>(&lua, &host.limits, &handler, report);
+    host.limits.reraise()?;
+    Ok(read(&returned?))
+}
+
+/// Reads what the function returned: nothing, a text, or files by their names.
+fn read(returned: &Value) -> Result<Vec<Written>, String> {
+    let files = match returned {
+        Value::Nil => return Ok(Vec::new()),
+        Value::String(text) => return Ok(vec![Written::Text(text.as_bytes().to_vec())]),
+        Value::Table(files) => files,
+        other => {
+            let wanted = "a text, or a table of files { [\"summary.txt\"] = text }";
+            return Err(describe_mismatch("what it returns", wanted, other));
+        }
+    };
+    let mut written = Vec::new();
+    for pair in files.pairs::<Value, Value>() {
+        let (name, text) = pair.map_err(|error| error.to_string())?;
+        let Value::String(name) = &name else {
+            return Err(describe_mismatch("the name of a file", "a string", &name));
+        };
+        let name = escape_invalid(name);
+        let Value::String(text) = &text else {
+            return Err(describe_mismatch(
+                &format!("the file '{name}'"),
+                "a string",
+                &text,
+            ));
+        };
+        written.push(Written::File(name, text.as_bytes().to_vec()));
+    }
+    written.sort_by(|left, right| match (left, right) {
+        (Written::File(left, _), Written::File(right, _)) => left.cmp(right),
+        _ => std::cmp::Ordering::Equal,
+    });
+    Ok(written)
+}

@@ -1,0 +1,248 @@
+//! A map of shared values. One that is not there can be claimed by whoever is to make it, and all others wait until that
+//! one has, or has given up.
+
+use super::ledger::{Charge, Ledger};
+use super::{ENTRY_BYTES, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The fewest entries of which it looks for those that have expired.
+const FEWEST: usize = 64;
+
+/// Values by key.
+#[derive(Debug)]
+pub(in crate::lua) struct Map {
+    ledger: Arc<Ledger>,
+    // Held for as long as it takes to find or to put one.
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug)]
+struct Entries {
+    by_key: HashMap<String, Entry>,
+    /// How many there are when those that have expired are thrown out next.
+    sweep_at: usize,
+    /// The number of the latest claim.
+    claims: u64,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Ready {
+        value: Value,
+        expires: Option<Instant>,
+        _charge: Charge,
+    },
+    Making {
+        claim: u64,
+        by: usize,
+        over: watch::Receiver<()>,
+        _charge: Charge,
+    },
+}
+
+/// What is found under a key.
+#[derive(Debug)]
+pub(in crate::lua) enum Found {
+    Value(Value),
+    /// Nothing: it is for the one who asked to make it.
+    Claimed(Claim),
+    /// Another one makes it.
+    Making(Making),
+    /// The one who asked makes it already.
+    Own,
+}
+
+/// The right to make the value of a key, until it is dropped.
+#[derive(Debug)]
+pub(in crate::lua) struct Claim {
+    map: Arc<Map>,
+    key: String,
+    number: u64,
+    /// Dropped when the claim is over, which whoever waits hears.
+    _over: watch::Sender<()>,
+}
+
+/// A value that is being made.
+#[derive(Debug, Clone)]
+pub struct Making(watch::Receiver<()>);
+
+impl Making {
+    /// Waits until it is made, or given up.
+    pub(crate) async fn over(mut self) {
+        // The only news is that the sender has gone.
+        let _gone = self.0.changed().await;
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_over(&self) -> bool {
+        self.0.has_changed().is_err()
+    }
+}
+
+impl Entry {
+    fn has_expired(&self) -> bool {
+        match self {
+            Entry::Ready { expires, .. } => expires.is_some_and(|at| at <= Instant::now()),
+            Entry::Making { .. } => false,
+        }
+    }
+
+    /// Returns its value, if it has one that has not expired.
+    fn value(&self) -> Option<&Value> {
+        match self {
+            Entry::Ready { value, .. } if !self.has_expired() => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Entries {
+    fn sweep(&mut self) {
+        self.by_key.retain(|_, entry| !entry.has_expired());
+        self.sweep_at = FEWEST.max(2 * self.by_key.len());
+    }
+}
+
+impl Map {
+    pub(super) fn new(ledger: Arc<Ledger>) -> Map {
+        Map {
+            ledger,
+            entries: Mutex::new(Entries {
+                by_key: HashMap::new(),
+                sweep_at: FEWEST,
+                claims: 0,
+            }),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes memory for an entry, if need be that of others which have expired.
+    fn charge(&self, entries: &mut Entries, key: &str, bytes: usize) -> Result<Charge, String> {
+        let bytes = ENTRY_BYTES + key.len() + bytes;
+        if entries.by_key.len() >= entries.sweep_at {
+            entries.sweep();
+        }
+        self.ledger.charge(bytes).or_else(|_| {
+            entries.sweep();
+            self.ledger.charge(bytes)
+        })
+    }
+
+    /// Puts a value that takes so many bytes, until it expires.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(in crate::lua) fn put(
+        &self,
+        key: &str,
+        value: Value,
+        bytes: usize,
+        expires: Option<Duration>,
+    ) -> Result<(), String> {
+        let mut entries = self.entries();
+        let entry = Entry::Ready {
+            value,
+            // A time that no clock reaches is never.
+            expires: expires.and_then(|time| Instant::now().checked_add(time)),
+            _charge: self.charge(&mut entries, key, bytes)?,
+        };
+        entries.by_key.insert(key.to_owned(), entry);
+        Ok(())
+    }
+
+    /// Returns the value of a key, unless it has expired or is still being made.
+    pub(in crate::lua) fn get(&self, key: &str) -> Option<Value> {
+        self.entries().by_key.get(key)?.value().cloned()
+    }
+
+    /// Removes a key, or only if it has this value; whether it was there.
+    pub(in crate::lua) fn remove(&self, key: &str, only: Option<&serde_json::Value>) -> bool {
+        let mut entries = self.entries();
+        let found = entries.by_key.get(key).and_then(Entry::value);
+        let fits = found.is_some_and(|value| only.is_none_or(|only| *only == **value));
+        if fits {
+            entries.by_key.remove(key);
+        }
+        fits
+    }
+
+    /// Returns how many values there are.
+    pub(in crate::lua) fn len(&self) -> usize {
+        let entries = self.entries();
+        let values = entries.by_key.values().filter_map(Entry::value);
+        values.count()
+    }
+
+    /// Looks a key up for `by`, which is to make its value if there is none.
+    ///
+    /// # Errors
+    /// There is no memory for another key.
+    pub(in crate::lua) fn find_or_claim(
+        self: &Arc<Map>,
+        key: &str,
+        by: usize,
+    ) -> Result<Found, String> {
+        let mut entries = self.entries();
+        match entries.by_key.get(key) {
+            Some(Entry::Making { by: other, .. }) if *other == by => return Ok(Found::Own),
+            Some(Entry::Making { over, .. }) => return Ok(Found::Making(Making(over.clone()))),
+            Some(entry) => {
+                if let Some(value) = entry.value() {
+                    return Ok(Found::Value(value.clone()));
+                }
+            }
+            None => {}
+        }
+        let charge = self.charge(&mut entries, key, 0)?;
+        entries.claims += 1;
+        let claim = entries.claims;
+        let (sender, over) = watch::channel(());
+        let entry = Entry::Making {
+            claim,
+            by,
+            over,
+            _charge: charge,
+        };
+        entries.by_key.insert(key.to_owned(), entry);
+        Ok(Found::Claimed(Claim {
+            map: self.clone(),
+            key: key.to_owned(),
+            number: claim,
+            _over: sender,
+        }))
+    }
+}
+
+impl Claim {
+    /// Keeps the value that was made, like [`Map::put`].
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(in crate::lua) fn keep(
+        &self,
+        value: Value,
+        bytes: usize,
+        expires: Option<Duration>,
+    ) -> Result<(), String> {
+        self.map.put(&self.key, value, bytes, expires)
+    }
+}
+
+impl Drop for Claim {
+    /// Lets the next one make what was not kept. Whoever waits hears of it after that.
+    fn drop(&mut self) {
+        let mut entries = self.map.entries();
+        if let Some(Entry::Making { claim, .. }) = entries.by_key.get(&self.key)
+            && *claim == self.number
+        {
+            entries.by_key.remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! A queue of shared values: whoever puts one wakes one of those that wait, on whatever thread.
+
+use super::ledger::{Charge, Ledger};
+use super::{ENTRY_BYTES, Value};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Notify;
+
+/// Values in the order in which they were put.
+#[derive(Debug)]
+pub struct Queue {
+    ledger: Arc<Ledger>,
+    // Held for as long as it takes to put or to take one.
+    values: Mutex<VecDeque<(Value, Charge)>>,
+    put: Notify,
+}
+
+impl Queue {
+    pub(super) fn new(ledger: Arc<Ledger>) -> Queue {
+        Queue {
+            ledger,
+            values: Mutex::default(),
+            put: Notify::new(),
+        }
+    }
+
+    /// Puts a value that takes so many bytes at the end.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(in crate::lua) fn put(&self, value: Value, bytes: usize) -> Result<(), String> {
+        let charge = self.ledger.charge(ENTRY_BYTES + bytes)?;
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.push_back((value, charge));
+        drop(values);
+        self.put.notify_one();
+        Ok(())
+    }
+
+    /// Takes the first value, if there is one.
+    pub(in crate::lua) fn try_take(&self) -> Option<Value> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.pop_front().map(|(value, _)| value)
+    }
+
+    /// Takes the first value, once there is one. Nothing is lost where this is given up.
+    pub(crate) async fn take(&self) -> Value {
+        loop {
+            let put = self.put.notified();
+            tokio::pin!(put);
+            // What is put from here on is heard of.
+            put.as_mut().enable();
+            if let Some(value) = self.try_take() {
+                return value;
+            }
+            put.await;
+        }
+    }
+
+    pub(in crate::lua) fn len(&self) -> usize {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.len()
+    }
+}

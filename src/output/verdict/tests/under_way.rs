@@ -1,0 +1,114 @@
+//! Runs under way to their verdict, put together by the tests of endings.
+
+use super::super::judge;
+use crate::error::Error;
+use crate::metrics::{Cause, Ending, Report, ThresholdRow};
+use crate::output::fixture;
+use std::time::Duration;
+
+/// A run under way to its verdict.
+pub(super) struct Run {
+    pub(super) name: &'static str,
+    report: Report,
+    pub(super) ending: Ending,
+    trouble: Option<Error>,
+}
+
+/// One that ended at `at` seconds of `planned`, with a hundred requests that succeeded.
+pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> Run {
+    let mut report = fixture::report();
+    report.thresholds.clear();
+    report.warnings.clear();
+    report.checks.clear();
+    report.requests.truncate(1);
+    report.tasks.truncate(1);
+    let figures = &mut report.requests[0].figures;
+    (figures.count, figures.failures) = (100, 0);
+    report.aggregated = figures.clone();
+    report.generator = report.generator.map(|row| crate::metrics::GeneratorRow {
+        saturated_s: 0.0,
+        ..row
+    });
+    let at = Duration::from_secs_f64(at);
+    Run {
+        name,
+        report,
+        ending: Ending::new(cause, at, planned.map(Duration::from_secs)),
+        trouble: None,
+    }
+}
+
+impl Run {
+    /// Ends as the closure says.
+    pub(super) fn but(mut self, change: impl FnOnce(&mut Ending)) -> Run {
+        change(&mut self.ending);
+        self
+    }
+
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Report)) -> Run {
+        change(&mut self.report);
+        self
+    }
+
+    pub(super) fn threshold(
+        self,
+        text: &str,
+        value: f64,
+        passed: bool,
+        broken_s: Option<f64>,
+    ) -> Run {
+        let (threshold, unit) = (text.to_owned(), "ms".to_owned());
+        self.with(|report| {
+            report.thresholds.push(ThresholdRow {
+                threshold,
+                name: None,
+                value: Some(value),
+                limit: 300.0,
+                unit,
+                passed,
+                broken_s,
+            });
+        })
+    }
+
+    pub(super) fn held(self) -> Run {
+        self.threshold("p95 < 300ms", 18.9, true, None)
+    }
+
+    pub(super) fn broken(self) -> Run {
+        self.threshold("p95 < 300ms", 412.0, false, None)
+    }
+
+    pub(super) fn set(self, change: impl FnOnce(&mut crate::metrics::RunSettings)) -> Run {
+        self.with(|report| {
+            let mut settings = report.settings.take().unwrap_or_default();
+            settings.thresholds.clear();
+            change(&mut settings);
+            report.settings = Some(settings);
+        })
+    }
+
+    pub(super) fn usual(self) -> Run {
+        self.set(|_| {})
+    }
+
+    pub(super) fn failures(self, failures: u64) -> Run {
+        self.with(|report| {
+            report.aggregated.failures = failures;
+            report.requests[0].figures.failures = failures;
+        })
+    }
+
+    pub(super) fn trouble(mut self, text: &str) -> Run {
+        self.trouble = Some(Error::trouble(text));
+        self
+    }
+
+    /// The report as it is at the end.
+    pub(super) fn end(self) -> Report {
+        let mut report = self.report;
+        report.ending = Some(self.ending.told());
+        report.verdict = Some(judge(&report, self.trouble.as_ref()));
+        report
+    }
+}

@@ -1,0 +1,3 @@
+local started = run.elapsed()
+
+task { function(user) user:get("/" .. started) end }

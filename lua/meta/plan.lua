@@ -169,6 +169,7 @@ function on(event, handler) end
 ---@field time number # seconds
 ---@field size integer # bytes on the wire
 ---@field redirects integer
+---@field tags table<string, string> # of its task and its own
 
 ---What the function of `on("test_start", …)` returned; it cannot be set. Tables in it are a copy for each user.
 ---@type any

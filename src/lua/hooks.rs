@@ -9,6 +9,7 @@ use crate::lua::plan_files::Program;
 use crate::lua::sandbox::{self, Host};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::plan::Hook;
+use crate::tags::Tags;
 use mlua::serde::SerializeOptions;
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub(crate) struct HeardRequest<'a> {
     pub(crate) time: Duration,
     pub(crate) bytes: u64,
     pub(crate) redirects: u32,
+    /// Its tags, those that are declared among them.
+    pub(crate) tags: Tags,
     /// The reason for which it failed.
     pub(crate) error: Option<&'a str>,
 }
@@ -35,7 +38,7 @@ pub(crate) struct HeardRequest<'a> {
 impl HeardRequest<'_> {
     /// Makes the table that a plan is given.
     pub(in crate::lua) fn facts(&self, lua: &Lua) -> mlua::Result<Table> {
-        let facts = lua.create_table_with_capacity(0, 10)?;
+        let facts = lua.create_table_with_capacity(0, 11)?;
         facts.raw_set("method", self.method)?;
         facts.raw_set("name", self.name)?;
         facts.raw_set("scenario", self.scenario)?;
@@ -46,6 +49,7 @@ impl HeardRequest<'_> {
         facts.raw_set("time", self.time.as_secs_f64())?;
         facts.raw_set("size", self.bytes)?;
         facts.raw_set("redirects", self.redirects)?;
+        facts.raw_set("tags", lua.create_table_from(self.tags.pairs())?)?;
         Ok(facts)
     }
 }

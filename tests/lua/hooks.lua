@@ -35,18 +35,19 @@ on("test_start", function(user) user:get("/echo", { name = "start" }) end)
 scenario { "s", task { "asks", sequence = 1, function(user)
   user:get("/echo", { name = "one" })
   same(last:get "one", nil, "not yet counted: the plan may still judge it")
-  user:get "/status/503"
-  local one = last:get "one"
-  same(one.method .. one.task .. one.status, "GETasks200", "counted")
-  same(one.ok, true, "good")
+  user:get("/status/503", { tags = { kind = "bad" } })
   user:get("/redirect/1", { name = "moved" })
-  local asked = last:get "asks"
-  same(asked.status, 503, "the row has the task's name")
-  same(asked.ok, false, "bad")
-  same(asked.error:find("503", 1, true) ~= nil, true, "why")
   user:fetch({ "/echo?a", "/echo?b" }, { name = "beside" })
   user:get("/echo", { name = "judged" }):fail "not as it should be"
 end }, task { "sees what was before", sequence = 2, function()
+  local one, asked = last:get "one", last:get "asks"
+  same(one.method .. one.task .. one.status, "GETasks200", "counted")
+  same(one.ok, true, "good")
+  same(asked.status, 503, "the row has the task's name")
+  same(asked.ok, false, "bad")
+  same(asked.error:find("503", 1, true) ~= nil, true, "why")
+  same(asked.tags.kind, "bad", "its tags")
+  same(last:get("moved").redirects, 1, "a redirect")
   same(last:get("judged").error, "not as it should be", "judged by the plan")
   same(last:get("beside").ok, true, "side by side")
   same(last:get("start").task, "test_start", "of an event")

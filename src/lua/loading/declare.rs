@@ -109,15 +109,12 @@ pub(super) fn collect_declarations(
         let all = settings.thresholds.get_or_insert_default();
         all.extend(builder.thresholds);
     }
+    let tasks = builder.tasks.into_iter();
     Ok(Declarations {
         plan,
         settings,
         scenario_env: builder.scenario_env,
-        task_locations: builder
-            .tasks
-            .into_iter()
-            .map(|task| task.location)
-            .collect(),
+        task_locations: tasks.map(|task| task.location).collect(),
         task_names,
     })
 }

@@ -135,7 +135,7 @@ fn tasks(report: &Report) -> Table {
         let note = known.map_or(String::new(), |scenario| {
             let (users, iterations) = (scenario.users, scenario.iterations);
             let took = scenario.iteration_ms.as_ref();
-            let took = took.map_or_else(String::new, |all| format!(" of {}", time(all.p50)));
+            let took = took.map_or_else(String::new, |all| format!(", median {}", time(all.p50)));
             format!(
                 "{}, {}{took}",
                 counted(users, "user"),

@@ -26,6 +26,7 @@ mod faulty;
 mod files;
 mod flags;
 mod forward;
+mod from;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;

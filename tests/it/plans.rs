@@ -5,8 +5,11 @@ use crate::program::{Lgoose, Running, in_repository};
 use crate::report::read;
 use std::path::{Path, PathBuf};
 
-/// Plans that need more than a built-in site, and the test that runs each instead.
-const ELSEWHERE: [(&str, &str); 1] = [("plans/wordpress.lua", "tests/it/wordpress.rs")];
+/// Plans that need more than a built-in site or more than a second, and the test that runs each instead.
+const ELSEWHERE: [(&str, &str); 2] = [
+    ("plans/wordpress.lua", "tests/it/wordpress.rs"),
+    ("examples/from/k6_scenarios.lua", "tests/it/from.rs"),
+];
 
 /// The number of plans that run at the same time.
 const AT_ONCE: usize = 6;

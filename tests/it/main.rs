@@ -17,6 +17,7 @@ mod connections;
 mod content;
 #[cfg(target_os = "linux")]
 mod cores;
+mod django;
 mod drupal;
 mod embed;
 mod endings;

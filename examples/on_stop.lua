@@ -6,8 +6,8 @@ scenario { "customer", wait = 1,
   task { "log in", on_start = true, function(user)
     local answer = user:post("/api/login", nil, { json = { username = "user7", password = "12345" } })
     user:bearer(answer:ensure():json().token)
-    local order = user:post("/api/orders", nil, { json = { product = 7, quantity = 1 } }):ensure()
-    user.data.order = order.headers["location"]
+    local order = user:post("/api/orders", nil, { name = "order", json = { product = 7, quantity = 1 } })
+    user.data.order = order:ensure().headers["location"]
   end },
   task { "look at the order", function(user)
     user:get(user.data.order, { name = "order" })

@@ -17,6 +17,7 @@ mod connections;
 mod content;
 #[cfg(target_os = "linux")]
 mod cores;
+mod django;
 mod drupal;
 mod embed;
 mod endings;
@@ -26,6 +27,7 @@ mod faulty;
 mod files;
 mod flags;
 mod forward;
+mod from;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;

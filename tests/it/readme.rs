@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 /// The number of commands that run at the same time.
 const AT_ONCE: usize = 6;
 
-/// A plan for `lgoose shop.lua --tags smoke,checkout`, in place of the reader's own.
+/// A plan for `lgoose shop.lua --tags smoke,checkout` and `--exclude-tags slow`, in place of the reader's own.
 const SHOP: &str = "plan { host = \"demo:api\" }\n\
                     task { \"pay\", tags = \"smoke\", function(user) user:get \"/\" end }\n\
-                    task { \"browse\", tags = \"checkout\", function(user) user:get \"/about\" end }\n";
+                    task { \"browse\", tags = { \"checkout\", \"slow\" }, function(user) user:get \"/about\" end }\n";
 
 fn readme() -> String {
     std::fs::read_to_string(in_repository("README.md")).expect("there is a README")

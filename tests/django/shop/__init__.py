@@ -1,0 +1,1 @@
+"""The only application of the site: products with a manual each."""

@@ -1,0 +1,227 @@
+//! `tests/django/admin.lua` against a real Django over https, which `tests/django/site.py` starts: what the report says is
+//! what its access log and its database have. Where there is no Django, the test is skipped with a message.
+
+use crate::program::{Lgoose, in_repository, scratch};
+use crate::report::{Report, run};
+use crate::secure::Authority;
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The exit code of the script if something that it needs is not installed.
+const SKIPPED: i32 = 77;
+
+/// The variable that names the Python which has Django, such as that of a virtual environment.
+const PYTHON: &str = "DJANGO_PYTHON";
+
+const PLAN: &str = "tests/django/admin.lua";
+
+/// A Django that runs until this is dropped.
+struct Django {
+    script: Child,
+    stdout: BufReader<ChildStdout>,
+    url: String,
+    name: String,
+    password: String,
+    authority: String,
+}
+
+impl Django {
+    /// Starts one; `None` with a printed reason where that is not possible.
+    fn start() -> Option<Django> {
+        let authority = Authority::new();
+        let identity = authority.sign(&["localhost"]);
+        let files = [
+            ("django.crt", identity.certificate.pem()),
+            ("django.key", identity.key.serialize_pem()),
+        ];
+        let files = files.map(|(name, text)| {
+            let path = scratch(name);
+            std::fs::write(&path, text).expect("the scratch folder takes a file");
+            path
+        });
+        let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+        let script = Command::new(&python)
+            .arg(in_repository("tests/django/site.py"))
+            .args(files)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut script = match script {
+            Ok(script) => script,
+            Err(error) => {
+                skip(&format!("skipped: {python}: {error}"));
+                return None;
+            }
+        };
+        let mut stdout = BufReader::new(script.stdout.take().expect("stdout is piped"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("it prints text");
+        if line.is_empty() {
+            let status = script.wait().expect("the script ends");
+            let mut why = String::new();
+            let stderr = script.stderr.as_mut().expect("stderr is piped");
+            stderr.read_to_string(&mut why).expect("it prints text");
+            assert_eq!(status.code(), Some(SKIPPED), "{why}");
+            skip(why.trim());
+            return None;
+        }
+        let mut words = line.trim_end().split('\t').map(str::to_owned);
+        let mut word = || words.next().expect("URL, name and password");
+        let (url, name, password) = (word(), word(), word());
+        let authority = authority.file("django-authority.crt");
+        Some(Django {
+            script,
+            stdout,
+            url,
+            name,
+            password,
+            authority,
+        })
+    }
+
+    /// Runs the plan with these arguments.
+    fn run(&self, password: &str, more: &[&str]) -> Report {
+        let variables = [
+            format!("DJANGO_USER={}", self.name),
+            format!("DJANGO_PASSWORD={password}"),
+        ];
+        let [name, password] = variables.each_ref().map(String::as_str);
+        let site = ["-H", &self.url, "--ca", &self.authority];
+        let variables = ["-e", name, "-e", password];
+        let load = ["-r", "1000", "--wait-factor", "0"];
+        run([&[PLAN][..], &site, &variables, &load, more].concat())
+    }
+
+    /// Asks what it has counted by now.
+    fn counted(&mut self) -> Value {
+        let stdin = self.script.stdin.as_mut().expect("stdin is piped");
+        stdin.write_all(b"\n").expect("the script reads");
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it prints text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: '{line}'"))
+    }
+}
+
+impl Drop for Django {
+    fn drop(&mut self) {
+        // The end of its input is what it waits for; it removes its folder.
+        drop(self.script.stdin.take());
+        let _ended = self.script.wait();
+    }
+}
+
+/// Says why nothing is tested; a failure where that must not be.
+fn skip(why: &str) {
+    eprintln!("{PLAN} is not tested: {why}; {PYTHON} names a Python that has it");
+    assert!(std::env::var_os("LGOOSE_NEED_DJANGO").is_none(), "{why}");
+}
+
+/// Returns the number of requests in an access log whose method, path and status begin and end so.
+fn logged(counted: &Value, beginning: &str, end: &str) -> u64 {
+    let log = counted["access"].as_object().expect("requests");
+    let fits = |line: &str| line.starts_with(beginning) && line.ends_with(end);
+    let fitting = log.iter().filter(|(line, _)| fits(line));
+    fitting
+        .map(|(_, count)| count.as_u64().expect("a number"))
+        .sum()
+}
+
+#[test]
+fn the_plan_for_the_admin_checks_without_a_warning() {
+    let checked = Lgoose::new(["check", PLAN]).finish();
+    assert_eq!((checked.code, checked.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_real_django_admin_counts_the_same_in_its_access_log_and_its_database() {
+    let Some(mut site) = Django::start() else {
+        return;
+    };
+    let (users, iterations) = (4, 12);
+    let report = site.run(&site.password, &["-u", "4", "-i", "3"]);
+    let errors = report.errors().join("\n");
+    assert_eq!(
+        (report.total("failures"), report.task_failures()),
+        (0, 0),
+        "{errors}"
+    );
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let counted = site.counted();
+    assert_eq!(logged(&counted, "", ""), report.sent(), "{counted}");
+    assert_eq!(
+        logged(&counted, "", " 200") + logged(&counted, "", " 302"),
+        report.sent()
+    );
+
+    const PRODUCTS: &str = " /admin/shop/product/";
+    for (row, method, path, status, count) in [
+        ("POST login", "POST", " /admin/login/ ", " 302", users),
+        ("POST logout", "POST", " /admin/logout/ ", " 200", users),
+        (
+            "POST add",
+            "POST",
+            " /admin/shop/product/add/ ",
+            " 302",
+            2 * iterations,
+        ),
+    ] {
+        assert_eq!(report.count(row), count, "{row}");
+        assert_eq!(
+            logged(&counted, &format!("{method}{path}"), status),
+            count,
+            "{row}: {counted}"
+        );
+    }
+    for (row, end) in [
+        ("GET change form", "/change/ 200"),
+        ("GET delete form", "/delete/ 200"),
+    ] {
+        assert_eq!(report.count(row), iterations, "{row}");
+        assert_eq!(
+            logged(&counted, &format!("GET{PRODUCTS}"), end),
+            iterations,
+            "{row}: {counted}"
+        );
+    }
+    assert_eq!(report.count("POST delete"), iterations);
+    assert_eq!(
+        logged(&counted, &format!("POST{PRODUCTS}"), "/delete/ 302"),
+        iterations
+    );
+    // "Save and add another" leads to an empty form, "Save" and a deletion to the list.
+    let forms = logged(&counted, &format!("GET{PRODUCTS}add/ "), " 200");
+    assert_eq!(forms, report.count("GET add form") + iterations);
+    let lists = logged(&counted, &format!("GET{PRODUCTS} "), " 200");
+    assert_eq!(lists, report.count("GET list") + 2 * iterations);
+
+    // Of two products that each iteration added one is left, which is not for sale.
+    assert_eq!(counted["added"], 2 * iterations, "{counted}");
+    assert_eq!(counted["deleted"], iterations, "{counted}");
+    let left = counted["products"].as_array().expect("names");
+    assert_eq!(left.len() as u64, iterations, "{left:?}");
+    let second = |name: &Value| name.as_str().is_some_and(|name| name.ends_with(" II"));
+    assert!(left.iter().all(second), "{left:?}");
+    assert_eq!(counted["for_sale"], 0);
+    assert_eq!(counted["sessions"], 0, "all have logged out");
+    // The manuals came as they were: one file of the plan's folder for all, and one of its own for each other product.
+    let manual = std::fs::read(in_repository("tests/django/manual.txt")).expect("it can be read");
+    let manuals = counted["manuals"].as_object().expect("files");
+    let sent = manuals.values().filter(|count| **count == 1).count() as u64;
+    assert_eq!(sent, iterations, "{manuals:?}");
+    assert_eq!(manuals[&sha256(&manual)], iterations, "{manuals:?}");
+
+    // A login that did not work is seen, though Django answers it with 200; that user is then gone.
+    let report = site.run("not the password", &["-u", "1", "-i", "1"]);
+    assert_eq!(report.failures("POST login"), 1, "{:?}", report.errors());
+    assert_eq!(report.task("log in"), (1, 1));
+    assert_eq!(site.counted()["added"], 2 * iterations);
+}
+
+/// The SHA-256 of some bytes in hexadecimal digits.
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -7,11 +7,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Two scenarios with chance in what they ask for.
+/// Two scenarios with chance in what they ask for, whose users are all there before the first of them has done its part.
 const CHANCE: &str = "scenario { \"reader\", weight = 3,\n  \
+    task { on_start = true, function(user) user:wait(0.5) end },\n  \
     task { \"read\", function(user) user:get(\"/status/200?user=\" .. user.id .. \"&n=\" .. random.int(1, 1e9), { name = \"read\" }) end },\n  \
     task { \"list\", function(user) user:get(\"/status/200?user=\" .. user.id .. \"&list\", { name = \"list\" }) end },\n}\n\
     scenario { \"writer\", weight = 1,\n  \
+    task { on_start = true, function(user) user:wait(0.5) end },\n  \
     task { \"write\", function(user) user:get(\"/status/404?user=\" .. user.id, { name = \"write\" }) end },\n}";
 
 /// Runs one part of a plan, or all of it, with its JSON in a file of that name.
@@ -130,7 +132,7 @@ fn four_parts_make_user_for_user_the_requests_of_one_run_and_join_into_its_repor
         rows.map(|row| ["name", "users", "iterations"].map(|key| row[key].clone()))
             .collect()
     };
-    assert_eq!(counts(json), counts(expected));
+    assert_eq!(counts(json), counts(&expected));
     let verdict = |json: &Value| {
         (
             json["verdict"]["result"].clone(),

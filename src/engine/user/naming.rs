@@ -64,6 +64,16 @@ fn is_id(segment: &str) -> bool {
     is_number || is_uuid || (has_digit && segment.len() >= HASH && hexadecimal(segment))
 }
 
+/// Returns whether two paths differ in ids alone, or in the last of several segments: pages of one kind, by their titles.
+fn are_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (without_ids(one), without_ids(other));
+    match (one.rsplit_once('/'), other.rsplit_once('/')) {
+        _ if one == other => true,
+        (Some((above, _)), Some((also, _))) => !above.is_empty() && above == also,
+        _ => false,
+    }
+}
+
 /// Paths of the requests that are counted under the name of their task, by row: the latest of each.
 #[derive(Debug, Default)]
 pub(crate) struct Paths(Vec<Latest>);
@@ -74,12 +84,12 @@ enum Latest {
     #[default]
     None,
     Path(Box<str>),
-    /// There were several that differ in more than ids.
+    /// There were several of different kinds.
     Several,
 }
 
 impl Paths {
-    /// Notes the path of a request, and returns two of the row the first time that they differ in more than ids.
+    /// Notes the path of a request, and returns two of the row the first time that they are of different kinds.
     pub(super) fn differs(&mut self, row: RequestId, path: &str) -> Option<[String; 2]> {
         let at = row.place();
         if self.0.len() <= at {
@@ -89,7 +99,7 @@ impl Paths {
         let found = match latest {
             Latest::Path(known) if **known == *path => return None,
             Latest::Several => return None,
-            Latest::Path(known) if without_ids(known) != without_ids(path) => {
+            Latest::Path(known) if !are_alike(known, path) => {
                 Some([known.to_string(), path.to_owned()])
             }
             Latest::None | Latest::Path(_) => None,
@@ -123,6 +133,20 @@ mod tests {
         assert_eq!(host_of("http://a:81/x"), "http://a:81");
         assert_eq!(host_of("https://a?x"), "https://a");
         assert_eq!(host_of("/x"), "");
+    }
+
+    #[test]
+    fn pages_of_one_kind_are_alike() {
+        for (one, other, alike) in [
+            ("/node/1", "/node/2", true),
+            ("/en/recipes/soup", "/en/recipes/cake", true),
+            ("/cart", "/checkout", false),
+            ("/", "/cart", false),
+            ("/en/recipes", "/en/recipes/soup", false),
+            ("/a/x/c", "/a/y/c", false),
+        ] {
+            assert_eq!(are_alike(one, other), alike, "{one} {other}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ local function load_assets(user, page)
 end
 
 local function load(user, path, title)
-  local page = user:get(path, { expect = { title = title } })
+  local page = user:get(path, { name = user.task, expect = { title = title } })
   load_assets(user, page)
   return page
 end
@@ -53,7 +53,7 @@ end
 -- Submits a form that leads on to a page with this title; an error message on the page is a failure.
 local function submit(user, form, fields, title, text)
   local expect = { redirect = true, title = title, text = text }
-  local answer = drupal.submit(user, form, fields, { expect = expect })
+  local answer = drupal.submit(user, form, fields, { name = user.task, expect = expect })
   load_assets(user, answer)
   return answer
 end

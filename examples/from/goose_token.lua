@@ -1,4 +1,4 @@
--- Shows a Goose load test with a shared token and a sequence as a plan: examples/from/goose_token.rs, part by part.
+-- Shows a Goose load test with a shared token and a sequence: examples/from/goose_token.rs, part by part.
 
 -- set_default(GooseDefault::Host, …)
 plan { host = "demo:api", users = 10, hatch_rate = 10 }

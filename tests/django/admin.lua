@@ -1,7 +1,7 @@
--- The admin of Django as an editor uses it: log in, add two products with a manual each, find one of them, delete it. Its
--- site is site.py beside this file; tests/it/django.rs compares what both have counted.
+-- The admin of Django as an editor uses it: log in, add two products with a manual each, find one, delete it.
+-- The site is site.py beside this file; tests/it/django.rs compares what both have counted.
 --
---   lgoose tests/django/admin.lua -H https://localhost:PORT --ca FILE -e DJANGO_USER=… -e DJANGO_PASSWORD=… -u 5 -i 3
+--   lgoose tests/django/admin.lua -H https://localhost:PORT --ca FILE -e DJANGO_PASSWORD=… -u 5 -i 3
 
 local NAME, PASSWORD = env("DJANGO_USER", "editor"), env("DJANGO_PASSWORD", "")
 local PRODUCTS = "/admin/shop/product/"
@@ -36,17 +36,19 @@ scenario { "editor", wait = 1, order = "serial",
     user.data.name = name
     local page = load_page(user, PRODUCTS .. "add/", { name = "add form" })
     local manual = { filename = "manual.txt", type = "text/plain", data = "boils " .. name }
-    page = add(user, page, { name = name, manual = file "manual.txt" }, "Save and add another", PRODUCTS .. "add/")
+    local first = { name = name, manual = file "manual.txt" }
+    page = add(user, page, first, "Save and add another", PRODUCTS .. "add/")
     add(user, page, { name = name .. " II", manual = manual, for_sale = {} }, "Save", PRODUCTS)
   end },
   task { "delete one", function(user)
     local name = user.data.name
     local list = user:get(PRODUCTS, { name = "list", query = { q = name } })
     local found = list:css "#result_list th.field-name a"
-    if not check(#found == 2, "both are listed") then return list:fail(#found .. " products instead of two") end
+    if #found ~= 2 then return list:fail(#found .. " products instead of two") end
     -- The newest comes first.
     local product = load_page(user, found[2]:attr "href", { name = "change form", expect = { text = name } })
-    local question = user:get(product:attr(".deletelink", "href"), { name = "delete form", expect = { text = "Are you sure" } })
+    local link = product:attr(".deletelink", "href")
+    local question = user:get(link, { name = "delete form", expect = { text = "Are you sure" } })
     user:submit(question:form "#content form", nil, {
       name = "delete", expect = { redirect = PRODUCTS, text = "was deleted successfully" },
     })

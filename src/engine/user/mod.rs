@@ -255,7 +255,7 @@ impl User {
         let took = end.saturating_duration_since(begin);
         self.count(|recorder, scenario| {
             recorder.iteration(scenario);
-            recorder.iteration_took(self.role.iterations, begin.into_std(), took);
+            recorder.iteration_took(self.role.iterations, took);
         });
     }
 

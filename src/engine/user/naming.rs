@@ -27,12 +27,11 @@ pub(super) fn host_of(url: &str) -> &str {
 
 /// Returns the name under which a request is counted, without its method: its own, else the task's or its path.
 pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames) -> Cow<'a, str> {
-    let path = path_of(&op.request.url);
     match (&op.name, names) {
         (Some(name), _) => name.as_str().into(),
         (None, RequestNames::Task) if !task.is_empty() => task.into(),
-        (None, RequestNames::Task) => path.into(),
-        (None, RequestNames::Path) => without_ids(path),
+        (None, RequestNames::Task) => path_of(&op.request.url).into(),
+        (None, RequestNames::Path) => without_ids(path_of(&op.request.url)),
     }
 }
 
@@ -74,39 +73,41 @@ fn are_alike(one: &str, other: &str) -> bool {
     }
 }
 
-/// Paths of the requests that are counted under the name of their task, by row: the latest of each.
+/// URLs of the requests that are counted under the name of their task, by row: the latest of each.
 #[derive(Debug, Default)]
 pub(crate) struct Paths(Vec<Latest>);
 
-/// The latest path of a row.
+/// The latest URL of a row.
 #[derive(Debug, Default)]
 enum Latest {
     #[default]
     None,
-    Path(Box<str>),
+    Url(Box<str>),
     /// There were several of different kinds.
     Several,
 }
 
 impl Paths {
-    /// Notes the path of a request, and returns two of the row the first time that they are of different kinds.
-    pub(super) fn differs(&mut self, row: RequestId, path: &str) -> Option<[String; 2]> {
+    /// Notes the URL of a request, and returns two paths of the row the first time that they are of different kinds.
+    pub(super) fn differs(&mut self, row: RequestId, url: &str) -> Option<[String; 2]> {
         let at = row.place();
         if self.0.len() <= at {
             self.0.resize_with(at + 1, Latest::default);
         }
         let latest = &mut self.0[at];
         let found = match latest {
-            Latest::Path(known) if **known == *path => return None,
+            // Most tasks ask for the same page again.
+            Latest::Url(known) if **known == *url => return None,
             Latest::Several => return None,
-            Latest::Path(known) if !are_alike(known, path) => {
-                Some([known.to_string(), path.to_owned()])
+            Latest::Url(known) => {
+                let paths = [path_of(known), path_of(url)];
+                (!are_alike(paths[0], paths[1])).then(|| paths.map(str::to_owned))
             }
-            Latest::None | Latest::Path(_) => None,
+            Latest::None => None,
         };
         *latest = match found {
             Some(_) => Latest::Several,
-            None => Latest::Path(path.into()),
+            None => Latest::Url(url.into()),
         };
         found
     }

@@ -199,7 +199,10 @@ impl Recorder {
     pub fn record_task(&mut self, run: &TaskRun<'_>) {
         let TaskId(id) = run.task;
         let ns = nanoseconds(run.latency);
-        let slice = slice_of_task(&mut self.slices, &self.tasks, id, run.begin, ns);
+        let slice = self.slices.of(run.begin, ns);
+        if slice.tasks.len() <= id as usize {
+            slice.cover_tasks(self.tasks.labels());
+        }
         let row = &mut slice.tasks[id as usize];
         row.all.record(ns);
         match &run.failure {
@@ -238,9 +241,12 @@ impl Recorder {
     }
 
     /// Counts how long an iteration took, from its first task to the end of its last.
-    pub fn iteration_took(&mut self, TaskId(row): TaskId, begin: Instant, took: Duration) {
+    pub fn iteration_took(&mut self, TaskId(row): TaskId, took: Duration) {
         let ns = nanoseconds(took);
-        let slice = slice_of_task(&mut self.slices, &self.tasks, row, begin, ns);
+        let slice = self.slices.open();
+        if slice.tasks.len() <= row as usize {
+            slice.cover_tasks(self.tasks.labels());
+        }
         let row = &mut slice.tasks[row as usize];
         row.all.record(ns);
         row.ok.record(ns);
@@ -315,21 +321,6 @@ fn slice_of<'a>(
     let slice = slices.of(sample.begin, nanoseconds(sample.latency));
     if slice.requests.len() <= sample.request.0 as usize {
         slice.cover_requests(names.labels());
-    }
-    slice
-}
-
-/// Returns the slice in which a task or an iteration ended, with a row for it.
-fn slice_of_task<'a>(
-    slices: &'a mut Slices,
-    names: &Names,
-    id: u32,
-    begin: Instant,
-    ns: u64,
-) -> &'a mut SliceDelta {
-    let slice = slices.of(begin, ns);
-    if slice.tasks.len() <= id as usize {
-        slice.cover_tasks(names.labels());
     }
     slice
 }

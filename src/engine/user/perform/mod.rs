@@ -3,7 +3,7 @@
 use crate::config::RequestNames;
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
-use crate::engine::user::naming::{host_of, path_of, row_name};
+use crate::engine::user::naming::{host_of, row_name};
 use crate::engine::user::show::show;
 use crate::engine::user::verdicts::sample;
 use crate::engine::user::waiting::Waited;
@@ -165,8 +165,7 @@ impl User {
         };
         let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());
         if op.name.is_none() && names == RequestNames::Task && !task.is_empty() {
-            let path = path_of(&op.request.url);
-            let mixed = self.shared.paths.borrow_mut().differs(row, path);
+            let mixed = self.shared.paths.borrow_mut().differs(row, &op.request.url);
             if let Some([one, other]) = mixed {
                 recorder.warn(format!(
                     "the row '{method} {name}' counts requests of several paths, such as {one} and {other}: name them, \

@@ -249,8 +249,7 @@ pub(super) fn written(state: State) -> Result<(), Error> {
     }
 }
 
-/// Prints a line of the log after the view.
-#[cfg(feature = "tui")]
+/// Prints text on standard error: the log after the view, or what stands where standard output belongs to a report.
 pub(super) fn aside(text: &str) {
     console::err().put(line(text));
 }

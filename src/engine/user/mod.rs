@@ -254,8 +254,7 @@ impl User {
     fn count_iteration(&self, begin: Instant, end: Instant) {
         let took = end.saturating_duration_since(begin);
         self.count(|recorder, scenario| {
-            recorder.iteration(scenario);
-            recorder.iteration_took(self.role.iterations, took);
+            recorder.iteration(scenario, self.role.iterations, took);
         });
     }
 

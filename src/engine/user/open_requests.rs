@@ -67,6 +67,11 @@ impl LatestOperation {
         }
     }
 
+    /// Returns whether nothing of it is left to be counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Forgets the operation: all of it is counted.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();

@@ -15,6 +15,9 @@ use crate::metrics::{Entered, Failure, Recorder, Sample};
 impl User {
     /// Lets another operation begin: counts the requests of the latest one, finally unless the plan judges late.
     pub(crate) fn settle(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
         match self.vm.judges() {
             true => self.park(),
             false => self.conclude_open(),
@@ -23,10 +26,14 @@ impl User {
 
     /// Counts all requests of the task finally.
     pub(crate) fn settle_all(&mut self) {
-        for earlier in std::mem::take(&mut self.earlier) {
-            self.conclude(earlier);
+        if !self.earlier.is_empty() {
+            for earlier in std::mem::take(&mut self.earlier) {
+                self.conclude(earlier);
+            }
         }
-        self.conclude_open();
+        if !self.open.is_empty() {
+            self.conclude_open();
+        }
     }
 
     /// Counts the requests of the latest operation finally.

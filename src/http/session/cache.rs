@@ -73,8 +73,14 @@ impl Session {
     }
 
     /// What a request gets without asking, if it gets anything so.
+    #[inline]
     pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
-        let (cache, target) = self.cache_for(request)?;
+        // Most plans have no cache, and pay for none.
+        self.fresh(self.cache.as_ref()?, request)
+    }
+
+    fn fresh(&self, cache: &RefCell<Cache>, request: &Request) -> Option<Exchange> {
+        let target = self.cacheable(request)?;
         let cache = cache.borrow();
         let entry = cache.entries.get(&*target.text())?;
         let parts = self.parts_of(request, &target)?;
@@ -95,8 +101,13 @@ impl Session {
     }
 
     /// The request with the validators of what the cache has for it.
+    #[inline]
     pub(super) fn conditional(&self, request: &Request) -> Option<Box<Request>> {
-        let (cache, target) = self.cache_for(request)?;
+        self.validating(self.cache.as_ref()?, request)
+    }
+
+    fn validating(&self, cache: &RefCell<Cache>, request: &Request) -> Option<Box<Request>> {
+        let target = self.cacheable(request)?;
         let cache = cache.borrow();
         let entry = cache.entries.get(&*target.text())?;
         let parts = self.parts_of(request, &target)?;
@@ -120,13 +131,25 @@ impl Session {
     }
 
     /// Keeps an answer, or puts the kept one in the place of one that says that nothing has changed.
+    #[inline]
     pub(super) fn note_answer(
         &self,
         request: &Request,
         conditional: bool,
         exchange: &mut Exchange,
     ) {
-        let Some(cache) = &self.cache else { return };
+        if let Some(cache) = &self.cache {
+            self.keep_answer(cache, request, conditional, exchange);
+        }
+    }
+
+    fn keep_answer(
+        &self,
+        cache: &RefCell<Cache>,
+        request: &Request,
+        conditional: bool,
+        exchange: &mut Exchange,
+    ) {
         let Ok(response) = &exchange.outcome else {
             return;
         };
@@ -139,7 +162,7 @@ impl Session {
             }
             return;
         }
-        let Some((cache, target)) = self.cache_for(request) else {
+        let Some(target) = self.cacheable(request) else {
             return;
         };
         let Some(parts) = self
@@ -197,9 +220,8 @@ impl Session {
         }
     }
 
-    /// The cache and the target of a request that may use it.
-    fn cache_for(&self, request: &Request) -> Option<(&RefCell<Cache>, Target)> {
-        let cache = self.cache.as_ref()?;
+    /// The target of a request that may use the cache.
+    fn cacheable(&self, request: &Request) -> Option<Target> {
         let own = [
             header::CACHE_CONTROL,
             header::IF_MATCH,
@@ -215,7 +237,7 @@ impl Session {
         if !cacheable || decides {
             return None;
         }
-        Some((cache, resolve(&self.base.borrow(), &request.url).ok()?))
+        resolve(&self.base.borrow(), &request.url).ok()
     }
 
     /// The head of a request as it is sent.

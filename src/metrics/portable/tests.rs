@@ -93,7 +93,8 @@ fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usiz
     recorder.counter("items", f64::from(random.random_range(0..9)));
     recorder.trend("size", f64::from(random.random_range(1..9_000)));
     recorder.gauge("level", f64::from(random.random_range(0..9)), at);
-    recorder.iteration("visitor");
+    let iterations = recorder.iterations("visitor");
+    recorder.iteration("visitor", iterations, latency);
     recorder.arrival(latency / 100);
 }
 

@@ -230,20 +230,17 @@ impl Recorder {
         row.filled.get_or_insert_default().record(ns, times);
     }
 
-    /// Counts a finished iteration of a user of the scenario.
-    pub fn iteration(&mut self, scenario: &str) {
-        self.slices.open().scenario(scenario).iterations += 1;
-    }
-
     /// Returns the row in which the durations of a scenario's iterations are counted.
     pub fn iterations(&mut self, scenario: &str) -> TaskId {
         TaskId(self.tasks.intern(scenario, ITERATION).id)
     }
 
-    /// Counts how long an iteration took, from its first task to the end of its last.
-    pub fn iteration_took(&mut self, TaskId(row): TaskId, took: Duration) {
+    /// Counts a finished iteration of a user of the scenario in its row, and how long it took, from its first task to
+    /// the end of its last.
+    pub fn iteration(&mut self, scenario: &str, TaskId(row): TaskId, took: Duration) {
         let ns = nanoseconds(took);
         let slice = self.slices.open();
+        slice.scenario(scenario).iterations += 1;
         if slice.tasks.len() <= row as usize {
             slice.cover_tasks(self.tasks.labels());
         }

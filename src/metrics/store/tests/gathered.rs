@@ -77,7 +77,8 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
                     }),
                     context: None,
                 });
-                recorder.iteration("visitor");
+                let iterations = recorder.iterations("visitor");
+                recorder.iteration("visitor", iterations, SECOND);
             }
             recorder.effort(Effort {
                 wall: SECOND,

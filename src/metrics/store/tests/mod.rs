@@ -43,7 +43,8 @@ fn record(recorder: &mut Recorder, n: u64) {
         failure: None,
         context: None,
     });
-    recorder.iteration("visitor");
+    let iterations = recorder.iterations("visitor");
+    recorder.iteration("visitor", iterations, Duration::from_millis(n % 50));
 }
 
 /// The report of 5,000 samples dealt to so many shards, with a tick every hundred samples.

@@ -1,6 +1,48 @@
 //! The phases of a request: plain data. `http` stamps them, `metrics` adds them up. Knows neither.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// A phase of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Phase {
+    /// The look-up of the host's address.
+    Dns,
+    /// The opening of the TCP connection.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// The writing of the request.
+    Send,
+    /// The wait for the first byte of the response.
+    FirstByte,
+    /// The reading of the response.
+    Receive,
+}
+
+impl Phase {
+    /// The phases in the order they happen.
+    pub const ALL: [Phase; 6] = [
+        Phase::Dns,
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Send,
+        Phase::FirstByte,
+        Phase::Receive,
+    ];
+
+    /// The name of the phase in reports and thresholds.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Dns => "dns",
+            Phase::Connect => "connect",
+            Phase::Tls => "tls",
+            Phase::Send => "send",
+            Phase::FirstByte => "first_byte",
+            Phase::Receive => "receive",
+        }
+    }
+}
 
 /// The time that each phase of a request took; zero where a phase did not happen (a reused connection has no
 /// `connect`). With redirects, the sum over all hops.
@@ -41,6 +83,11 @@ impl Phases {
             time -= cut;
         }
         self
+    }
+
+    /// The time that a phase took.
+    pub fn of(&self, phase: Phase) -> Duration {
+        self.in_order()[phase as usize]
     }
 
     /// The phases in the order they happen.

@@ -26,7 +26,7 @@ phases    nothing
 tags      nothing
 trace     nothing
 wildcard  nothing
-threshold error units
+threshold phases error units
 pem       files error
 metrics   packed phases tags threshold trace units error
 control   metrics error units
@@ -35,7 +35,7 @@ http      pem phases trace wildcard error units
 plan      config tags wildcard error units
 cli       threshold config error units
 lua       plan threshold config http html metrics tags files error units
-engine    lua plan config http metrics control machine tags trace error units
+engine    lua plan config http metrics control machine phases tags trace error units
 output    metrics config trace error units
 tui       metrics control console error units
 demo      error units

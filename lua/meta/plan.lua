@@ -82,7 +82,8 @@
 ---among its requests, tags alone among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`. A name that nothing has
 ---fails: "no data". Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
----   number), rate (in /s), count
+---   number), rate (in /s), count; of requests also bytes (in KB, MB, KB/s, MB/s and the like), and "first_byte p95" or
+---   another phase before a latency: dns, connect, tls, send, first_byte, receive
 --- * of checks: checks (in %), failures, rate (in /s), count
 --- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as of requests; rate in %
 ---A table of such texts may say more of them.

@@ -213,6 +213,7 @@ impl SliceDelta {
             row.failures.clear();
             row.failed_at_once.clear();
             row.service.clear();
+            row.phase_times.clear();
             if let Some(traced) = &mut row.traced {
                 traced.clear();
             }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the encoding; decoding refuses any other.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// The most bytes that decoded figures may have.
 const MOST_DECODED: u64 = 256 << 20;
 /// Different latencies of one name beyond which they are told apart no finer than a histogram does.

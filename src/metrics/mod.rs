@@ -26,6 +26,7 @@ mod latency;
 mod lateness;
 mod measures;
 mod names;
+mod phase_times;
 mod portable;
 mod recent;
 mod recorder;

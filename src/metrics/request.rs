@@ -6,8 +6,10 @@
 use super::filled::Filled;
 use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
 use super::names::Label;
+use super::phase_times::PhaseDeltas;
 use super::sample::Sample;
 use super::traced::Traced;
+use crate::phases::Phase;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,6 +30,8 @@ pub(super) struct RequestDelta {
     pub(super) filled: Option<Box<Filled>>,
     /// Traces that lead somewhere; made at the first.
     pub(super) traced: Option<Box<Traced>>,
+    /// Times of the phases that thresholds look at.
+    pub(super) phase_times: PhaseDeltas,
 }
 
 impl RequestDelta {
@@ -41,6 +45,7 @@ impl RequestDelta {
             service: Burst::default(),
             filled: None,
             traced: None,
+            phase_times: PhaseDeltas::default(),
         }
     }
 
@@ -50,8 +55,8 @@ impl RequestDelta {
         self.counts.is_empty() && filled.is_none_or(|filled| filled.exact.count == 0)
     }
 
-    /// Counts a request that has ended.
-    pub(super) fn enter(&mut self, sample: &Sample<'_>) {
+    /// Counts a request that has ended; the times of the phases that are `watched` are kept one by one.
+    pub(super) fn enter(&mut self, sample: &Sample<'_>, watched: &[Phase]) {
         let mut ns = nanoseconds(sample.latency);
         let counts = &mut self.counts;
         if sample.delay.is_some() {
@@ -73,6 +78,8 @@ impl RequestDelta {
             sum.ns += nanoseconds(phase);
             sum.count += u64::from(!phase.is_zero());
         }
+        let answered = sample.status != 0;
+        self.phase_times.record(&sample.phases, answered, watched);
     }
 
     /// Corrects a request that was entered as `failed` or not to what the sample says now.

@@ -3,11 +3,12 @@
 use super::delta::TaskDelta;
 use super::filled::Filled;
 use super::latency::{self, Exact, summary as latency};
+use super::phase_times::PhaseTallies;
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::threshold_figures::ThresholdFigures;
 use super::traced::Traced;
-use crate::threshold::Among;
+use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -28,6 +29,8 @@ pub(super) struct RequestTally {
     pub(super) filled: Option<Box<Filled>>,
     /// Traces of one name; made at the first.
     pub(super) traced: Option<Box<Traced>>,
+    /// Times of the phases that thresholds look at.
+    phase_times: PhaseTallies,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
@@ -45,6 +48,7 @@ impl Default for RequestTally {
             service: None,
             filled: None,
             traced: None,
+            phase_times: PhaseTallies::default(),
             live: [Duration::ZERO; 3],
             changed: false,
             live_ok: [Duration::ZERO; 3],
@@ -68,6 +72,7 @@ impl RequestTally {
     pub(super) fn merge_counts(&mut self, row: &RequestDelta) {
         (self.changed, self.changed_ok) = (true, true);
         self.counts.add(&row.counts);
+        self.phase_times.merge(&row.phase_times);
         if !row.failures.is_empty() {
             row.failures
                 .add_to(self.failed.get_or_insert_with(latency::histogram));
@@ -117,9 +122,15 @@ impl RequestTally {
     }
 
     /// Adds its figures to those that a threshold looks at.
-    pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures, among: Among) {
-        let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
-        threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
+    pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures, of: &Threshold) {
+        let Some(phase) = of.phase else {
+            let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
+            let among = of.among;
+            return threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
+        };
+        if let Some((exact, times)) = self.phase_times.of(phase) {
+            threshold_figures.add_phase(exact, |all| latency::add(all, times));
+        }
     }
 
     /// Returns the figures with what was filled in.

@@ -17,6 +17,7 @@ pub(super) struct ThresholdFigures {
     pub(super) count: u64,
     /// Failed requests, checks that did not hold, values of a rate that were false.
     pub(super) failures: u64,
+    pub(super) bytes: u64,
     /// Sum of all values, in milliseconds or in a metric's unit, like all that follows.
     pub(super) sum: f64,
     pub(super) min: f64,
@@ -52,6 +53,7 @@ impl ThresholdFigures {
             subject,
             count: 0,
             failures: 0,
+            bytes: 0,
             sum: 0.0,
             min: f64::INFINITY,
             max: 0.0,
@@ -88,7 +90,12 @@ impl ThresholdFigures {
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
         self.failures += failed.count;
-        self.add_exact(&ok.merged(failed));
+        self.add_phase(&ok.merged(failed), add);
+    }
+
+    /// Adds times of a phase, or others that stand for themselves.
+    pub(super) fn add_phase(&mut self, exact: &Exact, add: impl FnOnce(&mut Histogram<u64>)) {
+        self.add_exact(exact);
         if let Values::Latencies(all) = &mut self.values {
             add(all);
         }
@@ -113,10 +120,16 @@ impl ThresholdFigures {
     }
 
     /// Adds requests of a slice.
-    pub(super) fn add_slice(&mut self, among: Among, row: &RequestDelta) {
+    pub(super) fn add_slice(&mut self, of: &Threshold, row: &RequestDelta) {
+        if let Some(phase) = of.phase {
+            if let Some((exact, times)) = row.phase_times.0.get(&phase) {
+                self.add_phase(exact, |all| times.add_to(all));
+            }
+            return;
+        }
         let put = |to: &mut Histogram<u64>| row.all.add_to(to);
         let less = |to: &mut Histogram<u64>| row.failures.add_to(to);
-        self.add_counts(among, &row.counts, put, less, row.filled.as_deref());
+        self.add_counts(of.among, &row.counts, put, less, row.filled.as_deref());
     }
 
     fn add_counts(
@@ -148,6 +161,7 @@ impl ThresholdFigures {
         self.failures = self
             .failures
             .saturating_add_signed(counts.failures_change());
+        self.bytes += counts.bytes;
     }
 
     fn add_exact(&mut self, exact: &Exact) {
@@ -163,6 +177,7 @@ impl ThresholdFigures {
     pub(super) fn add(&mut self, other: &ThresholdFigures) {
         self.count += other.count;
         self.failures += other.failures;
+        self.bytes += other.bytes;
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -206,6 +221,9 @@ impl ThresholdFigures {
     /// What the subject is and which figures it has, when this is none of them.
     pub(super) fn value(&self, of: &Threshold, seconds: f64) -> Result<Option<f64>, &'static str> {
         let (figure, unit) = (of.figure, of.unit);
+        if of.phase.is_some() && self.subject != Subject::Requests {
+            return Err(self.figures());
+        }
         let count = self.count as f64;
         let share = |part: u64| (self.count > 0).then(|| 100.0 * part as f64 / count);
         let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
@@ -218,6 +236,12 @@ impl ThresholdFigures {
                 Unit::PerSecond,
             ) => per_second(count),
             (Subject::Requests | Subject::Tasks | Subject::Checks, Figure::Count, _) => Some(count),
+            (Subject::Requests, Figure::Bytes, Unit::Size(size)) => {
+                Some(self.bytes as f64 / size.bytes())
+            }
+            (Subject::Requests, Figure::Bytes, Unit::SizePerSecond(size)) => {
+                per_second(self.bytes as f64 / size.bytes())
+            }
             (_, Figure::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
             (_, Figure::Failures, _) if self.has_failures() => {
                 (self.count > 0).then_some(self.failures as f64)
@@ -306,7 +330,7 @@ impl ThresholdFigures {
         match self.subject {
             Subject::Requests | Subject::Tasks => {
                 "requests and tasks have p50 to p99.99, avg, min and max in us, ms or s, failures in % or as a \
-                 number, rate in /s, and count; all requests together also have 'oldest'"
+                 number, rate in /s, and count; requests also have bytes and phases, and all together 'oldest'"
             }
             Subject::Checks => {
                 "checks have 'checks' and rate in %, failures in % or as a number, rate in /s, and count"

@@ -2,9 +2,12 @@
 //! plans and flags, `metrics` judges it. Knows neither.
 
 mod read;
+mod unit;
 
 pub(crate) use read::GRAMMAR;
+pub(crate) use unit::{Size, Unit};
 
+use crate::phases::Phase;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -20,6 +23,8 @@ pub struct Threshold {
     pub name: Option<String>,
     /// The requests whose latency is judged.
     pub among: Among,
+    /// The phase whose time is judged instead of the whole latency, among the requests that had it.
+    pub phase: Option<Phase>,
     /// The figure that is compared.
     pub figure: Figure,
     /// The comparison.
@@ -72,6 +77,8 @@ pub enum Figure {
     Oldest,
     /// The value of a custom metric, as the report shows it.
     Value,
+    /// The bytes received.
+    Bytes,
 }
 
 /// The comparison of figure and limit.
@@ -85,23 +92,6 @@ pub enum Comparison {
     Greater,
     /// `>=`
     GreaterOrEqual,
-}
-
-/// The unit of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
-    /// A plain number.
-    None,
-    /// `us`, `µs`
-    Microseconds,
-    /// `ms`
-    Milliseconds,
-    /// `s`
-    Seconds,
-    /// `%`
-    Percent,
-    /// `/s`
-    PerSecond,
 }
 
 impl Threshold {
@@ -120,6 +110,15 @@ impl Threshold {
         matches!(self.comparison, Comparison::Less | Comparison::LessOrEqual)
     }
 
+    /// Returns whether the figure is a sum, which never falls while a run goes on.
+    pub fn only_grows(&self) -> bool {
+        match self.figure {
+            Figure::Count | Figure::Value => true,
+            Figure::Bytes => matches!(self.unit, Unit::Size(_)),
+            _ => false,
+        }
+    }
+
     /// Checks that the threshold's parts fit together.
     ///
     /// # Errors
@@ -128,7 +127,7 @@ impl Threshold {
         if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
             return Err("'during' is a stretch of at least 1s".to_owned());
         }
-        let counts = matches!(self.figure, Figure::Count | Figure::Value);
+        let counts = self.only_grows();
         if counts && self.after.is_some() && !self.abort && self.during.is_none() {
             let help = format!(
                 "'after' says from when on 'abort' or 'during' look at a '{}': give one of them too",
@@ -136,11 +135,12 @@ impl Threshold {
             );
             return Err(help);
         }
-        let grows = match self.figure {
-            Figure::Count | Figure::Value => true,
-            Figure::Rate => self.unit == Unit::PerSecond,
+        let begins_at_nothing = match self.unit {
+            Unit::PerSecond => self.figure == Figure::Rate,
+            Unit::SizePerSecond(_) => true,
             _ => false,
         };
+        let grows = counts || begins_at_nothing;
         if grows && !self.is_upper() && self.abort && self.after.or(self.during).is_none() {
             return Err(format!(
                 "'{}' begins at nothing, so that 'abort' would stop the run at once: say with 'after' from when on \
@@ -159,6 +159,9 @@ impl fmt::Display for Threshold {
             Among::All => {}
             Among::Ok => f.write_str("ok ")?,
             Among::Corrected => f.write_str("corrected ")?,
+        }
+        if let Some(phase) = self.phase {
+            write!(f, "{} ", phase.name())?;
         }
         write!(f, "{} {} {}", self.figure, self.comparison, self.limit)?;
         write!(f, "{}", self.unit)?;
@@ -188,6 +191,7 @@ impl fmt::Display for Figure {
             Figure::Checks => f.write_str("checks"),
             Figure::Oldest => f.write_str("oldest"),
             Figure::Value => f.write_str("value"),
+            Figure::Bytes => f.write_str("bytes"),
         }
     }
 }
@@ -200,35 +204,5 @@ impl fmt::Display for Comparison {
             Comparison::Greater => ">",
             Comparison::GreaterOrEqual => ">=",
         })
-    }
-}
-
-impl Unit {
-    /// Returns the unit as a threshold writes it; empty for a plain number.
-    pub fn text(self) -> &'static str {
-        match self {
-            Unit::None => "",
-            Unit::Microseconds => "us",
-            Unit::Milliseconds => "ms",
-            Unit::Seconds => "s",
-            Unit::Percent => "%",
-            Unit::PerSecond => "/s",
-        }
-    }
-
-    /// Returns how many of the unit a millisecond is; `None` if it is no unit of time.
-    pub fn per_millisecond(self) -> Option<f64> {
-        match self {
-            Unit::Microseconds => Some(1e3),
-            Unit::Milliseconds => Some(1.0),
-            Unit::Seconds => Some(1e-3),
-            Unit::None | Unit::Percent | Unit::PerSecond => None,
-        }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
     }
 }

@@ -234,7 +234,7 @@ fn a_mistake_on_the_command_line_is_marked_at_its_place() {
     for (text, lines) in [
         (
             "GET /: p95 < 300sec",
-            "unknown unit 'sec'; there are us, ms, s, % and /s\n\n  GET /: p95 < 300sec\n                  ^^^\n",
+            "unknown unit 'sec'; there are us, ms, s, % and /s, and for bytes KB, MB and GB\n\n  GET /: p95 < 300sec\n                  ^^^\n",
         ),
         (
             "fialures < 1%",
@@ -312,5 +312,29 @@ fn iterations_have_durations_and_limits_of_all_and_of_a_scenario() {
             && report["tasks"]
                 .as_array()
                 .is_some_and(|rows| rows.len() == 2)
+    );
+}
+
+#[test]
+fn phases_and_bytes_have_thresholds_of_their_own() {
+    let declared = "plan { thresholds = {\n  \"first_byte p95 < 30s\", \"bytes > 0.01KB\", \"bytes < 1GB/s\",\n  \
+         [\"GET page\"] = { \"receive max < 30s\", \"connect max < 30s during 1s\" }, [\"GET gone\"] = \"tls p95 < 30s\",\n} }";
+    let report = judged("thresholds_phases.lua", declared, &[]);
+    assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
+    assert_eq!(
+        verdicts(&report),
+        [
+            "all: first_byte p95 < 30s: true",
+            "all: bytes > 0.01KB: true",
+            "all: bytes < 1GB/s: true",
+            "GET gone: tls p95 < 30s: false",
+            "GET page: receive max < 30s: true",
+            "GET page: connect max < 30s during 1s: true",
+        ]
+    );
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("no request had a phase 'tls'"),
+        "{warnings}"
     );
 }

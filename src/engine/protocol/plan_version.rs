@@ -3,8 +3,10 @@
 
 use crate::config::RunConfig;
 use crate::lua::Program;
+use crate::phases::Phase;
 use crate::plan::{Lanes, Plan, Task};
 use crate::tags::{SCENARIO, split_selector};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +73,13 @@ impl PlanVersion {
         borders.sort_unstable();
         borders.dedup();
         borders
+    }
+
+    /// Returns the phases that thresholds look at.
+    pub(crate) fn phases(&self) -> Vec<Phase> {
+        let thresholds = self.config.thresholds.iter();
+        let phases: BTreeSet<Phase> = thresholds.filter_map(|one| one.phase).collect();
+        phases.into_iter().collect()
     }
 
     /// Returns scenarios and tasks in the order of the plan, as in the facts of a run.

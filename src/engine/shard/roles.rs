@@ -14,6 +14,7 @@ pub(super) fn roles(
     recorder: &mut Recorder,
 ) -> Vec<Rc<Role>> {
     recorder.mark(&plan_version.borders());
+    recorder.watch_phases(plan_version.phases());
     let mut role = |scenario: &Scenario, host: &String| {
         let tasks = scenario
             .tasks

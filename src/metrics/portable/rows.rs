@@ -7,9 +7,11 @@ use super::super::filled::Filled;
 use super::super::latency::{Burst, Exact, MOST_COUNT};
 use super::super::measures::MeasureDelta;
 use super::super::names::Label;
+use super::super::phase_times::PhaseDeltas;
 use super::super::request::{RequestCounts, RequestDelta};
 use super::super::traced::Traced;
 use super::{Name, Slice};
+use crate::phases::Phase;
 use crate::tags::Tags;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +43,7 @@ pub(crate) struct Request {
     service: Counted,
     filled: Option<(Exact, Counted)>,
     traced: Option<Box<Traced>>,
+    phase_times: BTreeMap<Phase, (Exact, Counted)>,
 }
 
 impl From<&RequestDelta> for Request {
@@ -48,6 +51,8 @@ impl From<&RequestDelta> for Request {
         let filled = row.filled.as_ref().filter(|filled| filled.exact.count > 0);
         let mut counts = row.counts.clone();
         counts.status.sort_unstable();
+        let phase_times = row.phase_times.0.iter();
+        let phase_times = phase_times.filter(|(_, (exact, _))| exact.count > 0);
         Request {
             counts,
             all: row.all.counted(),
@@ -56,6 +61,9 @@ impl From<&RequestDelta> for Request {
             service: row.service.counted(),
             filled: filled.map(|filled| (filled.exact, filled.counted())),
             traced: row.traced.clone().filter(|traced| !traced.is_empty()),
+            phase_times: phase_times
+                .map(|(phase, (exact, burst))| (*phase, (*exact, burst.counted())))
+                .collect(),
         }
     }
 }
@@ -73,13 +81,15 @@ impl Request {
     }
 
     /// Returns all of its latencies.
-    pub(super) fn latencies(&mut self) -> [&mut Counted; 4] {
-        [
+    pub(super) fn latencies(&mut self) -> impl Iterator<Item = &mut Counted> {
+        let own = [
             &mut self.all,
             &mut self.failures,
             &mut self.failed_at_once,
             &mut self.service,
-        ]
+        ];
+        let phases = self.phase_times.values_mut().map(|(_, times)| times);
+        own.into_iter().chain(phases)
     }
 
     pub(super) fn merge(&mut self, other: &Request) {
@@ -94,6 +104,11 @@ impl Request {
             *ours = ours.merged(exact);
             add(all, counted);
         }
+        for (phase, (exact, counted)) in &other.phase_times {
+            let (ours, all) = self.phase_times.entry(*phase).or_default();
+            *ours = ours.merged(exact);
+            add(all, counted);
+        }
         if let Some(traced) = &other.traced {
             self.traced.get_or_insert_default().merge(traced);
         }
@@ -101,10 +116,10 @@ impl Request {
 
     pub(super) fn is_plausible(&self) -> bool {
         let counted = [&self.all, &self.failures, &self.service];
-        let filled = self.filled.as_ref();
+        let mut beside = self.filled.iter().chain(self.phase_times.values());
         self.counts.is_plausible()
             && counted.into_iter().all(are_plausible)
-            && filled.is_none_or(|(exact, all)| exact.is_plausible() && are_plausible(all))
+            && beside.all(|(exact, all)| exact.is_plausible() && are_plausible(all))
             && self
                 .traced
                 .as_ref()
@@ -112,6 +127,9 @@ impl Request {
     }
 
     fn to_delta(&self, label: Arc<Label>) -> RequestDelta {
+        let phase_times = self.phase_times.iter();
+        let phase_times =
+            phase_times.map(|(phase, (exact, times))| (*phase, (*exact, Burst::of(times))));
         RequestDelta {
             label,
             counts: self.counts.clone(),
@@ -124,6 +142,7 @@ impl Request {
                 .as_ref()
                 .map(|(exact, counted)| Box::new(Filled::of(*exact, counted))),
             traced: self.traced.clone(),
+            phase_times: PhaseDeltas(phase_times.collect()),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::metrics::{
     Failure, PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store, TaskRun,
     join,
 };
+use crate::phases::Phase;
 use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -21,7 +22,11 @@ const TICKS: u32 = 12;
 fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
     let mut random = StdRng::seed_from_u64(seed);
     let begin = Instant::now();
-    let recorder = |shard| Recorder::new(shard).of_run(begin, begin, None);
+    let recorder = |shard| {
+        let mut recorder = Recorder::new(shard).of_run(begin, begin, None);
+        recorder.watch_phases(vec![Phase::FirstByte]);
+        recorder
+    };
     let mut recorders: Vec<Recorder> = (0..shards).map(recorder).collect();
     let mut deltas = Vec::new();
     for tick in 0..TICKS {
@@ -111,6 +116,8 @@ fn sum<'a>(deltas: impl IntoIterator<Item = &'a PortableDelta>) -> PortableDelta
 fn store(shards: usize) -> Store {
     let mut store = Store::new(RunIdentity::default());
     store.expect(shards);
+    let threshold = Threshold::read("first_byte p95 < 15ms").expect("a threshold");
+    store.judge_by(vec![threshold]);
     store
 }
 
@@ -192,6 +199,8 @@ fn a_store_shows_the_same_of_deltas_and_of_their_sums() {
         }
         let expected = report(each);
         assert!(expected.aggregated.count > 500 && expected.series.len() == 3);
+        let half = expected.thresholds[0].value.expect("there are times");
+        assert!((15.0..20.0).contains(&half), "{half} ms of at most 20");
         let expected = readable(&expected);
         for other in [report(two), report(once)] {
             let other = readable(&other);
@@ -258,7 +267,7 @@ fn bytes_that_are_none_are_refused_in_words() {
             .to_string()
     };
     assert!(told(&[]).contains("nothing is there"));
-    assert!(told(&[9, 1, 2]).contains("version 9 and not 3"));
+    assert!(told(&[9, 1, 2]).contains("version 9 and not 4"));
     told(&good[..good.len() / 2]);
     let mut random = StdRng::seed_from_u64(5);
     for _ in 0..2_000 {

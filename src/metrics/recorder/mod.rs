@@ -15,6 +15,7 @@ use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
 use super::slices::Slices;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::Flight;
+use crate::phases::Phase;
 use crate::tags::Tags;
 use crate::units::show_count;
 use std::collections::HashSet;
@@ -40,6 +41,8 @@ pub struct Recorder {
     origin: Instant,
     /// Log of requests and tasks; `None` if none is kept.
     request_log: Option<Box<LogRecorder>>,
+    /// Phases whose times are kept one by one.
+    phases: Vec<Phase>,
 }
 
 impl Recorder {
@@ -57,6 +60,7 @@ impl Recorder {
             told: HashSet::new(),
             overflowed: false,
             request_log: None,
+            phases: Vec::new(),
         }
     }
 
@@ -78,6 +82,11 @@ impl Recorder {
     pub fn mark(&mut self, marks: &[Duration]) {
         let marks: Arc<[u64]> = marks.iter().copied().map(nanoseconds).collect();
         self.slices.mark(marks);
+    }
+
+    /// Keeps the times of these phases from now on, as thresholds on them need.
+    pub fn watch_phases(&mut self, phases: Vec<Phase>) {
+        self.phases = phases;
     }
 
     /// Schedules measurement number `epoch` to begin at that moment, which may lie ahead. One that has begun stays
@@ -156,7 +165,7 @@ impl Recorder {
     pub fn record(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         let row = &mut slice.requests[sample.request.0 as usize];
-        row.enter(sample);
+        row.enter(sample, &self.phases);
         row.conclude(sample, self.origin);
         if let Some(failure) = &sample.failure {
             fail(slice, sample, failure, self.origin);
@@ -168,7 +177,7 @@ impl Recorder {
     /// [`Recorder::conclude`] makes it final.
     pub fn enter(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        slice.requests[sample.request.0 as usize].enter(sample);
+        slice.requests[sample.request.0 as usize].enter(sample, &self.phases);
     }
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.

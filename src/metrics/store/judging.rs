@@ -8,8 +8,9 @@ use super::super::thresholds::{
 };
 use super::{Store, latency};
 use crate::error::nearest;
+use crate::phases::Phase;
 use crate::tags::{Tags, split_selector};
-use crate::threshold::{Among, Figure, Threshold};
+use crate::threshold::{Figure, Threshold};
 use std::time::Duration;
 
 impl Store {
@@ -112,6 +113,12 @@ impl Store {
             (None, _) if after.is_some_and(|after| after >= until) => {
                 Some("the run was over before the part of it that 'after' leaves in".to_owned())
             }
+            (None, _)
+                if threshold.phase.is_some() && self.threshold_figures(threshold).is_some() =>
+            {
+                let phase = threshold.phase.map_or("", Phase::name);
+                Some(format!("no request had a phase '{phase}'"))
+            }
             (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
                 Some(match split_selector(name) {
                     Some((tags, name)) => self.no_tags(&tags, name),
@@ -127,7 +134,6 @@ impl Store {
 
     /// Returns the figures that a threshold is about; `None` if nothing of that name was seen.
     fn threshold_figures(&self, threshold: &Threshold) -> Option<ThresholdFigures> {
-        let among = threshold.among;
         match (threshold.name.as_deref(), threshold.figure) {
             (None, Figure::Checks) | (Some(ALL_CHECKS), _) => self.measured.measures.all_checks(),
             (None, _) => {
@@ -135,25 +141,25 @@ impl Store {
                 self.measured
                     .requests
                     .total
-                    .show(&mut threshold_figures, among);
+                    .show(&mut threshold_figures, threshold);
                 Some(threshold_figures)
             }
             (Some(name), _) => self
-                .requests_named(name, among)
+                .requests_named(name, threshold)
                 .or_else(|| self.tasks_named(name))
                 .or_else(|| self.measured.measures.named(name)),
         }
     }
 
     /// Returns the figures of requests of a name, of all methods if it has none.
-    fn requests_named(&self, name: &str, among: Among) -> Option<ThresholdFigures> {
+    fn requests_named(&self, name: &str, of: &Threshold) -> Option<ThresholdFigures> {
         let rows = self.measured.requests.by_label.named();
         let mut rows = rows
             .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
             .peekable();
         rows.peek()?;
         let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
-        rows.for_each(|(_, row)| row.show(&mut threshold_figures, among));
+        rows.for_each(|(_, row)| row.show(&mut threshold_figures, of));
         Some(threshold_figures)
     }
 

@@ -7,6 +7,7 @@ use super::super::names::{ITERATION, Label};
 use super::super::silence::Silence;
 use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::{View, nanoseconds};
+use crate::phases::Phase;
 use crate::tags::{SCENARIO, Tags, split_selector};
 use crate::threshold::{Figure, Threshold};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ impl Gathered {
     /// Makes what a threshold needs; `None` for one that looks at the whole run, which knows no tags. A figure that
     /// only grows is never left out in part: its `after` says when the limit has to be reached.
     pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
-        let grows = matches!(threshold.figure, Figure::Count | Figure::Value);
+        let grows = threshold.only_grows();
         let selector = threshold.name.as_deref().and_then(split_selector);
         let selector = selector.map(|(tags, name)| (tags, name.to_owned()));
         let mut after = nanoseconds(threshold.after);
@@ -223,7 +224,9 @@ impl Stretch {
         let is_latency = matches!(
             threshold.figure,
             Figure::Percentile(_) | Figure::Avg | Figure::Max | Figure::Oldest
-        );
+        ) && threshold
+            .phase
+            .is_none_or(|phase| phase == Phase::FirstByte);
         if is_latency && threshold.name.is_none() {
             for silence in view.silences {
                 self.wait_for(silence, lasted);
@@ -306,7 +309,7 @@ fn requests(
         .peekable();
     rows.peek()?;
     let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
-    rows.for_each(|row| threshold_figures.add_slice(threshold.among, row));
+    rows.for_each(|row| threshold_figures.add_slice(threshold, row));
     Some(threshold_figures)
 }
 

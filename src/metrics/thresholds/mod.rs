@@ -201,7 +201,7 @@ impl Judge {
         let from = nanoseconds(self.threshold.after);
         // A rate needs some time to be one.
         let least = match self.threshold.figure {
-            Figure::Rate if from > 0 => LEAST_FOR_A_RATE,
+            Figure::Rate | Figure::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
         let begun = view.until >= from.saturating_add(least);

@@ -27,10 +27,13 @@ struct Run {
 impl Run {
     fn judged_by(texts: &[&str]) -> Run {
         let mut store = Store::new(RunIdentity::default());
-        store.judge_by(read(texts));
+        let thresholds = read(texts);
+        let mut recorder = Recorder::new(0);
+        recorder.watch_phases(thresholds.iter().filter_map(|one| one.phase).collect());
+        store.judge_by(thresholds);
         Run {
             store,
-            recorder: Recorder::new(0),
+            recorder,
             now: Duration::ZERO,
         }
     }
@@ -43,11 +46,15 @@ impl Run {
             begin: self.recorder.zero() + self.now - latency,
             delay: None,
             latency,
-            phases: Phases::default(),
+            phases: Phases {
+                connect: Duration::from_millis(if ms <= 10 { 2 } else { 0 }),
+                first_byte: latency / 2,
+                ..Phases::default()
+            },
             status: 200,
             redirects: 0,
             retries: 0,
-            bytes: 0,
+            bytes: 1_500,
             failure: (!ok).then_some(Failure {
                 message: "bad",
                 line: None,
@@ -127,6 +134,13 @@ fn every_figure_is_that_of_the_report_in_the_unit_of_the_limit() {
         ("count > 0", 140.0, true),
         ("max < 1s", 0.5, true),
         ("failures < 8%", 100.0 * 10.0 / 140.0, true),
+        ("GET /: first_byte p50 < 26ms", 25.0, true),
+        ("first_byte max < 0.25s", 0.25, false),
+        // Only those that opened a connection count.
+        ("connect avg <= 2ms", 2.0, true),
+        ("bytes < 1MB", 0.21, true),
+        ("GET /: bytes >= 15KB/s", 15.0, true),
+        ("POST /: bytes < 29.2KiB", 30_000.0 / 1_024.0, false),
         ("log in: avg < 50ms", 40.0, true),
         ("task log in: count > 0", 1.0, true),
         ("checks > 69%", 70.0, true),
@@ -194,6 +208,9 @@ fn a_figure_that_a_row_does_not_have_is_told() {
         ("title: p50 < 1s", "checks have"),
         ("GET /: p95 < 300", "requests and tasks have"),
         ("GET /: checks > 1%", "requests and tasks have"),
+        ("log in: first_byte p95 < 1s", "requests also have bytes"),
+        ("size: bytes < 1MB", "it is a trend"),
+        ("GET /: tls p95 < 1s", "no request had a phase 'tls'"),
     ] {
         let report = run(&[text]);
         assert_eq!(
@@ -207,6 +224,36 @@ fn a_figure_that_a_row_does_not_have_is_told() {
             report.warnings
         );
     }
+}
+
+#[test]
+fn stretches_of_phases_and_bytes_are_judged_too() {
+    let texts = [
+        "first_byte p90 < 100ms during 2s",
+        "connect p90 < 100ms during 2s",
+        "bytes < 5KB/s during 2s",
+        "bytes < 1MB abort",
+    ];
+    let mut run = Run::judged_by(&texts);
+    for tick in 1..=80_u32 {
+        let at = f64::from(tick) / 4.0;
+        // Two slow seconds out of twenty, and more bytes in them: 1.5 kB a request.
+        let slow = (10.0..12.0).contains(&at);
+        run.request("GET", "/", if slow { 300 } else { 8 }, true);
+        if slow {
+            run.request("GET", "/", 300, true);
+        }
+        run.tick(at);
+    }
+    let report = run.report(20.0);
+    let rows = report.thresholds.iter();
+    let seen: Vec<_> = rows
+        .map(|row| (row.passed, row.value.unwrap_or(0.0).round()))
+        .collect();
+    assert_eq!(
+        seen,
+        [(false, 150.0), (true, 2.0), (false, 12.0), (true, 0.0)]
+    );
 }
 
 #[test]

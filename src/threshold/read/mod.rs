@@ -1,19 +1,21 @@
 //! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake has its place in
 //! the text.
 
-use super::{Among, Comparison, Figure, Threshold, Unit};
+use super::{Among, Comparison, Figure, Size, Threshold, Unit};
 use crate::error::nearest;
+use crate::phases::Phase;
 use crate::units;
 use std::ops::Range;
 use std::time::Duration;
 
 /// The grammar of a threshold, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
-     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest; 'ok' or 'corrected' may stand before a latency; \
-     units: us ms s % /s";
+     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest bytes; 'ok', \
+     'corrected' or a phase such as 'first_byte' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
+     and the like";
 
 /// The words for figures other than percentiles.
-const FIGURES: [(&str, Figure); 9] = [
+const FIGURES: [(&str, Figure); 10] = [
     ("avg", Figure::Avg),
     ("min", Figure::Min),
     ("max", Figure::Max),
@@ -23,6 +25,7 @@ const FIGURES: [(&str, Figure); 9] = [
     ("checks", Figure::Checks),
     ("value", Figure::Value),
     ("oldest", Figure::Oldest),
+    ("bytes", Figure::Bytes),
 ];
 
 /// A mistake in the text of a threshold.
@@ -77,13 +80,14 @@ impl Threshold {
 
     fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Misread> {
         let mut reader = Reader { text, at: from };
-        let (among, figure) = reader.figure_among()?;
+        let (among, phase, figure) = reader.figure_of()?;
         let comparison = reader.comparison()?;
         let (limit, number) = reader.number()?;
         let (unit, place) = reader.unit()?;
         let mut threshold = Threshold {
             name: name.map(str::to_owned),
             among,
+            phase,
             figure,
             comparison,
             limit,
@@ -105,7 +109,7 @@ impl Threshold {
         let is_share = self.unit == Unit::Percent;
         let (fits, wanted) = match figure {
             Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => (
-                is_time || is_plain && self.name.is_some(),
+                is_time || is_plain && self.name.is_some() && self.phase.is_none(),
                 "'us', 'ms' or 's'",
             ),
             Figure::Failures => (is_share || is_plain, "'%', or none for a number of them"),
@@ -117,6 +121,10 @@ impl Threshold {
             Figure::Checks => (is_share, "'%'"),
             Figure::Value => (is_share || is_plain, "none, or '%' for a share"),
             Figure::Oldest => (is_time, "'us', 'ms' or 's'"),
+            Figure::Bytes => (
+                matches!(self.unit, Unit::Size(_) | Unit::SizePerSecond(_)),
+                "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
+            ),
         };
         if !fits {
             let message = match is_plain {
@@ -168,18 +176,22 @@ impl<'a> Reader<'a> {
         self.take(|c| !c.is_whitespace() && !"<>=".contains(c))
     }
 
-    /// Reads a figure, and `ok` or `corrected` before it if one is there.
-    fn figure_among(&mut self) -> Result<(Among, Figure), Misread> {
+    /// Reads a figure, and `ok`, `corrected` or a phase before it if one is there.
+    fn figure_of(&mut self) -> Result<(Among, Option<Phase>, Figure), Misread> {
         let (word, place) = self.word();
-        let among = match word {
-            "ok" => Among::Ok,
-            "corrected" => Among::Corrected,
-            _ => return Ok((Among::All, self.figure(word, place)?)),
+        let mut phases = Phase::ALL.into_iter();
+        let (among, phase) = match (word, phases.find(|phase| phase.name() == word)) {
+            (_, Some(phase)) => (Among::All, Some(phase)),
+            ("ok", _) => (Among::Ok, None),
+            ("corrected", _) => (Among::Corrected, None),
+            _ => return Ok((Among::All, None, self.figure(word, place)?)),
         };
         let (next, next_place) = self.word();
         let figure = self.figure(next, next_place)?;
         match figure {
-            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => Ok((among, figure)),
+            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => {
+                Ok((among, phase, figure))
+            }
             _ => Err(Misread::new(
                 format!("'{word}' stands before a latency only, such as '{word} p95'"),
                 place,
@@ -204,7 +216,9 @@ impl<'a> Reader<'a> {
                 place,
             )),
             None => {
-                let near = nearest(word, FIGURES.iter().map(|(known, _)| *known));
+                let phases = Phase::ALL.into_iter().map(Phase::name);
+                let known = FIGURES.iter().map(|(known, _)| *known).chain(phases);
+                let near = nearest(word, known);
                 // As k6 writes it.
                 let quoted = word
                     .strip_prefix("p(")
@@ -287,10 +301,15 @@ impl<'a> Reader<'a> {
                 self.at = begin;
                 return Ok((Unit::None, begin..begin));
             }
-            _ => {
-                let message = format!("unknown unit '{word}'; there are us, ms, s, % and /s");
-                return Err(Misread::new(message, place));
-            }
+            _ => match size(word) {
+                Some(unit) => unit,
+                None => {
+                    let message = format!(
+                        "unknown unit '{word}'; there are us, ms, s, % and /s, and for bytes KB, MB and GB"
+                    );
+                    return Err(Misread::new(message, place));
+                }
+            },
         };
         Ok((unit, place))
     }
@@ -323,6 +342,15 @@ impl<'a> Reader<'a> {
             word => units::duration(word).map_err(|problem| Misread::new(problem, place)),
         }
     }
+}
+
+/// Returns the unit of bytes that a word stands for.
+fn size(word: &str) -> Option<Unit> {
+    Size::ALL.into_iter().find_map(|size| match size.texts() {
+        (alone, _) if alone == word => Some(Unit::Size(size)),
+        (_, per_second) if per_second == word => Some(Unit::SizePerSecond(size)),
+        _ => None,
+    })
 }
 
 fn decimal(text: &str) -> Option<f64> {

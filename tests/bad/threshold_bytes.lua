@@ -1,0 +1,2 @@
+plan { thresholds = { "bytes < 10" } }
+task { function(user) user:get "/" end }

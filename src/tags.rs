@@ -69,6 +69,16 @@ impl Tags {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
+    /// Returns them as the name of a threshold writes them, `page=cart, region=eu`, but for that of the scenario.
+    pub(crate) fn beside_scenario(&self) -> String {
+        let mut text = String::new();
+        for (key, value) in self.pairs().filter(|(key, _)| *key != SCENARIO) {
+            let separator = if text.is_empty() { "" } else { ", " };
+            text.extend([separator, key, "=", value]);
+        }
+        text
+    }
+
     /// Returns whether all of these are among the others.
     pub(crate) fn are_in(&self, others: &Tags) -> bool {
         let mut pairs = self.0.iter();

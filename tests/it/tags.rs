@@ -291,3 +291,37 @@ fn a_scenario_has_variables_and_thresholds_of_its_own() {
         ]
     );
 }
+
+#[test]
+fn the_log_of_requests_has_their_tags() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("tags_log.lua", PLAN);
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("requests.jsonl");
+    let log = log.to_string_lossy();
+    let report = run([&path, "-H", &url, "-u", "2", "--request-log", &log]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let lines = std::fs::read_to_string(&*log).expect("a log");
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    // How often each combination comes, in the order of the alphabet.
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for line in lines {
+        let scenario = line["scenario"].as_str().unwrap_or("?");
+        let tags = line["tags"].as_str().unwrap_or("none");
+        *counts.entry(format!("{scenario}: {tags}")).or_default() += 1;
+    }
+    let counts: Vec<(&str, u64)> = counts.iter().map(|(text, n)| (&**text, *n)).collect();
+    assert_eq!(
+        counts,
+        [
+            ("buyers: build=2, kind=paid, phase=load, region=us", 4),
+            ("buyers: build=b7, kind=paid", 2),
+            ("buyers: build=b7, kind=paid, region=us", 2),
+            ("readers: build=b7, kind=free, page=front", 2),
+            ("readers: build=b7, kind=odd", 2),
+        ]
+    );
+}

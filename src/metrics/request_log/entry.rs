@@ -70,6 +70,8 @@ pub struct RequestEntry<'a> {
     pub error: Option<&'a str>,
     /// The line of the plan that failed.
     pub line: Option<&'a str>,
+    /// Its tags beside the scenario: `page=cart, region=eu`.
+    pub tags: &'a str,
     /// What its first hop carried of a trace.
     pub trace: Option<TraceContext>,
     /// Its headers and the body's start, for the debug log alone.
@@ -150,6 +152,7 @@ impl RequestEntry<'_> {
         put(out, &[self.class]);
         put_optional(out, self.error);
         put_optional(out, self.line);
+        put(out, &[self.tags]);
         put_numbers(
             out,
             &[self.messages.map_or(NONE, |messages| messages.body_bytes)],
@@ -267,6 +270,7 @@ impl<'a> Cursor<'a> {
             class: self.text()?,
             error: self.optional()?,
             line: self.optional()?,
+            tags: self.text()?,
             trace: None,
             messages: None,
         };

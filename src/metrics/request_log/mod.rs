@@ -196,6 +196,7 @@ impl LogRecorder {
             0 => String::new(),
             _ => details.final_url(),
         };
+        let tags = label.tags.beside_scenario();
         let entry = RequestEntry {
             user: context.user,
             scenario: cut(context.scenario),
@@ -216,6 +217,7 @@ impl LogRecorder {
             class: details.class(),
             error: sample.failure.map(|failure| cut(failure.message)),
             line: sample.failure.and_then(|failure| failure.line),
+            tags: cut(&tags),
             trace: context.trace.map(|trace| trace.first),
             messages: messages.as_ref().map(|kept| kept.as_entry()),
         };

@@ -82,6 +82,7 @@ fn every(entry: &RequestEntry<'_>, to: &mut impl Fields) {
     to.number("redirects", entry.redirects.into());
     to.number("retries", entry.retries.into());
     end(entry.class, entry.error, entry.line, to);
+    tags(entry.tags, to);
 }
 
 fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
@@ -96,6 +97,7 @@ fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
     to.number("start_ns", entry.start_ns);
     to.number("end_ns", entry.end_ns);
     end(entry.class, entry.error, entry.line, to);
+    tags(entry.tags, to);
 }
 
 /// Writes a failed run of a task in the columns of [`failed`].
@@ -111,6 +113,7 @@ fn failed_run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
     to.number("start_ns", entry.start_ns);
     to.number("end_ns", entry.end_ns);
     end("", entry.error, entry.line, to);
+    tags("", to);
 }
 
 fn run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
@@ -141,12 +144,17 @@ fn in_full(entry: &RequestEntry<'_>, messages: &Messages<'_>, to: &mut impl Fiel
     to.text("body", messages.body);
     to.number("body_bytes", messages.body_bytes);
     end(entry.class, entry.error, entry.line, to);
+    tags(entry.tags, to);
 }
 
 fn end(class: &str, error: Option<&str>, line: Option<&str>, to: &mut impl Fields) {
     to.optional_text("error_class", Some(class).filter(|class| !class.is_empty()));
     to.optional_text("error", error);
     to.optional_text("line", line);
+}
+
+fn tags(tags: &str, to: &mut impl Fields) {
+    to.optional_text("tags", Some(tags).filter(|tags| !tags.is_empty()));
 }
 
 fn kind(entry: &TaskEntry<'_>) -> &'static str {

@@ -17,7 +17,6 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
     let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, plan, settings) = loading::load(&name, &source, variables, 0)?;
-    let mut warnings = lua::review(&program, &plan);
     let typed = Settings {
         host: flags.host.clone(),
         users: flags.users,
@@ -27,6 +26,7 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
         prepare::check_host(host)?;
     }
     let settings = typed.over(settings);
+    let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());
     let says_users = settings.users.is_some() || settings.stages.is_some();
     if says_users || settings.test_plan.is_some() {
         let config = Config::new(settings, 1, 0)?.run;

@@ -120,6 +120,7 @@ fn occupied(path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RequestNames;
     use std::collections::BTreeMap;
 
     /// Returns a folder for one test, which does not exist yet.
@@ -135,7 +136,7 @@ mod tests {
         let (program, plan, settings) =
             lua::load(PLAN.0, PLAN.1, BTreeMap::new(), 0).expect("it loads");
         assert_eq!(settings.host.as_deref(), Some("demo:drupal"));
-        assert!(lua::review(&program, &plan).is_empty());
+        assert!(lua::review(&program, &plan, RequestNames::default()).is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod declare;
 mod field;
 mod load;
 mod members;
+mod mixed_rows;
 mod review;
 mod scenario_fields;
 mod setting;

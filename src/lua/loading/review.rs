@@ -2,6 +2,8 @@
 //! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
 use super::members::unknown_names;
+use super::mixed_rows::mixed_rows;
+use crate::config::RequestNames;
 use crate::error::Diagnostic;
 use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
@@ -13,10 +15,13 @@ use std::rc::Rc;
 /// The length of an iteration that users do not complete in most tests, in tasks.
 const LONG_ITERATION: u64 = 10_000;
 
-/// Reviews a plan and returns its warnings, in the order of its tasks and lines.
-pub(crate) fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
+/// Reviews a plan whose requests are named so, and returns its warnings, in the order of its tasks and lines.
+pub(crate) fn review(program: &Program, plan: &Plan, names: RequestNames) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
+    if names == RequestNames::Task {
+        found.extend(mixed_rows(program, plan));
+    }
     for source in program.sources.all() {
         found.extend(unknown_names(&source));
         let told = unsatisfiable_expects(&source.text).into_iter();
@@ -48,7 +53,11 @@ pub(crate) fn variables_asked(program: &Program) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn warning_at(program: &Program, (file, line): &SourceLine, message: String) -> Diagnostic {
+pub(super) fn warning_at(
+    program: &Program,
+    (file, line): &SourceLine,
+    message: String,
+) -> Diagnostic {
     Diagnostic::new(message).at(file, Some(*line), &program.sources.text(file))
 }
 
@@ -216,7 +225,7 @@ mod tests {
     fn warnings(plan: &str) -> Vec<String> {
         let (program, plan, _) =
             crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
-        let found = review(&program, &plan);
+        let found = review(&program, &plan, RequestNames::default());
         found.iter().map(|told| told.message().to_owned()).collect()
     }
 

@@ -1,10 +1,10 @@
 //! The handle of a run: what every view, signal listener and embedding program steers and watches it by.
 
 use crate::control::answer::{Answer, News, Refusal};
-use crate::control::calls::{Call, Calls, Reloads, Reply};
+use crate::control::calls::{Call, Calls, Reloads, Reply, TagWanted};
 use crate::control::command::Command;
 use crate::control::reader::Reader;
-use crate::metrics::{Detail, Report, Snapshot};
+use crate::metrics::{Detail, LiveTag, Report, Snapshot};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -154,6 +154,20 @@ impl Handle {
         let (reply, report) = oneshot::channel();
         self.calls.send(Call::Report(detail, reply)).ok()?;
         report.await.ok()
+    }
+
+    /// The requests of one tag so far, as `region=eu` or `scenario=buyers`; `None` if there are none, or the run is
+    /// over. [`Snapshot::tags`] has all tags.
+    pub async fn tag(&self, tag: &str) -> Option<LiveTag> {
+        self.tag_in(tag.into(), true).await
+    }
+
+    /// The same without [`LiveTag::row`] unless it is wanted.
+    pub(crate) async fn tag_in(&self, tag: Arc<str>, in_full: bool) -> Option<LiveTag> {
+        let (reply, figures) = oneshot::channel();
+        let wanted = TagWanted { tag, in_full };
+        self.calls.send(Call::Tag(wanted, reply)).ok()?;
+        figures.await.ok()?
     }
 
     /// The latest figures, renewed four times a second; `None` before the run begins.

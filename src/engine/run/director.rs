@@ -22,7 +22,7 @@ use crate::engine::timing::interval;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{
-    Aim, Cause, Delta, Detail, EventKind, Progress, Report, RunPhase, Snapshot, Store,
+    Aim, Cause, Delta, Detail, EventKind, LiveLoad, Progress, Report, RunPhase, Snapshot, Store,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,6 +165,7 @@ impl Director {
     /// Publishes a snapshot, and returns how many connections are open.
     pub(super) fn show(&mut self) -> u64 {
         self.store.enter(self.phase(), self.aim(), self.played());
+        self.store.set_loads(self.loads());
         self.live_report.figures_changed();
         let workers = self.workers.as_ref();
         if let Some(behind) = workers.and_then(|_| self.store.behind(self.now())) {
@@ -312,14 +313,24 @@ impl Director {
         }
     }
 
+    /// Returns the loads that the timetable wants now, if there are several.
+    fn loads(&self) -> Arc<[LiveLoad]> {
+        let directive = self.directives.borrow();
+        let elapsed = directive.clock.elapsed(self.now());
+        directive.timetable.loads(elapsed)
+    }
+
     /// Publishes a command's effect at once, without newer figures.
     pub(super) fn show_phase(&self) {
         let (phase, wanted, played) = (self.phase(), self.aim(), self.played());
+        let loads = self.loads();
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
                 return false;
             };
-            let changed = snapshot.progress.phase != phase || snapshot.progress.wanted != wanted;
+            let changed = snapshot.progress.phase != phase
+                || snapshot.progress.wanted != wanted
+                || snapshot.loads != loads;
             if changed {
                 *snapshot = Arc::new(Snapshot {
                     progress: Progress {
@@ -328,6 +339,7 @@ impl Director {
                         played,
                         ..snapshot.progress
                     },
+                    loads,
                     ..Snapshot::clone(snapshot)
                 });
             }

@@ -43,8 +43,11 @@ impl State {
         if one.figures.row.is_none() && one.figures.requests.total.count > 0 {
             one.figures.row = before;
         }
-        if let (Some(elapsed), false) = (elapsed, finished) {
-            one.history.look(elapsed, &one.figures.requests.rows);
+        let rows = &one.figures.requests.rows;
+        match elapsed.filter(|_| !finished) {
+            Some(elapsed) if one.history.is_empty() => one.history.begin(elapsed, rows),
+            Some(elapsed) => one.history.look(elapsed, rows),
+            None => {}
         }
     }
 

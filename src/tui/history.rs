@@ -19,6 +19,20 @@ pub(super) struct History {
 }
 
 impl History {
+    /// Takes the rows that were there before anybody looked.
+    pub(super) fn begin(&mut self, elapsed: Duration, rows: &[LiveRow]) {
+        self.at = Some(elapsed);
+        let counts = rows
+            .iter()
+            .map(|row| ((row.method.clone(), row.name.clone()), row.count));
+        self.counts = counts.collect();
+    }
+
+    /// Returns whether it has not seen anything yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.at.is_none()
+    }
+
     /// Looks at the rows of a moment since the run began; remembers one a second.
     pub(super) fn look(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         let since = self.at.map(|at| elapsed.saturating_sub(at));

@@ -89,7 +89,7 @@ impl State {
 pub(super) fn whose(load: &LiveLoad) -> String {
     match &load.scenario {
         Some(scenario) => format!("'{}'", one_line(scenario)),
-        None => "the shared load".to_owned(),
+        None => "the others".to_owned(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
 //! what is of a moment says so: `users_now`, `rate_now`.
 
+#[cfg(feature = "web")]
+use crate::metrics::LiveTag;
 use crate::metrics::{
-    Check, ErrorRow, Event, LiveRow, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
-    ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, LiveLoad, LiveRequests, LiveRow, LiveWorker, Metric, ScenarioRow,
+    SeriesPoint, Snapshot, ThresholdRow, WorkerState,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,6 +26,9 @@ pub(crate) struct Live<'a> {
     warnings: &'a [String],
     requests: Vec<Row<'a>>,
     pub(crate) aggregated: Total,
+    /// Tags that requests have, such as `region=eu`; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<&'a str>,
     scenarios: Vec<Scenario<'a>>,
     /// The last two minutes.
     series: &'a [SeriesPoint],
@@ -72,6 +77,34 @@ pub(crate) struct Wanted {
     rate: Option<f64>,
     /// When it ends by itself, on the clock of `run_s`; `null` for never.
     ends_s: Option<f64>,
+    /// Each of the loads, where scenarios have some of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loads: Vec<Load>,
+}
+
+/// One of several loads of a run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Load {
+    /// The scenario whose own load it is; `null` for the load that all others share.
+    scenario: Option<String>,
+    /// Users that it is on its way to, begun or not; of one at a rate, the most at a time.
+    users: u64,
+    /// Iterations per second; `null` for a number of users.
+    rate: Option<f64>,
+    /// Whether it has begun and has not ended.
+    under_way: bool,
+}
+
+/// The requests of one tag.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg(feature = "web")]
+pub(crate) struct OneTag<'a> {
+    /// The tag with its value: `region=eu`.
+    tag: &'a str,
+    requests: Vec<Row<'a>>,
+    aggregated: Total,
 }
 
 #[derive(Debug, Serialize)]
@@ -129,11 +162,6 @@ pub(crate) struct Arrivals {
 impl<'a> Live<'a> {
     pub(crate) fn of(snapshot: &'a Snapshot) -> Live<'a> {
         let wanted = snapshot.progress.wanted;
-        let row = |row: &'a LiveRow| Row {
-            method: &row.method,
-            name: &row.name,
-            figures: Figures::of(row),
-        };
         let scenario = |row: &'a ScenarioRow| Scenario {
             name: &row.name,
             users_now: row.users,
@@ -145,6 +173,7 @@ impl<'a> Live<'a> {
                 users: wanted.users,
                 rate: wanted.rate,
                 ends_s: wanted.ends.map(|ends| ends.as_secs_f64()),
+                loads: snapshot.loads.iter().map(Load::of).collect(),
             },
             run_s: snapshot.progress.elapsed.as_secs_f64(),
             elapsed_s: snapshot.progress.active.as_secs_f64(),
@@ -155,11 +184,9 @@ impl<'a> Live<'a> {
                 .as_secs_f64(),
             users_now: snapshot.users,
             warnings: &snapshot.warnings,
-            requests: snapshot.requests.rows.iter().map(row).collect(),
-            aggregated: Total {
-                figures: Figures::of(&snapshot.requests.total),
-                bytes: snapshot.requests.bytes,
-            },
+            requests: snapshot.requests.rows.iter().map(Row::of).collect(),
+            aggregated: Total::of(&snapshot.requests),
+            tags: snapshot.tags.iter().map(|tag| &**tag).collect(),
             scenarios: snapshot.scenarios.iter().map(scenario).collect(),
             series: &snapshot.recent,
             checks: &snapshot.checks,
@@ -172,6 +199,47 @@ impl<'a> Live<'a> {
             }),
             connections_now: snapshot.connections,
             workers: snapshot.workers.iter().map(Worker::of).collect(),
+        }
+    }
+}
+
+#[cfg(feature = "web")]
+impl<'a> OneTag<'a> {
+    pub(crate) fn of(tag: &'a LiveTag) -> OneTag<'a> {
+        OneTag {
+            tag: &tag.tag,
+            requests: tag.requests.rows.iter().map(Row::of).collect(),
+            aggregated: Total::of(&tag.requests),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn of(row: &'a LiveRow) -> Row<'a> {
+        Row {
+            method: &row.method,
+            name: &row.name,
+            figures: Figures::of(row),
+        }
+    }
+}
+
+impl Total {
+    fn of(requests: &LiveRequests) -> Total {
+        Total {
+            figures: Figures::of(&requests.total),
+            bytes: requests.bytes,
+        }
+    }
+}
+
+impl Load {
+    fn of(load: &LiveLoad) -> Load {
+        Load {
+            scenario: load.scenario.as_deref().map(str::to_owned),
+            users: load.users,
+            rate: load.rate,
+            under_way: load.is_under_way,
         }
     }
 }
@@ -221,7 +289,7 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Aim, LiveRequests, Progress};
+    use crate::metrics::{Aim, Progress};
     use crate::output::fixture;
     use crate::output::json::snapshot;
     use serde_json::Value;

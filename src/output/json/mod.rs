@@ -8,6 +8,8 @@ use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
 use layout::Layout;
+#[cfg(feature = "web")]
+pub(crate) use live::OneTag;
 pub(crate) use live::{Live, Total, Wanted};
 use serde::Serialize as _;
 

@@ -130,12 +130,16 @@ fn line(name: &str, text: String) -> (Meaning, String) {
 
 /// The last ten seconds of a request.
 fn now(row: &LiveRow) -> String {
-    let [p50, p95, p99, max] = row.worst_now.map(tight);
-    format!(
-        "{}/s · {} failed/s · worst second p50 {p50} · p95 {p95} · p99 {p99} · max {max}",
+    let rates = format!(
+        "{}/s · {} failed/s",
         rate(row.rate_now),
         rate(row.failures_now)
-    )
+    );
+    if row.worst_now == <[Duration; 4]>::default() {
+        return rates;
+    }
+    let [p50, p95, p99, max] = row.worst_now.map(tight);
+    format!("{rates} · worst second p50 {p50} · p95 {p95} · p99 {p99} · max {max}")
 }
 
 /// Adds the details that are known without a report.

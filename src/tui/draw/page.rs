@@ -263,9 +263,9 @@ pub(super) fn last_line(
             }
         };
         if state.one_tag.is_some() {
-            after("filter", &["/ filter".to_owned(), "t all".to_owned()]);
+            after("details", &["↵ details".to_owned(), "t all".to_owned()]);
         } else if !snapshot.tags.is_empty() {
-            after("filter", &["/ filter".to_owned(), "t by tag".to_owned()]);
+            after("details", &["↵ details".to_owned(), "t by tag".to_owned()]);
         }
         if let Some(load) = state.load(snapshot) {
             let whose = cut_middle(&whose(load), WHOSE);

@@ -222,6 +222,9 @@ impl State {
             *sorted = Order::Plan;
         }
         self.notice = match self.now {
+            true if self.one_tag.is_some() => {
+                "the last ten seconds; the worst second is not known by tag".to_owned()
+            }
             true => "the last ten seconds, and the worst second of them".to_owned(),
             false => "since the beginning, or the last reset of the statistics".to_owned(),
         };

@@ -30,7 +30,11 @@ pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing 
             let one = state.tag_here();
             let history = one.map_or(&state.history, |one| &one.history);
             let rows = state.requests(snapshot);
-            requests::requests(rows, history, state.now, state.no_request())
+            let mut listing = requests::requests(rows, history, state.now, state.no_request());
+            if state.now && one.is_some() {
+                requests::without_worst(&mut listing);
+            }
+            listing
         }
         Tab::Latency => reported::latency(state.request_rows(), state.no_request()),
         Tab::Tasks => {

@@ -68,6 +68,16 @@ pub(super) fn requests(
     }
 }
 
+/// Leaves out the columns of the worst second, which is not known of a tag.
+pub(super) fn without_worst(listing: &mut Listing) {
+    const WORST: std::ops::Range<usize> = 2..6;
+    listing.columns.drain(WORST);
+    for row in listing.rows.iter_mut().chain(&mut listing.total) {
+        row.cells.drain(WORST);
+        row.keys.drain(WORST);
+    }
+}
+
 fn entry(row: &LiveRow, now: bool, trend: String) -> Entry {
     let [p50, p95, p99, max] = match now {
         true => row.worst_now,

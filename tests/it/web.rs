@@ -322,7 +322,9 @@ fn the_document_describes_what_is_answered() {
     let url = server.url();
     let Served { running, web } =
         Served::start(&[&path, "-H", &url, "-u", "2", "--threshold", "p95 < 1s"]);
-    wait_until("requests", || server.received() > 20);
+    wait_until("figures", || {
+        web.get("/api/v1/tags/build%3Db%2F7").status == 200
+    });
     let document = web.get("/api/v1/openapi.json").json();
     let file =
         std::fs::read_to_string(in_repository("docs/openapi.json")).expect("it is checked in");

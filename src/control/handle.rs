@@ -158,6 +158,29 @@ impl Handle {
 
     /// The requests of one tag so far, as `region=eu` or `scenario=buyers`; `None` if there are none, or the run is
     /// over. [`Snapshot::tags`] has all tags.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), lgoose::Error> {
+    /// let plan = "plan { tags = { region = 'eu' } }
+    ///   task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+    /// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
+    /// let handle = running.handle().clone();
+    /// let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    /// runtime.block_on(async {
+    ///     let mut snapshots = handle.snapshots();
+    ///     let has_tag = |now: &Option<_>| now.as_ref().is_some_and(has_region);
+    ///     snapshots.wait_for(has_tag).await.expect("the run goes on");
+    ///     let eu = handle.tag("region=eu").await.expect("it has requests");
+    ///     assert!(eu.requests.total.count > 0);
+    /// });
+    /// # fn has_region(now: &std::sync::Arc<lgoose::report::Snapshot>) -> bool {
+    /// #     now.tags.iter().any(|tag| &**tag == "region=eu")
+    /// # }
+    /// # handle.ask(lgoose::control::Command::Stop).wait().expect("it is under way");
+    /// # running.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn tag(&self, tag: &str) -> Option<LiveTag> {
         self.tag_in(tag.into(), true).await
     }

@@ -4,6 +4,7 @@ use super::report::{
     Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, TagRow, ThresholdRow, WorkerState,
 };
 use super::workers::labels_text;
+use crate::tags::SCENARIO;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -188,6 +189,14 @@ pub struct LiveTag {
     pub requests: LiveRequests,
     /// All figures, if they were asked for.
     pub row: Option<TagRow>,
+}
+
+impl LiveTag {
+    /// Returns the name of the scenario whose requests these are, if the tag is that of one.
+    pub fn scenario(&self) -> Option<&str> {
+        let (key, scenario) = self.tag.split_once('=')?;
+        (key == SCENARIO).then_some(scenario)
+    }
 }
 
 /// Requests in a [`Snapshot`].

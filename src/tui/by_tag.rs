@@ -3,15 +3,12 @@
 use super::history::History;
 use super::state::{Dialog, MANY_NAMES, State, Tab};
 use crate::metrics::{Figures, LiveRequests, LiveTag, RequestRow, Snapshot};
-use crate::tags::SCENARIO;
 use std::sync::Arc;
 
 /// The requests of one tag in a view.
 #[derive(Debug)]
 pub(super) struct OneTag {
-    /// The tag with its value.
-    pub(super) tag: Arc<str>,
-    /// Its latest figures; empty until they come.
+    /// Its latest figures; none until they come.
     figures: LiveTag,
     /// The rates of its names over the last seconds.
     pub(super) history: History,
@@ -27,18 +24,18 @@ impl State {
         let beside = self.layout.has_pane && one.figures.requests.rows.len() <= MANY_NAMES;
         let in_full = matches!(self.tab, Tab::Latency | Tab::Codes)
             || matches!(self.dialog, Dialog::Detail(_));
-        Some((one.tag.clone(), in_full || beside))
+        Some((one.figures.tag.clone(), in_full || beside))
     }
 
     /// Takes the figures of a tag; `None` if it has no request.
     pub(crate) fn show_tag(&mut self, tag: &str, figures: Option<LiveTag>) {
         let finished = self.finished.is_some();
         let elapsed = self.moment.as_ref().map(|shown| shown.progress.elapsed);
-        let Some(one) = self.one_tag.as_mut().filter(|one| *one.tag == *tag) else {
+        let Some(one) = self.one_tag.as_mut().filter(|one| *one.figures.tag == *tag) else {
             return;
         };
         let before = one.figures.row.take();
-        one.figures = figures.unwrap_or_default();
+        one.figures = figures.unwrap_or_else(|| none_of(tag.into()));
         // What was asked for before another page was chosen lacks some.
         if one.figures.row.is_none() && one.figures.requests.total.count > 0 {
             one.figures.row = before;
@@ -54,8 +51,7 @@ impl State {
     /// Shows the requests of one tag from now on, or all of them.
     pub(super) fn choose_tag(&mut self, tag: Option<Arc<str>>) {
         self.one_tag = tag.map(|tag| OneTag {
-            tag,
-            figures: LiveTag::default(),
+            figures: none_of(tag),
             history: History::default(),
         });
         if self.finished.is_some() {
@@ -68,7 +64,7 @@ impl State {
         let (Some(one), Some(report)) = (&self.one_tag, &self.report) else {
             return;
         };
-        let tag = one.tag.clone();
+        let tag = one.figures.tag.clone();
         let row = report.by_tag.iter().find(|row| *row.tag == *tag);
         let figures = row.map(LiveTag::ended);
         self.show_tag(&tag, figures);
@@ -108,17 +104,29 @@ impl State {
     /// Returns the text for a page without requests.
     pub(super) fn no_request(&self) -> String {
         match self.tag_here() {
-            Some(one) => format!("no request with '{}' has been made yet", one.tag),
+            Some(one) => format!("no request with '{}' has been made yet", one.tag()),
             None => "no request has been made yet".to_owned(),
         }
     }
 }
 
 impl OneTag {
+    /// Returns the tag with its value.
+    pub(super) fn tag(&self) -> &str {
+        &self.figures.tag
+    }
+
     /// Returns the scenario whose requests have the tag, if it is that of one.
     pub(super) fn scenario(&self) -> Option<&str> {
-        let (key, scenario) = self.tag.split_once('=')?;
-        (key == SCENARIO).then_some(scenario)
+        self.figures.scenario()
+    }
+}
+
+/// Returns a tag without requests.
+fn none_of(tag: Arc<str>) -> LiveTag {
+    LiveTag {
+        tag,
+        ..LiveTag::default()
     }
 }
 

@@ -112,11 +112,13 @@ impl Timetable {
         let lanes = self.lanes.iter().enumerate();
         lanes
             .map(|(number, lane)| {
-                let mut load = LiveLoad::default();
-                load.scenario = lane.owner.as_deref().map(Arc::from);
-                (load.users, load.rate) = lane.goal_at(elapsed.saturating_sub(lane.start));
-                load.is_under_way = self.goes_on(number, elapsed);
-                load
+                let (users, rate) = lane.goal_at(elapsed.saturating_sub(lane.start));
+                LiveLoad {
+                    scenario: lane.owner.as_deref().map(Arc::from),
+                    users,
+                    rate,
+                    is_under_way: self.goes_on(number, elapsed),
+                }
             })
             .collect()
     }

@@ -1,11 +1,10 @@
 //! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
 //! what is of a moment says so: `users_now`, `rate_now`.
 
-#[cfg(feature = "web")]
-use crate::metrics::LiveTag;
+use super::requests::{Row, Total};
 use crate::metrics::{
-    Check, ErrorRow, Event, LiveLoad, LiveRequests, LiveRow, LiveWorker, Metric, ScenarioRow,
-    SeriesPoint, Snapshot, ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
+    ThresholdRow, WorkerState,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -96,55 +95,6 @@ pub(crate) struct Load {
     under_way: bool,
 }
 
-/// The requests of one tag.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg(feature = "web")]
-pub(crate) struct OneTag<'a> {
-    /// The tag with its value: `region=eu`.
-    tag: &'a str,
-    requests: Vec<Row<'a>>,
-    aggregated: Total,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Row<'a> {
-    method: &'a str,
-    name: &'a str,
-    #[serde(flatten)]
-    figures: Figures,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Total {
-    #[serde(flatten)]
-    figures: Figures,
-    bytes: u64,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Figures {
-    count: u64,
-    failures: u64,
-    rate: f64,
-    /// Over the last 10 s, as the next.
-    rate_now: f64,
-    failures_now: f64,
-    latency_ms: Option<Latency>,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Latency {
-    max: f64,
-    p50: f64,
-    p95: f64,
-    p99: f64,
-}
-
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Scenario<'a> {
@@ -203,36 +153,6 @@ impl<'a> Live<'a> {
     }
 }
 
-#[cfg(feature = "web")]
-impl<'a> OneTag<'a> {
-    pub(crate) fn of(tag: &'a LiveTag) -> OneTag<'a> {
-        OneTag {
-            tag: &tag.tag,
-            requests: tag.requests.rows.iter().map(Row::of).collect(),
-            aggregated: Total::of(&tag.requests),
-        }
-    }
-}
-
-impl<'a> Row<'a> {
-    fn of(row: &'a LiveRow) -> Row<'a> {
-        Row {
-            method: &row.method,
-            name: &row.name,
-            figures: Figures::of(row),
-        }
-    }
-}
-
-impl Total {
-    fn of(requests: &LiveRequests) -> Total {
-        Total {
-            figures: Figures::of(&requests.total),
-            bytes: requests.bytes,
-        }
-    }
-}
-
 impl Load {
     fn of(load: &LiveLoad) -> Load {
         Load {
@@ -267,29 +187,10 @@ impl Worker<'_> {
     }
 }
 
-impl Figures {
-    fn of(row: &LiveRow) -> Figures {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        Figures {
-            count: row.count,
-            failures: row.failures,
-            rate: row.rate,
-            rate_now: row.rate_now,
-            failures_now: row.failures_now,
-            latency_ms: (row.count > 0).then(|| Latency {
-                max: ms(row.max),
-                p50: ms(row.p50),
-                p95: ms(row.p95),
-                p99: ms(row.p99),
-            }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Aim, Progress};
+    use crate::metrics::{Aim, LiveRequests, LiveRow, Progress};
     use crate::output::fixture;
     use crate::output::json::snapshot;
     use serde_json::Value;
@@ -332,6 +233,14 @@ mod tests {
                 rows: vec![row, LiveRow::default()],
                 ..LiveRequests::default()
             },
+            loads: [LiveLoad {
+                scenario: Some("buyers".into()),
+                users: 9,
+                rate: Some(3.0),
+                is_under_way: true,
+            }]
+            .into(),
+            tags: ["region=eu \u{1b}".into()].into(),
             users: 12,
             scenarios: report.scenarios.clone(),
             checks: report.checks.clone().into(),
@@ -416,6 +325,7 @@ mod tests {
             "/requests/rate_now",
             "/run_s",
             "/scenarios/users_now",
+            "/tags",
             "/users_now",
             "/wanted",
             "/workers/busy_now",
@@ -439,10 +349,16 @@ mod tests {
         assert_eq!(live["requests"][0]["latency_ms"]["p95"], 5.0);
         assert_eq!(live["requests"][1]["latency_ms"], Value::Null);
         assert_eq!(live["aggregated"]["bytes"], 99);
+        let load =
+            serde_json::json!({ "scenario": "buyers", "users": 9, "rate": 3.0, "under_way": true });
+        assert_eq!(live["wanted"]["loads"], serde_json::json!([load]));
+        assert_eq!(live["tags"][0], "region=eu \u{1b}");
         let users = Snapshot::default();
         let text = snapshot(&users).expect("plain data");
         assert!(
-            !text.contains("arrivals") && !text.contains("workers"),
+            ["arrivals", "workers", "tags", "loads"]
+                .iter()
+                .all(|key| !text.contains(key)),
             "{text}"
         );
     }

@@ -216,7 +216,7 @@ fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, 
 
 /// The tag whose requests the figures and the page are about, or that the page cannot be shown by.
 fn chosen(state: &State) -> Option<Figure> {
-    let tag = cut_middle(&one_line(&state.one_tag.as_ref()?.tag), TAG);
+    let tag = cut_middle(&one_line(state.one_tag.as_ref()?.tag()), TAG);
     let (text, meaning) = match state.tag_here() {
         Some(_) => (tag, Meaning::Selected),
         None => (format!("all, not {tag} alone"), Meaning::Warning),

@@ -60,7 +60,7 @@ enum Back {
     /// A report to show; `None` when the run is over.
     ToShow(Option<Arc<Report>>),
     /// The requests of a tag to show; `None` if there are none.
-    Tag(Arc<str>, Option<LiveTag>),
+    Tag(Arc<str>, Option<Box<LiveTag>>),
     /// A report to write, likewise.
     ToWrite(Option<Arc<Report>>),
 }
@@ -238,7 +238,7 @@ impl View {
             let (handle, back, (tag, in_full)) = (self.handle.clone(), self.back.clone(), wanted);
             tokio::spawn(async move {
                 let figures = handle.tag_in(tag.clone(), in_full).await;
-                let _gone = back.send(Back::Tag(tag, figures));
+                let _gone = back.send(Back::Tag(tag, figures.map(Box::new)));
             });
         }
     }
@@ -260,7 +260,9 @@ impl View {
                 }
             }
             Back::ToShow(report) => self.state.show_report(report),
-            Back::Tag(tag, figures) => self.state.show_tag(&tag, figures),
+            Back::Tag(tag, figures) => {
+                self.state.show_tag(&tag, figures.map(|figures| *figures));
+            }
             Back::ToWrite(Some(report)) => self.write_report(&report),
             Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
         }

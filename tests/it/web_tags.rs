@@ -9,6 +9,7 @@ use crate::report::saved;
 use crate::server::Server;
 use crate::web_client::{Served, Web};
 use crate::web_page::{DESK, open};
+use crate::web_serve::Host;
 use serde_json::{Value, json};
 
 const PLAN: &str = "
@@ -278,4 +279,21 @@ fn a_run_on_workers_tells_the_requests_of_a_tag_of_all_of_them() {
     });
     web.post("/api/v1/stop", "{}");
     running.end();
+}
+
+#[test]
+fn a_server_of_runs_hands_on_what_is_asked_about_tags() {
+    let server = Server::start();
+    let host = Host::start("serve_tags", &[("tags.lua", PLAN)], &[]);
+    let path = "/api/v1/tags/build%3D%3Cb%3E1%2F2%3C%2Fb%3E";
+    assert_eq!(host.web.get(path).status, 409, "no run goes on");
+    let id = host.run(
+        "tags.lua",
+        &json!({ "host": server.url(), "users": 4, "hatch-rate": 100 }),
+    );
+    wait_for_requests(&host.web);
+    assert_eq!(names(&host.web.get(path).json()), ["/c", "broken", "front"]);
+    host.web.post("/api/v1/stop", "");
+    host.wait_for(&id, "kept");
+    host.end();
 }

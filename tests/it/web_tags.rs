@@ -65,7 +65,9 @@ fn a_program_asks_for_the_requests_of_one_tag_until_the_run_is_over() {
         "scenario=buyers",
         "scenario=readers",
     ];
-    assert_eq!(web.get("/api/v1/snapshot").json()["tags"], json!(wanted));
+    wait_until("a snapshot with all tags", || {
+        web.get("/api/v1/snapshot").json()["tags"] == json!(wanted)
+    });
     wait_until("a rate of now", || {
         tag(&web, "scenario=buyers")["aggregated"]["rate_now"].as_f64() > Some(1.0)
     });

@@ -71,7 +71,7 @@ impl Store {
 }
 
 impl Store {
-    /// Returns the requests of one tag up to the last tick, in full if wanted; `None` if there are none.
+    /// Returns the requests of one tag so far, in full if wanted; `None` if there are none.
     pub(crate) fn live_tag(&mut self, tag: &str, in_full: bool) -> Option<LiveTag> {
         let active = self.time.active(self.time.now());
         let requests = &mut self.measured.requests;

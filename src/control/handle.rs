@@ -165,7 +165,7 @@ impl Handle {
     ///   task { wait = 0.01, function(user) user:get '/api/products/1' end }";
     /// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
     /// let handle = running.handle().clone();
-    /// let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
+    /// let runtime = tokio::runtime::Builder::new_current_thread().build().expect("no thread is needed");
     /// runtime.block_on(async {
     ///     let mut snapshots = handle.snapshots();
     ///     let has_tag = |now: &Option<_>| now.as_ref().is_some_and(has_region);

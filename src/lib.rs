@@ -119,10 +119,10 @@ pub mod report {
     pub use crate::metrics::{
         Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
         EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,
-        LiveRequests, LiveRow, LiveWorker, LogRow, MachineRow, Metric, MetricKind, PartRow,
-        PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
-        RunSettings, ScenarioRow, SeriesPoint, Snapshot, TagRow, TaskRow, ThresholdRow, TraceRow,
-        TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, LogRow, MachineRow, Metric,
+        MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow,
+        RunPhase, RunSettings, ScenarioRow, SeriesPoint, Snapshot, TagRow, TaskRow, ThresholdRow,
+        TraceRow, TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -2,7 +2,7 @@
 
 use crate::control::answer::Answer;
 use crate::control::command::Command;
-use crate::metrics::{Detail, Report};
+use crate::metrics::{Detail, LiveTag, Report, Store};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,6 +13,24 @@ pub(crate) enum Call {
     Command(Command, Reply),
     /// A report of now.
     Report(Detail, oneshot::Sender<Arc<Report>>),
+    /// The requests of a tag; `None` if there are none.
+    Tag(TagWanted, oneshot::Sender<Option<LiveTag>>),
+}
+
+/// The tag whose requests are asked for.
+#[derive(Debug)]
+pub(crate) struct TagWanted {
+    /// The tag with its value.
+    pub tag: Arc<str>,
+    /// Whether all figures are wanted, which cost more than those of a snapshot.
+    pub in_full: bool,
+}
+
+impl TagWanted {
+    /// Returns the requests of now.
+    pub(crate) fn answer(&self, store: &mut Store) -> Option<LiveTag> {
+        store.live_tag(&self.tag, self.in_full)
+    }
 }
 
 /// The way back to whoever asked.

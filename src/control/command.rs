@@ -38,6 +38,10 @@ pub enum Command {
     Reload,
     /// Abort the requests under way and report what is known.
     Abort,
+    /// [`Command::AddUsers`] of the scenario of that name, which has a load of its own.
+    AddUsersOf(String, i64),
+    /// [`Command::AddRate`] of the scenario of that name, which has a load of its own.
+    AddRateOf(String, f64),
 }
 
 /// Origin of an interrupt, which the report tells.

@@ -1,10 +1,10 @@
 //! The handle of a run: what every view, signal listener and embedding program steers and watches it by.
 
 use crate::control::answer::{Answer, News, Refusal};
-use crate::control::calls::{Call, Calls, Reloads, Reply};
+use crate::control::calls::{Call, Calls, Reloads, Reply, TagWanted};
 use crate::control::command::Command;
 use crate::control::reader::Reader;
-use crate::metrics::{Detail, Report, Snapshot};
+use crate::metrics::{Detail, LiveTag, Report, Snapshot};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -154,6 +154,43 @@ impl Handle {
         let (reply, report) = oneshot::channel();
         self.calls.send(Call::Report(detail, reply)).ok()?;
         report.await.ok()
+    }
+
+    /// The requests of one tag so far, as `region=eu` or `scenario=buyers`; `None` if there are none, or the run is
+    /// over. [`Snapshot::tags`] has all tags.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), lgoose::Error> {
+    /// let plan = "plan { tags = { region = 'eu' } }
+    ///   task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+    /// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
+    /// let handle = running.handle().clone();
+    /// let runtime = tokio::runtime::Builder::new_current_thread().build().expect("no thread is needed");
+    /// runtime.block_on(async {
+    ///     let mut snapshots = handle.snapshots();
+    ///     let has_tag = |now: &Option<_>| now.as_ref().is_some_and(has_region);
+    ///     snapshots.wait_for(has_tag).await.expect("the run goes on");
+    ///     let eu = handle.tag("region=eu").await.expect("it has requests");
+    ///     assert!(eu.requests.total.count > 0);
+    /// });
+    /// # fn has_region(now: &std::sync::Arc<lgoose::report::Snapshot>) -> bool {
+    /// #     now.tags.iter().any(|tag| &**tag == "region=eu")
+    /// # }
+    /// # handle.ask(lgoose::control::Command::Stop).wait().expect("it is under way");
+    /// # running.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn tag(&self, tag: &str) -> Option<LiveTag> {
+        self.tag_in(tag.into(), true).await
+    }
+
+    /// The same without [`LiveTag::row`] unless it is wanted.
+    pub(crate) async fn tag_in(&self, tag: Arc<str>, in_full: bool) -> Option<LiveTag> {
+        let (reply, figures) = oneshot::channel();
+        let wanted = TagWanted { tag, in_full };
+        self.calls.send(Call::Tag(wanted, reply)).ok()?;
+        figures.await.ok()?
     }
 
     /// The latest figures, renewed four times a second; `None` before the run begins.

@@ -7,6 +7,8 @@ pub(crate) enum Detail {
     Whole,
     /// What live views need: no latencies of points over time.
     Live,
+    /// What the pages of a terminal need: no figures by tag either, of which they ask for one at a time.
+    Pages,
     /// What metrics need: no points over time either, whose number grows with the run, nor figures by tag.
     #[cfg_attr(
         not(any(test, feature = "otlp", feature = "web")),

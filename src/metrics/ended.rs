@@ -1,8 +1,8 @@
 //! Snapshot of a run that is over, made from its report.
 
-use super::report::{Figures, Report, ScenarioRow, SeriesPoint};
+use super::report::{Figures, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow};
 use super::snapshot::{
-    Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
+    Aim, LiveArrivals, LiveRequests, LiveRow, LiveTag, LiveWorker, Progress, RunPhase, Snapshot,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,15 +23,13 @@ impl Snapshot {
                 .find(|row| *row.method == *request.method && *row.name == *request.name);
             let (rate_now, failures_now, worst_now) = known.map(now).unwrap_or_default();
             LiveRow {
-                method: request.method.as_str().into(),
-                name: request.name.as_str().into(),
                 rate_now,
                 failures_now,
                 worst_now,
-                ..row(&request.figures)
+                ..row(request)
             }
         });
-        let ok = report.aggregated.latency_ok_ms;
+        let tags = report.by_tag.iter().map(|row| row.tag.as_str().into());
         Snapshot {
             progress: Progress {
                 phase: RunPhase::Stopping,
@@ -44,15 +42,9 @@ impl Snapshot {
                 measured: seconds(report.elapsed_s + report.paused_s),
                 ..self.progress
             },
-            requests: LiveRequests {
-                rows: rows.collect(),
-                total: LiveRow {
-                    rate_now: report.aggregated.rate,
-                    ..row(&report.aggregated)
-                },
-                ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
-                bytes: report.aggregated.bytes,
-            },
+            requests: requests(rows.collect(), &report.aggregated),
+            loads: Arc::default(),
+            tags: tags.collect(),
             thresholds: report.thresholds.clone(),
             checks: report.checks.clone().into(),
             metrics: report.metrics.clone().into(),
@@ -71,6 +63,38 @@ impl Snapshot {
             workers: workers(&self.workers, report),
             ..self.clone()
         }
+    }
+}
+
+impl LiveTag {
+    /// Returns the figures of a tag in the report of a run that is over.
+    pub(crate) fn ended(tag: &TagRow) -> LiveTag {
+        LiveTag {
+            tag: tag.tag.as_str().into(),
+            requests: requests(tag.requests.iter().map(row).collect(), &tag.aggregated),
+            row: Some(tag.clone()),
+        }
+    }
+}
+
+fn requests(rows: Vec<LiveRow>, all: &Figures) -> LiveRequests {
+    let ok = all.latency_ok_ms;
+    LiveRequests {
+        rows,
+        total: LiveRow {
+            rate_now: all.rate,
+            ..figures(all)
+        },
+        ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
+        bytes: all.bytes,
+    }
+}
+
+fn row(request: &RequestRow) -> LiveRow {
+    LiveRow {
+        method: request.method.as_str().into(),
+        name: request.name.as_str().into(),
+        ..figures(&request.figures)
     }
 }
 
@@ -114,7 +138,7 @@ fn recent(report: &Report) -> Vec<SeriesPoint> {
         .collect()
 }
 
-fn row(figures: &Figures) -> LiveRow {
+fn figures(figures: &Figures) -> LiveRow {
     let mut row = LiveRow {
         count: figures.count,
         failures: figures.failures,

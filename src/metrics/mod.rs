@@ -83,7 +83,8 @@ pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{
-    Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
+    Aim, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, Progress, RunPhase,
+    Snapshot,
 };
 pub(crate) use store::Store;
 pub(crate) use tagged_names::TagsId;

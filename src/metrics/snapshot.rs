@@ -1,9 +1,10 @@
 //! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
 use super::report::{
-    Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, TagRow, ThresholdRow, WorkerState,
 };
 use super::workers::labels_text;
+use crate::tags::SCENARIO;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,8 +91,12 @@ pub struct Snapshot {
     pub progress: Progress,
     /// Users at work now.
     pub users: u64,
+    /// The loads of the run, where scenarios have some of their own; else empty.
+    pub loads: Arc<[LiveLoad]>,
     /// Requests of all names.
     pub requests: LiveRequests,
+    /// Tags that requests have so far, as `region=eu`, in the order of the alphabet.
+    pub tags: Arc<[Arc<str>]>,
     /// Each scenario with its users now.
     pub scenarios: Vec<ScenarioRow>,
     /// Named checks of the plan so far.
@@ -157,6 +162,40 @@ impl LiveWorker {
     /// Returns its labels on one line: `region=eu zone=a`.
     pub fn labels_text(&self) -> String {
         labels_text(&self.labels)
+    }
+}
+
+/// One of several loads of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveLoad {
+    /// The scenario whose own load it is; `None` for the load that all others share.
+    pub scenario: Option<Arc<str>>,
+    /// The users that it is on its way to, begun or not; of one at a rate, the most at a time.
+    pub users: u64,
+    /// The iterations per second that it is on its way to; only of one at a rate.
+    pub rate: Option<f64>,
+    /// Whether it has begun and has not ended.
+    pub is_under_way: bool,
+}
+
+/// Requests of one tag at a moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveTag {
+    /// The tag with its value: `region=eu`.
+    pub tag: Arc<str>,
+    /// Figures as in a [`Snapshot`]; those of the worst second are not known by tag and zero.
+    pub requests: LiveRequests,
+    /// All figures, if they were asked for.
+    pub row: Option<TagRow>,
+}
+
+impl LiveTag {
+    /// Returns the name of the scenario whose requests these are, if the tag is that of one.
+    pub fn scenario(&self) -> Option<&str> {
+        let (key, scenario) = self.tag.split_once('=')?;
+        (key == SCENARIO).then_some(scenario)
     }
 }
 

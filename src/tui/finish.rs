@@ -23,8 +23,12 @@ impl State {
             verdict: told(&report.thresholds),
             passed: verdict.is_none_or(|verdict| verdict.result != VerdictResult::Failed),
         });
+        self.take_tag_of_report();
         // What they ask for is past.
-        if matches!(self.dialog, Dialog::Quit | Dialog::Reset | Dialog::Users(_)) {
+        if matches!(
+            self.dialog,
+            Dialog::Quit | Dialog::Reset | Dialog::Users(_) | Dialog::Rate(_)
+        ) {
             self.dialog = Dialog::None;
         }
         self.notice.clear();

@@ -1,6 +1,6 @@
 //! What the view remembers of each request name: its rate over the last seconds, for the small trends.
 
-use crate::metrics::Snapshot;
+use crate::metrics::LiveRow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,28 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Looks at a snapshot; remembers one a second.
-    pub(super) fn look(&mut self, snapshot: &Snapshot) {
-        let since = self
-            .at
-            .map(|at| snapshot.progress.elapsed.saturating_sub(at));
+    /// Takes the rows that were there before anybody looked.
+    pub(super) fn begin(&mut self, elapsed: Duration, rows: &[LiveRow]) {
+        self.at = Some(elapsed);
+        let counts = rows
+            .iter()
+            .map(|row| ((row.method.clone(), row.name.clone()), row.count));
+        self.counts = counts.collect();
+    }
+
+    /// Returns whether it has not seen anything yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.at.is_none()
+    }
+
+    /// Looks at the rows of a moment since the run began; remembers one a second.
+    pub(super) fn look(&mut self, elapsed: Duration, rows: &[LiveRow]) {
+        let since = self.at.map(|at| elapsed.saturating_sub(at));
         if since.is_some_and(|since| since < Duration::from_millis(900)) {
             return;
         }
-        self.at = Some(snapshot.progress.elapsed);
-        for row in &snapshot.requests.rows {
+        self.at = Some(elapsed);
+        for row in rows {
             let name = (row.method.clone(), row.name.clone());
             let before = self.counts.insert(name.clone(), row.count).unwrap_or(0);
             if self.rates.len() >= MOST_NAMES && !self.rates.contains_key(&name) {
@@ -74,33 +86,23 @@ pub(super) fn bars(values: impl Iterator<Item = f64> + Clone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{LiveRequests, LiveRow, Progress};
 
-    fn snapshot(second: u64, count: u64) -> Snapshot {
-        Snapshot {
-            progress: Progress {
-                elapsed: Duration::from_secs(second),
-                ..Progress::default()
-            },
-            requests: LiveRequests {
-                rows: vec![LiveRow {
-                    method: "GET".into(),
-                    name: "/".into(),
-                    count,
-                    ..LiveRow::default()
-                }],
-                ..LiveRequests::default()
-            },
-            ..Snapshot::default()
-        }
+    fn rows(count: u64) -> Vec<LiveRow> {
+        vec![LiveRow {
+            method: "GET".into(),
+            name: "/".into(),
+            count,
+            ..LiveRow::default()
+        }]
     }
 
     #[test]
     fn a_trend_is_the_rate_of_each_second_and_survives_a_reset() {
         let mut history = History::default();
         for (second, count) in [(1, 10), (2, 30), (3, 70), (4, 40)] {
-            history.look(&snapshot(second, count));
-            history.look(&snapshot(second, count));
+            let elapsed = Duration::from_secs(second);
+            history.look(elapsed, &rows(count));
+            history.look(elapsed, &rows(count));
         }
         let trend = |width| history.trend(&"GET".into(), &"/".into(), width);
         assert_eq!(trend(8), "▃▅██");

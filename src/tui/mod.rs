@@ -4,12 +4,14 @@
 //! into what it changes on the screen and a [`Wish`] for whoever owns the run. [`Screen`] is the only part that
 //! touches the terminal, and gives it back whatever happens. None of it ever waits for the terminal.
 
+mod by_tag;
 mod draw;
 mod finish;
 mod history;
 mod keys;
 mod layout;
 mod listing;
+mod loads;
 mod log;
 mod pages;
 mod screen;

@@ -1,6 +1,7 @@
 //! What the view shows of a run and how: the page, the selected row, the order, the filter, an open dialog, and the
 //! moment that all pages are about.
 
+use super::by_tag::OneTag;
 use super::history::History;
 use super::layout::Layout;
 use super::listing::Order;
@@ -16,7 +17,7 @@ const EVERY: Duration = Duration::from_millis(950);
 /// Time that the pages wait for a report that is to come with the next figures.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Beyond so many names the details beside the page are made from figures that are there anyway.
-const MANY_NAMES: usize = 200;
+pub(super) const MANY_NAMES: usize = 200;
 
 /// The pages of the view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +95,10 @@ pub(crate) enum Dialog {
     Reset,
     /// Number of users, as typed so far.
     Users(String),
+    /// Iterations per second, as typed so far.
+    Rate(String),
+    /// Which tag is shown: what was typed to find it, and its number among those that match.
+    Tags(String, usize),
     /// Details of a row: of the same one while it is open, whatever the page does.
     Detail(Subject),
     /// Warnings about the run, in full.
@@ -103,6 +108,11 @@ pub(crate) enum Dialog {
 }
 
 impl Dialog {
+    /// Whether text is typed in it.
+    pub(super) fn takes_text(&self) -> bool {
+        matches!(self, Dialog::Users(_) | Dialog::Rate(_) | Dialog::Tags(..))
+    }
+
     /// Whether it is text that can be longer than the screen.
     pub(super) fn scrolls(&self) -> bool {
         matches!(self, Dialog::Help | Dialog::Detail(_) | Dialog::Warnings)
@@ -142,6 +152,10 @@ pub(crate) struct State {
     pub filter: String,
     /// Whether the filter is being typed.
     pub(super) typing: bool,
+    /// The tag whose requests alone are shown.
+    pub(super) one_tag: Option<OneTag>,
+    /// The scenario whose own load the keys are about; `None` for the load that the others share.
+    pub(super) load: Option<Arc<str>>,
     /// Figures of the last ten seconds instead of the whole measurement.
     pub(super) now: bool,
     /// Graphs of the whole run instead of its last minutes.
@@ -164,7 +178,7 @@ pub(crate) struct State {
     pub(super) timeline: Timeline,
     /// Snapshot that all pages show.
     pub(super) moment: Option<Arc<Snapshot>>,
-    latest: Option<Arc<Snapshot>>,
+    pub(super) latest: Option<Arc<Snapshot>>,
     pub(super) report: Option<Arc<Report>>,
     pub(super) finished: Option<Finished>,
     /// Places of the latest drawing.
@@ -202,7 +216,8 @@ impl State {
 
     fn renew(&mut self) {
         if let Some(latest) = &self.latest {
-            self.history.look(latest);
+            self.history
+                .look(latest.progress.elapsed, &latest.requests.rows);
             self.moment = Some(latest.clone());
         }
     }
@@ -217,10 +232,11 @@ impl State {
 
     /// Whether what is on the screen comes from a report.
     pub(crate) fn shows_report(&self) -> bool {
-        let on_page = matches!(
-            self.tab,
-            Tab::Latency | Tab::Tasks | Tab::Errors | Tab::Codes
-        );
+        let on_page = match self.tab {
+            Tab::Latency | Tab::Codes => self.one_tag.is_none(),
+            Tab::Tasks | Tab::Errors => true,
+            Tab::Requests | Tab::Checks | Tab::Log | Tab::Workers => false,
+        };
         let names = self
             .moment
             .as_ref()

@@ -17,6 +17,7 @@ mod serve;
 mod server;
 mod site;
 mod status;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -3,7 +3,7 @@
 use super::access::Access;
 use super::answers::Failure;
 use super::site::Site;
-use super::{access, commands, events, metrics, page, reports, status};
+use super::{access, commands, events, metrics, page, reports, status, tag};
 use crate::config::Format;
 use crate::control::Command;
 use axum::Router;
@@ -36,6 +36,7 @@ pub(super) enum Answer {
     Status,
     Snapshot,
     Report(Format),
+    Tag,
     Events,
     Users,
     Rate,
@@ -51,7 +52,7 @@ pub(super) fn table() -> Vec<Route> {
         answer,
         summary,
     };
-    use Answer::{Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Users};
+    use Answer::{Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Tag, Users};
     vec![
         route(
             "/api/v1/status",
@@ -92,6 +93,11 @@ pub(super) fn table() -> Vec<Route> {
             "/api/v1/report.hdr",
             Report(Format::Hdr),
             "The latencies as a log of HdrHistogram",
+        ),
+        route(
+            "/api/v1/tags/{tag}",
+            Tag,
+            "The requests so far with that tag, as 'region=eu' or 'scenario=buyers'",
         ),
         route(
             "/api/v1/events",
@@ -181,6 +187,7 @@ fn handler(answer: Answer) -> MethodRouter<Arc<Site>> {
         Answer::Status => get(status::status),
         Answer::Snapshot => get(status::snapshot),
         Answer::Report(format) => get(move |State(site): Here| reports::report(site, format)),
+        Answer::Tag => get(tag::tag),
         Answer::Events => get(events::events),
         Answer::Metrics => get(metrics::metrics),
         Answer::OpenApi => get(openapi),

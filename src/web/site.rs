@@ -5,7 +5,7 @@ use super::answers::Failure;
 use super::feed::Feed;
 use super::turns::Turns;
 use crate::control::{Handle, Refusal};
-use crate::metrics::{Detail, Report, Snapshot};
+use crate::metrics::{Detail, LiveTag, Report, Snapshot};
 use axum::http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,6 +118,34 @@ impl Site {
                 _ => Err(none()),
             },
             _ => Err(none().help("the run is ending: ask again")),
+        }
+    }
+
+    /// Returns the requests of a tag up to now, or of the run which is over.
+    ///
+    /// # Errors
+    /// 404 if no request has the tag; 503 if the run has come to no report.
+    pub(super) async fn tag(&self, tag: &str) -> Result<LiveTag, Failure> {
+        let live = match self.is_over() {
+            true => None,
+            false => self.handle.tag_in(tag.into(), false).await,
+        };
+        let none = || {
+            Failure::new(
+                StatusCode::NOT_FOUND,
+                format!("no request has the tag '{tag}'"),
+            )
+            .help("'tags' of '/api/v1/snapshot' are those that there are")
+        };
+        match live {
+            Some(live) => Ok(live),
+            None if !self.is_over() => Err(none()),
+            None => {
+                let report = self.report(Detail::Live).await?;
+                let mut rows = report.by_tag.iter();
+                let row = rows.find(|row| row.tag == tag).ok_or_else(none)?;
+                Ok(LiveTag::ended(row))
+            }
         }
     }
 

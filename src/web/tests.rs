@@ -10,7 +10,7 @@ use super::status::Status;
 use crate::config::Format;
 use crate::metrics::Report;
 use crate::output::fixture;
-use crate::output::json::Live;
+use crate::output::json::{Live, OneTag};
 use crate::serve::{RunRow, Wanted};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -36,6 +36,12 @@ const COMMAND_REFUSALS: [(&str, &str); 5] = [
 /// Statuses with which a report may be refused.
 const REPORT_REFUSALS: [(&str, &str); 1] = [("503", "the run has come to no report")];
 
+/// Statuses with which the requests of a tag may be refused.
+const TAG_REFUSALS: [(&str, &str); 2] = [
+    ("404", "no request has that tag"),
+    ("503", "the run has come to no report"),
+];
+
 /// Statuses with which something about a run of `lgoose serve` may be refused.
 const SERVE_REFUSALS: [(&str, &str); 4] = [
     ("404", "there is no such plan, run or file"),
@@ -58,16 +64,17 @@ fn document() -> String {
     let mut types = settings.into_generator();
     let mut paths = Map::new();
     for route in table() {
-        let (method, operation) = operation(route.answer, route.summary, &mut types);
+        let (method, mut operation) = operation(route.answer, route.summary, &mut types);
+        if route.path.contains("{tag}") {
+            operation["parameters"] = in_path("tag");
+        }
         paths.insert(route.path.to_owned(), json!({ method: operation }));
     }
     for route in serve::table() {
         let (method, mut operation) = operation_of_serve(route.answer, route.summary, &mut types);
         operation["tags"] = json!(["serve"]);
         if route.path.contains("{id}") {
-            let schema = json!({ "type": "string" });
-            operation["parameters"] =
-                json!([{ "name": "id", "in": "path", "required": true, "schema": schema }]);
+            operation["parameters"] = in_path("id");
         }
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[method] = operation;
@@ -101,6 +108,7 @@ fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'s
     let (status, found, body) = match answer {
         Answer::Status => ("200", content_of(types.subschema_for::<Status<'_>>()), None),
         Answer::Snapshot => ("200", content_of(types.subschema_for::<Live<'_>>()), None),
+        Answer::Tag => ("200", content_of(types.subschema_for::<OneTag<'_>>()), None),
         Answer::Report(Format::Json) => ("200", content_of(types.subschema_for::<Report>()), None),
         Answer::Report(format) => ("200", text(reports::file(format).1), None),
         Answer::Events => ("200", text("text/event-stream"), None),
@@ -121,6 +129,7 @@ fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'s
     );
     let command: &[_] = match status {
         "202" => &COMMAND_REFUSALS,
+        _ if answer == Answer::Tag => &TAG_REFUSALS,
         _ if matches!(answer, Answer::Report(_) | Answer::Metrics) => &REPORT_REFUSALS,
         _ => &[],
     };
@@ -181,6 +190,12 @@ fn operation_of_serve(
         operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
     }
     (method, operation)
+}
+
+/// Returns the parameters of a path that has one.
+fn in_path(name: &str) -> Value {
+    let schema = json!({ "type": "string" });
+    json!([{ "name": name, "in": "path", "required": true, "schema": schema }])
 }
 
 fn obeyed(types: &mut SchemaGenerator) -> Value {

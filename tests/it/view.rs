@@ -331,3 +331,67 @@ fn a_quiet_run_of_twelve_names_sends_little_to_the_terminal() {
     view.press("qy");
     view.end();
 }
+
+#[test]
+fn the_requests_of_one_tag_and_the_load_of_one_scenario_are_chosen_by_keys() {
+    let server = Server::start();
+    let path = plan(
+        "view_tags.lua",
+        "scenario { 'readers', wait = 0.05, tags = { kind = 'free' },
+           task { 'read', function(user) user:get('/', { name = 'front' }) user:get('/status/404', { name = 'gone' }) end } }
+         scenario { 'buyers', rate = '10/s', max_users = 4,
+           task { 'buy', function(user) user:get('/', { name = 'front' }) user:get('/', { name = 'cart' }) end } }",
+    );
+    let url = server.url();
+    let arguments = [&path, "-H", &url, "-u", "2", "-r", "1000", "--exit"];
+    let mut view = Terminal::start(LGOOSE, &arguments, &folder("view_tags"), (80, 24));
+    view.wait_for("GET gone");
+    view.wait_for("t by tag");
+    view.press_for("t", "find: _");
+    view.wait_for("scenario=readers");
+    view.press_for("BUY", "find: BUY_");
+    view.press("\r");
+    wait_until("only their rows are there", || {
+        let screen = view.screen();
+        screen.contains("scenario=buyers · ")
+            && screen.contains("GET cart")
+            && !screen.contains("GET gone")
+    });
+    view.press_for("2", "p99.99");
+    assert!(!view.screen().contains("GET gone"), "{}", view.screen());
+    view.press_for("3", "buyers · ");
+    assert!(!view.screen().contains("readers · "), "{}", view.screen());
+    view.press_for("5", "200");
+    assert!(!view.screen().contains("404"), "{}", view.screen());
+    view.press_for("4", "all, not scenario=buyers alone");
+    view.press_for("1", "GET cart");
+    view.press_for("/front\r", "filter: front");
+    wait_until("both filters hold", || !view.screen().contains("GET cart"));
+    view.press_for("\x1b", "GET cart");
+    assert!(!view.screen().contains("GET gone"), "{}", view.screen());
+    view.press_for("\x1b", "GET gone");
+    assert!(
+        !view.screen().contains("scenario=buyers"),
+        "{}",
+        view.screen()
+    );
+    view.press_for(
+        "o",
+        "+ - u i: 'buyers', 10 iterations/s wanted by at most 4 users",
+    );
+    view.press_for("+", "scenario 'buyers': 11 iterations per second wanted");
+    view.press_for("i", "iterations/s of 'buyers'");
+    view.press_for(
+        "12.5\r",
+        "scenario 'buyers': 12.5 iterations per second wanted",
+    );
+    view.press_for("u", "12.5 iterations/s wanted by at most 4 users");
+    view.press_for("6\r", "scenario 'buyers': 6 users wanted");
+    view.press_for("u", "users of 'buyers'");
+    view.press_for("\t", "users of the others");
+    view.press_for("3\r", "3 users wanted");
+    view.press_for("i", "this load has no rate");
+    view.press_for("q", "stop?");
+    view.press("y");
+    assert_eq!(view.end(), 0, "{}", view.screen());
+}

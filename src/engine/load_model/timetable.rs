@@ -2,11 +2,12 @@
 //! run's load have one lane of it, a scenario with a load of its own has another.
 
 use crate::config::{Load, RunConfig, Spacing};
-use crate::metrics::Aim;
+use crate::metrics::{Aim, LiveLoad};
 use crate::plan::{Arrivals, Plan, RateLine, Shape};
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The load over time, by lane.
@@ -101,6 +102,25 @@ impl Timetable {
             };
         }
         aim
+    }
+
+    /// Returns each load with what it leads to at `elapsed`, if there are several.
+    pub(crate) fn loads(&self, elapsed: Duration) -> Arc<[LiveLoad]> {
+        if self.lanes.len() < 2 {
+            return Arc::default();
+        }
+        let lanes = self.lanes.iter().enumerate();
+        lanes
+            .map(|(number, lane)| {
+                let (users, rate) = lane.goal_at(elapsed.saturating_sub(lane.start));
+                LiveLoad {
+                    scenario: lane.owner.as_deref().map(Arc::from),
+                    users,
+                    rate,
+                    is_under_way: self.goes_on(number, elapsed),
+                }
+            })
+            .collect()
     }
 
     /// Returns whether a lane has begun and has not ended before the run.

@@ -1,10 +1,9 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use crate::config::{Load, Part, RunConfig};
 use crate::control::Calls;
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::directive::Directive;
 use crate::engine::protocol::journal::{PlanFacts, Told};
 use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
@@ -15,15 +14,12 @@ use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
-use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::Shards;
 use crate::engine::run::worker_watch::WorkerWatch;
 use crate::engine::timing::interval;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
-use crate::metrics::{
-    Aim, Cause, Delta, Detail, EventKind, Progress, Report, RunPhase, Snapshot, Store,
-};
+use crate::metrics::{Cause, Delta, EventKind, Snapshot, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -162,27 +158,6 @@ impl Director {
         }
     }
 
-    /// Publishes a snapshot, and returns how many connections are open.
-    pub(super) fn show(&mut self) -> u64 {
-        self.store.enter(self.phase(), self.aim(), self.played());
-        self.live_report.figures_changed();
-        let workers = self.workers.as_ref();
-        if let Some(behind) = workers.and_then(|_| self.store.behind(self.now())) {
-            let ms = behind.as_millis();
-            tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
-        }
-        let snapshot = self.store.tick(self.now());
-        let connections = snapshot.connections;
-        self.snapshots.send_replace(Some(snapshot));
-        connections
-    }
-
-    /// Lets a tick pass that no view is shown.
-    pub(super) fn let_pass(&mut self) {
-        self.store.enter(self.phase(), self.aim(), self.played());
-        self.store.advance(self.now());
-    }
-
     /// Checks what only the passing of time changes.
     pub(super) fn look_at_time(&mut self) {
         // Those who were waited for may be lost.
@@ -264,85 +239,6 @@ impl Director {
         }
     }
 
-    fn phase(&self) -> RunPhase {
-        let directive = self.directives.borrow();
-        match directive.phase {
-            Phase::Go if directive.clock.is_paused() => RunPhase::Paused,
-            Phase::Go => RunPhase::Running,
-            Phase::Stop | Phase::Abort => RunPhase::Stopping,
-        }
-    }
-
-    /// Returns the length of the run so far without its pauses.
-    fn played(&self) -> Duration {
-        self.directives.borrow().clock.elapsed(self.now())
-    }
-
-    /// Returns what the timetable wants now: users, rate and end.
-    pub(crate) fn aim(&self) -> Aim {
-        let directive = self.directives.borrow();
-        let now = self.now();
-        let elapsed = directive.clock.elapsed(now);
-        let aim = directive.timetable.aim(elapsed);
-        let paused = now.saturating_sub(elapsed);
-        let end = self.milestones.end();
-        let ends = end.map(|end| end.saturating_add(paused));
-        let aim = Aim {
-            ends,
-            lasts: end,
-            stage: self.milestones.stage(),
-            iterations: iterations(&self.context.config, self.context.local.part)
-                .filter(|_| directive.timetable.lanes.len() == 1),
-            warmup_ends: self
-                .reset
-                .warmup_due()
-                .and_then(|due| directive.clock.moment(due)),
-            ..aim
-        };
-        match self.is_stopping() {
-            false => Aim {
-                users: self.context.local.part.share(aim.users),
-                ..aim
-            },
-            true => Aim {
-                users: 0,
-                rate: aim.rate.map(|_| 0.0),
-                ..aim
-            },
-        }
-    }
-
-    /// Publishes a command's effect at once, without newer figures.
-    pub(super) fn show_phase(&self) {
-        let (phase, wanted, played) = (self.phase(), self.aim(), self.played());
-        self.snapshots.send_if_modified(|latest| {
-            let Some(snapshot) = latest else {
-                return false;
-            };
-            let changed = snapshot.progress.phase != phase || snapshot.progress.wanted != wanted;
-            if changed {
-                *snapshot = Arc::new(Snapshot {
-                    progress: Progress {
-                        phase,
-                        wanted,
-                        played,
-                        ..snapshot.progress
-                    },
-                    ..Snapshot::clone(snapshot)
-                });
-            }
-            changed
-        });
-    }
-
-    /// Returns the current report; all who ask between two ticks get the same one.
-    pub(super) fn report_now(&mut self, detail: Detail) -> Arc<Report> {
-        let directive = self.directives.borrow();
-        let plan_version = &directive.plan_version;
-        let settings = || settings_of(&plan_version.config, &self.context.local, plan_version);
-        self.live_report.get(&mut self.store, detail, settings)
-    }
-
     /// Returns whether the run is on its way to its end.
     pub(crate) fn is_stopping(&self) -> bool {
         !self.lifecycle.is_going()
@@ -378,16 +274,6 @@ impl Director {
             self.stop(Cause::Threshold, Some(threshold));
         }
     }
-}
-
-/// Returns the iterations of all users together, where iterations are counted.
-fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
-    let each = config
-        .iterations
-        .map(|each| each.saturating_mul(part.share(config.users)));
-    let shared = config.shared_iterations.map(|all| part.share(all));
-    let counted = each.into_iter().chain(shared).min()?;
-    (!matches!(config.load, Load::Rate(..))).then_some(counted)
 }
 
 /// Waits until that moment; for ever without one.

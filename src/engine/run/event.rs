@@ -178,6 +178,10 @@ pub(crate) async fn run_event(
                     }));
                     continue;
                 }
+                Call::Tag(asked, reply) => {
+                    let _ignored = reply.send(asked.answer(store));
+                    continue;
+                }
                 Call::Report(detail, reply) => {
                     let settings = settings_of(config, &context.local, plan_version);
                     // Whoever asked may not care any more.

@@ -3,7 +3,7 @@
 
 use crate::config::RunConfig;
 use crate::engine::load_model::timetable::{Timetable, own_loads, stages};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// What is ahead by the timetable.
@@ -15,6 +15,8 @@ pub(crate) struct Milestones {
     /// The number of stages, those that have begun included; 0 without stages.
     stages: u64,
     load_set: bool,
+    /// Lanes of single scenarios whose load somebody has set.
+    own_set: BTreeSet<usize>,
     /// Beginnings and ends of the loads of single scenarios to come.
     own_loads: VecDeque<(Duration, String)>,
 }
@@ -32,6 +34,7 @@ impl Milestones {
             },
             to_come,
             load_set: false,
+            own_set: BTreeSet::new(),
         }
     }
 
@@ -68,8 +71,17 @@ impl Milestones {
         self.to_come.clear();
     }
 
-    /// Returns whether somebody has set the users or the rate.
-    pub(crate) fn is_load_set(&self) -> bool {
-        self.load_set
+    /// Notes that somebody has set the load of that lane, which is that of a single scenario.
+    pub(crate) fn set_own_load(&mut self, lane: usize) {
+        self.own_set.insert(lane);
+    }
+
+    /// Returns whether somebody has set the users or the rate of that lane; `is_own` says whether it is that of a single
+    /// scenario.
+    pub(crate) fn is_load_set(&self, lane: usize, is_own: bool) -> bool {
+        match is_own {
+            true => self.own_set.contains(&lane),
+            false => self.load_set,
+        }
     }
 }

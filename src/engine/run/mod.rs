@@ -19,6 +19,7 @@ mod reset;
 mod roster;
 mod settings;
 pub(super) mod shards;
+mod showing;
 mod steer;
 pub(super) mod watchdog;
 pub(super) mod worker;

@@ -22,6 +22,9 @@ impl Director {
                 self.show_phase();
                 reply.answer(answer);
             }
+            Call::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.answer(&mut self.store));
+            }
             Call::Report(detail, reply) => {
                 // Whoever asked may not care any more.
                 let _ignored = reply.send(self.report_now(detail));

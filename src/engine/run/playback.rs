@@ -122,6 +122,10 @@ impl Director {
                 reply.answer(Err(Refusal::Watched));
                 false
             }
+            Call::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.answer(&mut self.store));
+                false
+            }
             Call::Report(detail, reply) => {
                 // Whoever asked may not care any more.
                 let _ignored = reply.send(self.report_now(detail));

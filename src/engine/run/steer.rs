@@ -20,20 +20,10 @@ impl Director {
             Command::Pause => self.pause(),
             Command::Resume => self.resume(),
             Command::ResetStatistics => self.reset_as_asked().map(|()| Done::Reset),
-            Command::AddUsers(more) => {
-                let lane = self.shared_lane()?;
-                let (users, _) = self.wanted_now(lane);
-                self.set_load(lane, Wanted::Users(users.saturating_add_signed(more)))
-            }
-            Command::AddRate(more) => match self.wanted_now(self.shared_lane()?) {
-                (_, Some(rate)) => {
-                    // Tenths that are added up stay tenths.
-                    let rate = ((rate + more) * 1e6).round() / 1e6;
-                    let rate = if rate < 0.0 { 0.0 } else { rate };
-                    self.set_load(self.shared_lane()?, Wanted::Rate(rate))
-                }
-                (_, None) => Err(Refusal::NoRate),
-            },
+            Command::AddUsers(more) => self.add_users(self.shared_lane()?, more),
+            Command::AddRate(more) => self.add_rate(self.shared_lane()?, more),
+            Command::AddUsersOf(owner, more) => self.add_users(self.own_lane(&owner)?, more),
+            Command::AddRateOf(owner, more) => self.add_rate(self.own_lane(&owner)?, more),
             Command::NextStage => self.next_stage(),
             Command::SetUsers(users) => self.set_load(self.shared_lane()?, Wanted::Users(users)),
             Command::SetRate(rate) => self.set_load(self.shared_lane()?, Wanted::Rate(rate)),
@@ -79,16 +69,31 @@ impl Director {
 
     /// The users and the rate to count from: what somebody has set, else those of the timetable at this moment. Numbers
     /// of users are those of the whole load, whichever part this is.
-    fn wanted_now(&self, lane: usize) -> (u64, Option<f64>) {
+    fn wanted_now(&self, number: usize) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
-        let lane = &directive.timetable.lanes[lane];
+        let lane = &directive.timetable.lanes[number];
+        let is_own = lane.owner.is_some();
         let since = directive.clock.elapsed(self.now());
         let since = since.saturating_sub(lane.start);
         match &lane.load {
-            _ if self.milestones.is_load_set() => lane.goal_at(since),
+            _ if self.milestones.is_load_set(number, is_own) => lane.goal_at(since),
             LaneLoad::Users(shape) => (shape.users_at(since), None),
             LaneLoad::Arrivals { line, most, .. } => (*most, Some(line.rate_at(since))),
         }
+    }
+
+    fn add_users(&mut self, lane: usize, more: i64) -> Answer {
+        let (users, _) = self.wanted_now(lane);
+        self.set_load(lane, Wanted::Users(users.saturating_add_signed(more)))
+    }
+
+    fn add_rate(&mut self, lane: usize, more: f64) -> Answer {
+        let (_, Some(rate)) = self.wanted_now(lane) else {
+            return Err(Refusal::NoRate);
+        };
+        // Tenths that are added up stay tenths.
+        let rate = ((rate + more) * 1e6).round() / 1e6;
+        self.set_load(lane, Wanted::Rate(if rate < 0.0 { 0.0 } else { rate }))
     }
 
     /// Begins the next stage before its time.
@@ -168,8 +173,10 @@ impl Director {
         // A number of users of a run at a rate is none of its load.
         let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
         // Nor has a scenario with a load of its own a part in the stages of the others.
-        if !users_at_most && lane.owner.is_none() {
-            self.milestones.set_load();
+        match (users_at_most, &lane.owner) {
+            (true, _) => {}
+            (false, None) => self.milestones.set_load(),
+            (false, Some(_)) => self.milestones.set_own_load(number),
         }
         if let Some(text) = steered_to(&done) {
             let text = match &lane.owner {

@@ -175,3 +175,31 @@ async fn a_command_is_about_the_load_that_scenarios_share_or_about_the_one_it_na
     assert_eq!(per_stretch(&arrived, 1_000, "/buy/")[2..], [20, 40, 40]);
     assert_eq!(of(&arrived, "/once/").0, 28);
 }
+
+#[tokio::test(start_paused = true)]
+async fn more_is_counted_from_what_somebody_has_set_of_that_load() {
+    let mut rehearsal = Rehearsal::new(FOUR_KINDS, settings(6_000));
+    let buy = |more| Command::AddRateOf("buy".to_owned(), more);
+    let once = |more| Command::AddUsersOf("once".to_owned(), more);
+    rehearsal.commands = vec![
+        (ms(10), once(1)),
+        (ms(10), once(1)),
+        (ms(3_000), buy(15.0)),
+        (ms(3_000), buy(5.0)),
+    ];
+    let (arrived, outcome) = rehearsal.play().await;
+    assert_eq!(per_stretch(&arrived, 1_000, "/buy/")[2..], [20, 40, 40]);
+    assert_eq!(of(&arrived, "/once/").0, 28);
+    let told: Vec<&str> = outcome
+        .report
+        .events
+        .iter()
+        .map(|event| &*event.text)
+        .collect();
+    for text in [
+        "scenario 'once' was set to 7 users",
+        "scenario 'buy' was set to 40 iterations a second",
+    ] {
+        assert!(told.contains(&text), "{text}: {told:?}");
+    }
+}

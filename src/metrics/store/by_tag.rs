@@ -1,9 +1,12 @@
 //! Requests by tag: those of each `key=value` together and by name, in bounded memory.
 
 use super::super::names::Label;
+use super::super::recent::{Counts, Recent};
 use super::super::request::RequestDelta;
 use super::super::tally::RequestTally;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The most values of a key that have figures of their own; those beyond count together.
 const MOST_VALUES: usize = 100;
@@ -25,32 +28,70 @@ pub(super) struct ByTag {
     /// Tags and rows of names so far.
     tags: usize,
     rows: usize,
+    /// The last ten seconds of each row.
+    recent: Recent,
+    /// Tags so far as texts; `None` since there is another one.
+    texts: Option<Arc<[Arc<str>]>>,
 }
 
 /// Requests of one tag.
 #[derive(Debug, Default)]
 pub(super) struct Tagged {
-    pub(super) total: RequestTally,
+    pub(super) total: Row,
     /// Rows by the number of the name in the table of all.
-    pub(super) names: BTreeMap<usize, RequestTally>,
+    pub(super) names: BTreeMap<usize, Row>,
+}
+
+/// Requests of a tag, all of them or those of one name.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    /// Its number among the rows of all tags.
+    number: usize,
+    pub(super) tally: RequestTally,
+}
+
+impl Row {
+    fn numbered(number: usize) -> Row {
+        Row {
+            number,
+            tally: RequestTally::default(),
+        }
+    }
+
+    /// Returns its requests and failures per second over the last ten seconds.
+    pub(super) fn rates(&self, recent: &Recent) -> (f64, f64) {
+        recent.rates(self.number)
+    }
 }
 
 impl ByTag {
     /// Adds requests of the name of that number, and returns whether something had to be counted with others.
     pub(super) fn merge(&mut self, at: usize, row: &RequestDelta) -> bool {
-        self.each(&row.label, at, |tally| tally.merge(row))
+        let counts = Counts {
+            requests: row.counts.count(),
+            failures: row.counts.failures_change(),
+        };
+        self.each(&row.label, at, |to, recent| {
+            to.tally.merge(row);
+            recent.add(to.number, counts);
+        })
     }
 
     /// Adds latencies that were filled in for late users.
     pub(super) fn merge_filled(&mut self, at: usize, row: &RequestDelta) {
         if let Some(filled) = &row.filled {
-            self.each(&row.label, at, |tally| {
-                tally.filled.get_or_insert_default().merge(filled);
+            self.each(&row.label, at, |to, _| {
+                to.tally.filled.get_or_insert_default().merge(filled);
             });
         }
     }
 
-    fn each(&mut self, label: &Label, at: usize, mut add: impl FnMut(&mut RequestTally)) -> bool {
+    fn each(
+        &mut self,
+        label: &Label,
+        at: usize,
+        mut add: impl FnMut(&mut Row, &mut Recent),
+    ) -> bool {
         let mut overflow = false;
         for (key, value) in label.tags.pairs() {
             let at_limit = self.tags >= MOST_TAGS;
@@ -71,18 +112,22 @@ impl ByTag {
             };
             overflow |= value == OTHER;
             if !values.contains_key(value) {
+                let total = Row::numbered(self.tags + self.rows);
                 self.tags += 1;
-                values.insert(value.into(), Tagged::default());
+                self.texts = None;
+                let names = BTreeMap::new();
+                values.insert(value.into(), Tagged { total, names });
             }
             let Some(tagged) = values.get_mut(value) else {
                 continue;
             };
-            add(&mut tagged.total);
+            add(&mut tagged.total, &mut self.recent);
             match tagged.names.get_mut(&at) {
-                Some(known) => add(known),
+                Some(known) => add(known, &mut self.recent),
                 None if self.rows < MOST_ROWS => {
+                    let row = Row::numbered(self.tags + self.rows);
                     self.rows += 1;
-                    add(tagged.names.entry(at).or_default());
+                    add(tagged.names.entry(at).or_insert(row), &mut self.recent);
                 }
                 None => overflow = true,
             }
@@ -98,7 +143,32 @@ impl ByTag {
         })
     }
 
-    pub(super) fn clear(&mut self) {
-        *self = ByTag::default();
+    /// Returns the tags so far in that order.
+    pub(super) fn texts(&mut self) -> Arc<[Arc<str>]> {
+        if self.texts.is_none() {
+            let texts = self.rows().map(|(tag, _)| tag.into());
+            self.texts = Some(texts.collect());
+        }
+        self.texts.clone().unwrap_or_default()
+    }
+
+    /// Returns the requests of one tag; `None` if there are none.
+    pub(super) fn get_mut(&mut self, tag: &str) -> Option<(&mut Tagged, &Recent)> {
+        let (key, value) = tag.split_once('=')?;
+        let tagged = self.keys.get_mut(key)?.get_mut(value)?;
+        Some((tagged, &self.recent))
+    }
+
+    /// Ends a tick at `now`.
+    pub(super) fn tick(&mut self, now: Duration) {
+        self.recent.tick(now);
+    }
+
+    /// Forgets everything; `now` is the moment since the start of the run.
+    pub(super) fn reset(&mut self, now: Duration) {
+        *self = ByTag {
+            recent: Recent::starting(now),
+            ..ByTag::default()
+        };
     }
 }

@@ -92,6 +92,7 @@ impl Measured {
     pub(super) fn tick(&mut self, now: Duration) {
         self.scenarios.tick();
         self.requests.recent.tick(now);
+        self.requests.by_tag.tick(now);
     }
 
     /// Closes the seconds of which everything is known.

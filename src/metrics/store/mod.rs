@@ -26,7 +26,7 @@ use super::identity::RunIdentity;
 use super::latency;
 use super::recording::Recording;
 use super::silence::Silences;
-use super::snapshot::{Aim, Progress, RunPhase, Snapshot};
+use super::snapshot::{Aim, LiveLoad, Progress, RunPhase, Snapshot};
 use super::tally::RequestTally;
 use super::thresholds::Judges;
 use super::under_way::Quiet;
@@ -43,6 +43,7 @@ use workers::Workers;
 pub(crate) struct Store {
     identity: RunIdentity,
     progress: Progress,
+    loads: Arc<[LiveLoad]>,
     time: MeasuredTime,
     measured: Measured,
     /// The requests of `test_start` and `test_stop`.
@@ -62,6 +63,7 @@ impl Store {
         Store {
             identity,
             progress: Progress::default(),
+            loads: Arc::default(),
             time: MeasuredTime::default(),
             measured: Measured::new(),
             start_stop: Table::new(),
@@ -224,6 +226,11 @@ impl Store {
             self.progress.wanted,
             self.progress.played,
         ) = (phase, wanted, played);
+    }
+
+    /// Sets the loads of the run where there are several, for views.
+    pub(crate) fn set_loads(&mut self, loads: Arc<[LiveLoad]>) {
+        self.loads = loads;
     }
 
     /// Passes a warning on to every view and the report, once.

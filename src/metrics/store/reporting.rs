@@ -3,6 +3,7 @@
 use super::super::columns::NameSeries;
 use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
+use super::super::identity::RunIdentity;
 use super::super::latency::nanoseconds;
 use super::super::names::{ITERATION, Label};
 use super::super::report::{
@@ -13,6 +14,7 @@ use super::super::tally::RequestTally;
 use super::super::traced::Traced;
 use super::super::users::Users;
 use super::Store;
+use super::by_tag::Tagged;
 use super::measured::Measured;
 use super::scenarios::Scenario;
 use std::sync::Arc;
@@ -105,8 +107,8 @@ impl Store {
                 .collect(),
             requests,
             by_tag: match detail {
-                Detail::Totals => Vec::new(),
-                _ => self.tag_rows(measured),
+                Detail::Totals | Detail::Pages => Vec::new(),
+                Detail::Whole | Detail::Live => self.tag_rows(measured),
             },
             aggregated: self.measured.requests.total.figures(measured),
             start_stop: rows(self.start_stop.named(), Duration::ZERO, |_| {
@@ -146,17 +148,8 @@ impl Store {
         let requests = &self.measured.requests;
         let labels = requests.by_label.names.labels();
         let tags = requests.by_tag.rows();
-        tags.filter(|(_, tagged)| tagged.total.counts.count() > 0)
-            .map(|(tag, tagged)| {
-                let names = tagged.names.iter().map(|(at, row)| (&labels[*at], row));
-                let mut requests = rows(names, measured, |_| NameSeries::default());
-                requests.sort_by_key(|row| self.identity.place_of_name(&row.name));
-                TagRow {
-                    tag,
-                    requests,
-                    aggregated: tagged.total.figures(measured),
-                }
-            })
+        tags.filter(|(_, tagged)| tagged.total.tally.counts.count() > 0)
+            .map(|(tag, tagged)| tag_row(tag, tagged, labels, &self.identity, measured))
             .collect()
     }
 
@@ -222,6 +215,25 @@ impl Store {
             measured: recording.pieces.clone(),
             start_stop: recording.start_stop.clone(),
         })
+    }
+}
+
+/// Returns the figures of one tag.
+pub(super) fn tag_row(
+    tag: String,
+    tagged: &Tagged,
+    labels: &[Arc<Label>],
+    identity: &RunIdentity,
+    measured: Duration,
+) -> TagRow {
+    let named = tagged.names.iter();
+    let named = named.map(|(at, row)| (&labels[*at], &row.tally));
+    let mut requests = rows(named, measured, |_| NameSeries::default());
+    requests.sort_by_key(|row| identity.place_of_name(&row.name));
+    TagRow {
+        tag,
+        requests,
+        aggregated: tagged.total.tally.figures(measured),
     }
 }
 

@@ -125,7 +125,7 @@ impl Requests {
     /// Forgets everything but the names; `now` is the moment since the start of the run.
     pub(super) fn reset(&mut self, now: Duration) {
         self.by_label.clear();
-        self.by_tag.clear();
+        self.by_tag.reset(now);
         self.total = RequestTally::default();
         self.series = Series::default();
         self.series_by_name.reset();

@@ -1,10 +1,11 @@
 //! Makes the snapshots of a run for live views.
 
 use super::super::names::Label;
-use super::super::snapshot::{LiveArrivals, LiveRequests, LiveRow, Progress, Snapshot};
+use super::super::snapshot::{LiveArrivals, LiveRequests, LiveRow, LiveTag, Progress, Snapshot};
 use super::super::tally::{RequestTally, per_second};
 use super::super::users::Users;
 use super::Store;
+use super::reporting;
 use std::time::Duration;
 
 /// The most errors in a snapshot.
@@ -47,8 +48,10 @@ impl Store {
                 active,
                 ..self.progress
             },
+            loads: self.loads.clone(),
             users: self.measured.scenarios.users.now(),
             requests,
+            tags: self.measured.requests.by_tag.texts(),
             scenarios: self.scenario_rows(Users::now),
             checks,
             metrics,
@@ -64,6 +67,43 @@ impl Store {
             events: self.events.last(LIVE_EVENTS, self.time.origin_ns()),
             workers: self.workers.live(self.time.now(), self.time.origin()),
         }
+    }
+}
+
+impl Store {
+    /// Returns the requests of one tag so far, in full if wanted; `None` if there are none.
+    pub(crate) fn live_tag(&mut self, tag: &str, in_full: bool) -> Option<LiveTag> {
+        let active = self.time.active(self.time.now());
+        let requests = &mut self.measured.requests;
+        let labels = requests.by_label.names.labels();
+        let (tagged, recent) = requests.by_tag.get_mut(tag)?;
+        if tagged.total.tally.counts.count() == 0 {
+            return None;
+        }
+        let row = in_full
+            .then(|| reporting::tag_row(tag.to_owned(), tagged, labels, &self.identity, active));
+        let named = tagged.names.iter_mut();
+        let mut rows: Vec<LiveRow> = named
+            .filter(|(_, row)| row.tally.counts.count() > 0)
+            .map(|(at, row)| {
+                let now = row.rates(recent);
+                live_row(&labels[*at], &mut row.tally, active, now)
+            })
+            .collect();
+        rows.sort_by_cached_key(|row| self.identity.place_of_name(&row.name));
+        let now = tagged.total.rates(recent);
+        let total = &mut tagged.total.tally;
+        let requests = LiveRequests {
+            ok: total.live_ok(),
+            bytes: total.counts.bytes,
+            total: live_row(&Label::default(), total, active, now),
+            rows,
+        };
+        Some(LiveTag {
+            tag: tag.into(),
+            requests,
+            row,
+        })
     }
 }
 

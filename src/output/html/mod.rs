@@ -37,6 +37,7 @@ macro_rules! shared {
             include_str!("axis.js"),
             include_str!("behind.js"),
             include_str!("charts.js"),
+            include_str!("choice.js"),
             include_str!("names.js"),
             include_str!("sorting.js"),
             include_str!("theme.js"),

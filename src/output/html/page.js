@@ -114,11 +114,11 @@ for (const table of findAll('main table')) {
 const tagged = find('#tags table');
 if (tagged) {
   const bodies = [...tagged.tBodies], tag = body => body.rows[0].cells[0].textContent;
-  const choice = make('select', {}, make('option', { value: '' }, 'all'), ...[...new Set(bodies.map(tag))].map(each => make('option', { value: each }, each)));
-  choice.addEventListener('change', () => {
-    for (const body of bodies) body.hidden = choice.value !== '' && tag(body) !== choice.value;
+  const choice = new Choice('Show', chosen => {
+    for (const body of bodies) body.hidden = chosen !== '' && tag(body) !== chosen;
   });
-  find('#tags-title').after(make('p', { class: 'note' }, make('label', {}, 'Show ', choice)));
+  choice.offer([['', 'all'], ...[...new Set(bodies.map(tag))].map(each => [each, each])]);
+  find('#tags-title').after(make('p', { class: 'note' }, choice.element));
 }
 
 addTheme(find('header'));

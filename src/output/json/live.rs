@@ -1,8 +1,9 @@
 //! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
 //! what is of a moment says so: `users_now`, `rate_now`.
 
+use super::requests::{Row, Total};
 use crate::metrics::{
-    Check, ErrorRow, Event, LiveRow, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
+    Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
     ThresholdRow, WorkerState,
 };
 use serde::Serialize;
@@ -24,6 +25,9 @@ pub(crate) struct Live<'a> {
     warnings: &'a [String],
     requests: Vec<Row<'a>>,
     pub(crate) aggregated: Total,
+    /// Tags that requests have, such as `region=eu`; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<&'a str>,
     scenarios: Vec<Scenario<'a>>,
     /// The last two minutes.
     series: &'a [SeriesPoint],
@@ -72,44 +76,23 @@ pub(crate) struct Wanted {
     rate: Option<f64>,
     /// When it ends by itself, on the clock of `run_s`; `null` for never.
     ends_s: Option<f64>,
+    /// Each of the loads, where scenarios have some of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loads: Vec<Load>,
 }
 
+/// One of several loads of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Row<'a> {
-    method: &'a str,
-    name: &'a str,
-    #[serde(flatten)]
-    figures: Figures,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Total {
-    #[serde(flatten)]
-    figures: Figures,
-    bytes: u64,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Figures {
-    count: u64,
-    failures: u64,
-    rate: f64,
-    /// Over the last 10 s, as the next.
-    rate_now: f64,
-    failures_now: f64,
-    latency_ms: Option<Latency>,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Latency {
-    max: f64,
-    p50: f64,
-    p95: f64,
-    p99: f64,
+pub(crate) struct Load {
+    /// The scenario whose own load it is; `null` for the load that all others share.
+    scenario: Option<String>,
+    /// Users that it is on its way to, begun or not; of one at a rate, the most at a time.
+    users: u64,
+    /// Iterations per second; `null` for a number of users.
+    rate: Option<f64>,
+    /// Whether it has begun and has not ended.
+    under_way: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -129,11 +112,6 @@ pub(crate) struct Arrivals {
 impl<'a> Live<'a> {
     pub(crate) fn of(snapshot: &'a Snapshot) -> Live<'a> {
         let wanted = snapshot.progress.wanted;
-        let row = |row: &'a LiveRow| Row {
-            method: &row.method,
-            name: &row.name,
-            figures: Figures::of(row),
-        };
         let scenario = |row: &'a ScenarioRow| Scenario {
             name: &row.name,
             users_now: row.users,
@@ -145,6 +123,7 @@ impl<'a> Live<'a> {
                 users: wanted.users,
                 rate: wanted.rate,
                 ends_s: wanted.ends.map(|ends| ends.as_secs_f64()),
+                loads: snapshot.loads.iter().map(Load::of).collect(),
             },
             run_s: snapshot.progress.elapsed.as_secs_f64(),
             elapsed_s: snapshot.progress.active.as_secs_f64(),
@@ -155,11 +134,9 @@ impl<'a> Live<'a> {
                 .as_secs_f64(),
             users_now: snapshot.users,
             warnings: &snapshot.warnings,
-            requests: snapshot.requests.rows.iter().map(row).collect(),
-            aggregated: Total {
-                figures: Figures::of(&snapshot.requests.total),
-                bytes: snapshot.requests.bytes,
-            },
+            requests: snapshot.requests.rows.iter().map(Row::of).collect(),
+            aggregated: Total::of(&snapshot.requests),
+            tags: snapshot.tags.iter().map(|tag| &**tag).collect(),
             scenarios: snapshot.scenarios.iter().map(scenario).collect(),
             series: &snapshot.recent,
             checks: &snapshot.checks,
@@ -172,6 +149,17 @@ impl<'a> Live<'a> {
             }),
             connections_now: snapshot.connections,
             workers: snapshot.workers.iter().map(Worker::of).collect(),
+        }
+    }
+}
+
+impl Load {
+    fn of(load: &LiveLoad) -> Load {
+        Load {
+            scenario: load.scenario.as_deref().map(str::to_owned),
+            users: load.users,
+            rate: load.rate,
+            under_way: load.is_under_way,
         }
     }
 }
@@ -199,29 +187,10 @@ impl Worker<'_> {
     }
 }
 
-impl Figures {
-    fn of(row: &LiveRow) -> Figures {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        Figures {
-            count: row.count,
-            failures: row.failures,
-            rate: row.rate,
-            rate_now: row.rate_now,
-            failures_now: row.failures_now,
-            latency_ms: (row.count > 0).then(|| Latency {
-                max: ms(row.max),
-                p50: ms(row.p50),
-                p95: ms(row.p95),
-                p99: ms(row.p99),
-            }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Aim, LiveRequests, Progress};
+    use crate::metrics::{Aim, LiveRequests, LiveRow, Progress};
     use crate::output::fixture;
     use crate::output::json::snapshot;
     use serde_json::Value;
@@ -264,6 +233,14 @@ mod tests {
                 rows: vec![row, LiveRow::default()],
                 ..LiveRequests::default()
             },
+            loads: [LiveLoad {
+                scenario: Some("buyers".into()),
+                users: 9,
+                rate: Some(3.0),
+                is_under_way: true,
+            }]
+            .into(),
+            tags: ["region=eu \u{1b}".into()].into(),
             users: 12,
             scenarios: report.scenarios.clone(),
             checks: report.checks.clone().into(),
@@ -348,6 +325,7 @@ mod tests {
             "/requests/rate_now",
             "/run_s",
             "/scenarios/users_now",
+            "/tags",
             "/users_now",
             "/wanted",
             "/workers/busy_now",
@@ -371,10 +349,16 @@ mod tests {
         assert_eq!(live["requests"][0]["latency_ms"]["p95"], 5.0);
         assert_eq!(live["requests"][1]["latency_ms"], Value::Null);
         assert_eq!(live["aggregated"]["bytes"], 99);
+        let load =
+            serde_json::json!({ "scenario": "buyers", "users": 9, "rate": 3.0, "under_way": true });
+        assert_eq!(live["wanted"]["loads"], serde_json::json!([load]));
+        assert_eq!(live["tags"][0], "region=eu \u{1b}");
         let users = Snapshot::default();
         let text = snapshot(&users).expect("plain data");
         assert!(
-            !text.contains("arrivals") && !text.contains("workers"),
+            ["arrivals", "workers", "tags", "loads"]
+                .iter()
+                .all(|key| !text.contains(key)),
             "{text}"
         );
     }

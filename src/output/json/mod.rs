@@ -3,12 +3,16 @@
 
 mod layout;
 mod live;
+mod requests;
 
 use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
 use layout::Layout;
-pub(crate) use live::{Live, Total, Wanted};
+pub(crate) use live::{Live, Wanted};
+#[cfg(feature = "web")]
+pub(crate) use requests::OneTag;
+pub(crate) use requests::Total;
 use serde::Serialize as _;
 
 /// The action named when the report cannot be written.

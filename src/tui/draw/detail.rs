@@ -27,13 +27,14 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
             }
         }
         Tab::Requests | Tab::Latency | Tab::Codes => {
-            let live = snapshot
-                .requests
+            let live = state
+                .requests(snapshot)
                 .rows
                 .iter()
                 .find(|row| request_key(&row.method, &row.name) == subject.key);
-            let told = report
-                .requests
+            let told = state
+                .request_rows()
+                .0
                 .iter()
                 .find(|row| request_key(&row.method, &row.name) == subject.key);
             let name = one_line(subject.key.trim_start());
@@ -52,7 +53,15 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
             } else {
                 &report.errors
             };
-            for error in errors.iter().filter(|error| one_line(&error.name) == named) {
+            let mut errors = errors
+                .iter()
+                .filter(|error| one_line(&error.name) == named)
+                .peekable();
+            if state.tag_here().is_some() && errors.peek().is_some() {
+                let text = "errors of the name, whatever its tags";
+                lines.push((Meaning::Faint, text.to_owned()));
+            }
+            for error in errors {
                 let text = format!("{} × {}", show_count(error.count), one_line(&error.message));
                 lines.push((Meaning::Bad, text));
             }
@@ -121,12 +130,16 @@ fn line(name: &str, text: String) -> (Meaning, String) {
 
 /// The last ten seconds of a request.
 fn now(row: &LiveRow) -> String {
-    let [p50, p95, p99, max] = row.worst_now.map(tight);
-    format!(
-        "{}/s · {} failed/s · worst second p50 {p50} · p95 {p95} · p99 {p99} · max {max}",
+    let rates = format!(
+        "{}/s · {} failed/s",
         rate(row.rate_now),
         rate(row.failures_now)
-    )
+    );
+    if row.worst_now == <[Duration; 4]>::default() {
+        return rates;
+    }
+    let [p50, p95, p99, max] = row.worst_now.map(tight);
+    format!("{rates} · worst second p50 {p50} · p95 {p95} · p99 {p99} · max {max}")
 }
 
 /// Adds the details that are known without a report.

@@ -1,11 +1,13 @@
 //! What lies over the page: help, questions, messages, and pages of text that scroll and can be searched.
 
+use super::super::by_tag::matching;
 use super::super::layout::Layout;
+use super::super::loads::{wanted, whose};
 use super::super::state::{Dialog, State};
 use super::super::style::{Meaning, Styles};
-use super::super::text::{broken, one_line};
+use super::super::text::{broken, cut_middle, one_line};
 use super::paint::Lines;
-use crate::metrics::Snapshot;
+use crate::metrics::{LiveLoad, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
@@ -13,12 +15,13 @@ use ratatui::widgets::{Block, Clear, Paragraph, Widget as _, Wrap};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Keys and their effects; drawn in two columns where there is room.
-const KEYS: [(&str, &str); 22] = [
+const KEYS: [(&str, &str); 24] = [
     ("⇥ ← →", "page"),
     ("↑ ↓ j k", "row; also PgUp PgDn g G"),
     ("↵", "details (/ search, y copy)"),
     ("e", "errors of the request"),
     ("/", "filter by name (Esc: all)"),
+    ("t", "by tag, scenario (t: all)"),
     ("s S", "sort, reverse"),
     ("n", "last 10 s, or all"),
     ("z", "graphs of the whole run"),
@@ -30,7 +33,8 @@ const KEYS: [(&str, &str); 22] = [
     ("Ctrl-Z", "suspend, 'fg' comes back"),
     ("Ctrl-L", "draw the screen anew"),
     ("p", "pause and go on"),
-    ("+ - u >", "users or rate, next stage"),
+    ("+ - u i >", "users, rate, next stage"),
+    ("o", "whose load + - u i set"),
     ("0", "reset the statistics"),
     ("r", "reload the plan"),
     ("w", "write a report"),
@@ -45,6 +49,8 @@ const FIGURES: &str = "Figures count from the beginning or the last reset of the
 
 /// Columns of one column of help.
 const HALF: usize = 38;
+/// The least columns of the tags to choose from.
+const LEAST_TAGS: usize = 38;
 
 /// Returns the help for a view of so many pages.
 pub(super) fn help(width: u16, pages: usize) -> Lines {
@@ -97,22 +103,26 @@ pub(super) fn warnings(snapshot: &Snapshot) -> Lines {
     lines
 }
 
-pub(super) fn draw(dialog: &Dialog, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    let (title, text) = match dialog {
+pub(super) fn draw(
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let (title, text) = match &state.dialog {
         Dialog::Quit => (
-            "stop?",
+            "stop?".to_owned(),
             "Running tasks finish, then the report is there.\n\ny or ↵ stops, any other key goes on"
                 .to_owned(),
         ),
-        Dialog::Users(typed) => (
-            "users",
-            format!("{typed}_\n\n↵ sets the number, Esc leaves it"),
-        ),
+        Dialog::Users(typed) => number("users", typed, state.load(snapshot)),
+        Dialog::Rate(typed) => number("iterations/s", typed, state.load(snapshot)),
         Dialog::Reset => (
-            "reset the statistics?",
+            "reset the statistics?".to_owned(),
             "The report keeps those of before apart.\n\ny or ↵ does, any other key goes on".to_owned(),
         ),
-        Dialog::Message(text) => ("", format!("{text}\n\nEsc closes this")),
+        Dialog::Message(text) => (String::new(), format!("{text}\n\nEsc closes this")),
         _ => return,
     };
     let lines: Vec<(Meaning, String)> = text
@@ -137,7 +147,76 @@ pub(super) fn draw(dialog: &Dialog, area: Rect, buffer: &mut Buffer, styles: Sty
         width,
         height,
     };
-    framed(title, &lines, 0, place, buffer, styles);
+    framed(&title, &lines, 0, place, buffer, styles);
+}
+
+/// The title and the text of the question for a number of a load.
+fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) {
+    match load {
+        None => (
+            what.to_owned(),
+            format!("{typed}_\n\n↵ sets the number, Esc leaves it"),
+        ),
+        Some(load) => (
+            format!("{what} of {}", whose(load)),
+            format!(
+                "{typed}_\n\n{}\n↵ sets the number, ⇥ another load, Esc leaves it",
+                wanted(load)
+            ),
+        ),
+    }
+}
+
+/// The tags to choose from, the one that is meant in sight.
+pub(super) fn tags(
+    (typed, at): (&str, usize),
+    snapshot: &Snapshot,
+    area: Rect,
+    layout: &mut Layout,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let tags = matching(snapshot, typed);
+    let all = tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>();
+    let widest = all.iter().map(|tag| tag.width()).max().unwrap_or(0);
+    let width = (widest.max(LEAST_TAGS) + 4).min(area.width.into()) as u16;
+    let room = area.height.saturating_sub(8).max(1);
+    let rows = (all.len() as u16).clamp(1, room);
+    let from = (at + 1).saturating_sub(rows.into());
+    let inner = usize::from(width.saturating_sub(4));
+    let mut lines = vec![
+        (Meaning::Strong, format!("find: {typed}_")),
+        (Meaning::Plain, String::new()),
+    ];
+    let shown = all.iter().enumerate().skip(from).take(rows.into());
+    lines.extend(shown.map(|(number, tag)| {
+        let meaning = match number == at {
+            true => Meaning::Selected,
+            false => Meaning::Plain,
+        };
+        (meaning, cut_middle(tag, inner))
+    }));
+    if all.is_empty() {
+        lines.push((Meaning::Faint, "no tag matches".to_owned()));
+    }
+    let keys = "↑ ↓, ↵ shows its requests alone, Esc";
+    lines.extend([
+        (Meaning::Plain, String::new()),
+        (Meaning::Faint, keys.to_owned()),
+    ]);
+    layout.dialog_rows = rows;
+    let height = (lines.len() as u16 + 2).min(area.height);
+    let place = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    let title = match all.len() > usize::from(rows) {
+        true => format!("by tag, {} of {}", at + 1, all.len()),
+        false => "by tag".to_owned(),
+    };
+    framed(&title, &lines, 0, place, buffer, styles);
 }
 
 /// A text over nearly all of the screen. It ends where it ends.

@@ -7,7 +7,7 @@ use super::super::style::{Meaning, Styles};
 use super::super::text::{cut_middle, one_line};
 use super::graphs::LONG_MS;
 use super::paint::{put, put_right};
-use crate::metrics::{RunPhase, Snapshot};
+use crate::metrics::{LiveRequests, RunPhase, Snapshot};
 use crate::units::{counted, show_count, show_duration, show_long, show_size};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,6 +16,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the bar that shows how far the run is.
 const BAR: usize = 16;
+/// The most columns of a tag.
+const TAG: usize = 32;
 
 /// Three lines: plan, target and users; progress and generator, which are those of `live`; figures of the moment that
 /// the pages `show`.
@@ -56,7 +58,7 @@ pub(super) fn draw(
         put_right(buffer, line(1), text, busy, styles);
     }
 
-    figures(shown, line(2), buffer, styles);
+    figures(state, shown, line(2), buffer, styles);
 }
 
 /// `12 users`, or where they are on their way to: `1,738 → 100 users`.
@@ -182,8 +184,9 @@ struct Figure {
     meaning: Meaning,
 }
 
-fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    let mut parts = parts(snapshot);
+fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    let mut parts = parts(snapshot, state.requests(snapshot));
+    parts.splice(0..0, chosen(state));
     let between = " · ";
     let width = |parts: &[Figure]| -> usize {
         let texts: usize = parts.iter().map(|part| part.text.width()).sum();
@@ -211,10 +214,25 @@ fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles)
     }
 }
 
+/// The tag whose requests the figures and the page are about, or that the page cannot be shown by.
+fn chosen(state: &State) -> Option<Figure> {
+    let tag = cut_middle(&one_line(state.one_tag.as_ref()?.tag()), TAG);
+    let (text, meaning) = match state.tag_here() {
+        Some(_) => (tag, Meaning::Selected),
+        None => (format!("all, not {tag} alone"), Meaning::Warning),
+    };
+    Some(Figure {
+        rank: 0,
+        text,
+        short: None,
+        meaning,
+    })
+}
+
 /// In the order in which they stand. Latencies are those of successes where something failed: what fails at once must
 /// not make a site look faster.
-fn parts(snapshot: &Snapshot) -> Vec<Figure> {
-    let total = &snapshot.requests.total;
+fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
+    let total = &requests.total;
     let mut parts = Vec::new();
     let mut add = |rank, text: String, meaning| {
         parts.push(Figure {
@@ -240,16 +258,16 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
     }
     let (ok, of) = match total.failures {
         0 => (total.p50, ""),
-        _ => (snapshot.requests.ok[0], "ok "),
+        _ => (requests.ok[0], "ok "),
     };
     let p95 = if total.failures == 0 {
         total.p95
     } else {
-        snapshot.requests.ok[1]
+        requests.ok[1]
     };
     add(6, format!("{of}p50 {}", tight(ok)), Meaning::Plain);
     add(2, format!("{of}p95 {}", tight(p95)), Meaning::Plain);
-    let begun = total.count > 0;
+    let begun = snapshot.requests.total.count > 0;
     let broken = snapshot
         .thresholds
         .iter()
@@ -293,7 +311,7 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
         format!("{} reqs", show_count(total.count)),
         Meaning::Plain,
     );
-    add(9, show_size(snapshot.requests.bytes as f64), Meaning::Plain);
+    add(9, show_size(requests.bytes as f64), Meaning::Plain);
     for part in &mut parts {
         // `✗ 48 failed`, `✗ 1/2 thresholds`, `p95 4.11ms`.
         let short = part.text.split(" (").next().unwrap_or_default();

@@ -49,14 +49,17 @@ pub(crate) fn draw(
     page::tabs(state, shown, cut(&mut rest, 1), &mut layout, buffer, styles);
     let keys = cut_below(&mut rest, 1);
     page::draw(state, shown, rest, &mut layout, buffer, styles);
-    page::last_line(state, keys, buffer, styles);
+    page::last_line(state, shown, keys, buffer, styles);
     match &state.dialog {
         Dialog::None => {}
         dialog if dialog.scrolls() => {
             let lines = scrolled_text(state, shown, area.width);
             dialogs::page(state, &lines, area, &mut layout, buffer, styles);
         }
-        dialog => dialogs::draw(dialog, area, buffer, styles),
+        Dialog::Tags(typed, at) => {
+            dialogs::tags((typed, *at), shown, area, &mut layout, buffer, styles);
+        }
+        _ => dialogs::draw(state, shown, area, buffer, styles),
     }
     if facts.ascii {
         ascii::replace(buffer, area);

@@ -2,6 +2,7 @@
 
 use super::super::layout::Layout;
 use super::super::listing::Rows;
+use super::super::loads::whose;
 use super::super::log::{Level, time};
 use super::super::pages::listing;
 use super::super::state::{State, Subject, Tab};
@@ -21,6 +22,8 @@ const WITH_PANE: u16 = 140;
 const PANE: u16 = 50;
 /// Lines for the whole text of the selected error.
 const MESSAGE: u16 = 3;
+/// The most columns for whose load the keys are about.
+const WHOSE: usize = 18;
 
 pub(super) fn tabs(
     state: &State,
@@ -211,7 +214,13 @@ fn rounded(count: u64) -> u64 {
 }
 
 /// Draws the bottom line: the latest notice, the filter, or the keys.
-pub(super) fn last_line(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) {
+pub(super) fn last_line(
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
     const KEYS: [&str; 12] = [
         "? help",
         "q stop",
@@ -244,12 +253,26 @@ pub(super) fn last_line(state: &State, area: Rect, buffer: &mut Buffer, styles: 
         let text = format!("filter: {}{hint}", state.filter);
         put(buffer, area, area.x, &text, Meaning::Strong, styles);
     } else if state.notice.is_empty() {
-        let keys = match state.finished {
-            Some(_) => &AFTERWARDS[..],
-            None => &KEYS[..],
+        let mut keys: Vec<String> = match state.finished {
+            Some(_) => AFTERWARDS.map(str::to_owned).to_vec(),
+            None => KEYS.map(str::to_owned).to_vec(),
         };
+        let mut after = |what: &str, more: &[String]| {
+            if let Some(at) = keys.iter().position(|key| key.ends_with(what)) {
+                keys.splice(at..=at, more.iter().cloned());
+            }
+        };
+        if state.one_tag.is_some() {
+            after("details", &["↵ details".to_owned(), "t all".to_owned()]);
+        } else if !snapshot.tags.is_empty() {
+            after("details", &["↵ details".to_owned(), "t by tag".to_owned()]);
+        }
+        if let Some(load) = state.load(snapshot) {
+            let whose = cut_middle(&whose(load), WHOSE);
+            after("users", &[format!("+/- {whose}"), "o whose".to_owned()]);
+        }
         let mut x = area.x;
-        for key in keys {
+        for key in &keys {
             if (x as usize) + key.width() <= area.right() as usize {
                 x = put(buffer, area, x, key, Meaning::Faint, styles) + 2;
             }

@@ -1,5 +1,6 @@
 //! Keys while something lies over the page: questions, numbers, texts to scroll and search.
 
+use super::super::by_tag::matching;
 use super::super::draw::text_of;
 use super::super::state::{Dialog, State};
 use super::Wish;
@@ -23,7 +24,9 @@ impl State {
                     return Some(Wish::Command(Command::ResetStatistics));
                 }
             }
-            Dialog::Users(text) => return self.type_users(key, text),
+            Dialog::Users(text) => return self.type_users(key, text, snapshot),
+            Dialog::Rate(text) => return self.type_rate(key, text, snapshot),
+            Dialog::Tags(typed, at) => self.choose_from_tags(key, typed, at, snapshot),
             // Whoever was typing when it came has not read it.
             Dialog::Message(_) => match key {
                 KeyCode::Esc => self.dialog = Dialog::None,
@@ -100,14 +103,51 @@ impl State {
         next.or(found.first()).copied().unwrap_or(self.scroll)
     }
 
-    fn type_users(&mut self, key: KeyCode, mut text: String) -> Option<Wish> {
+    fn type_users(&mut self, key: KeyCode, mut text: String, snapshot: &Snapshot) -> Option<Wish> {
         match key {
             KeyCode::Char(digit @ '0'..='9') if text.len() < 6 => text.push(digit),
-            KeyCode::Backspace => drop(text.pop()),
             KeyCode::Enter => {
                 self.dialog = Dialog::None;
                 let users = text.parse().ok()?;
-                return Some(Wish::Command(Command::SetUsers(users)));
+                return Some(Wish::Command(self.set_users(users, snapshot)));
+            }
+            _ => return self.type_number(key, text, Dialog::Users, snapshot),
+        }
+        self.dialog = Dialog::Users(text);
+        None
+    }
+
+    fn type_rate(&mut self, key: KeyCode, mut text: String, snapshot: &Snapshot) -> Option<Wish> {
+        match key {
+            KeyCode::Char(digit @ '0'..='9') if text.len() < 9 => text.push(digit),
+            KeyCode::Char('.') if !text.contains('.') => text.push('.'),
+            KeyCode::Enter => {
+                self.dialog = Dialog::None;
+                if text == "." {
+                    self.notice = "'.' is no rate".to_owned();
+                }
+                let rate = text.parse().ok()?;
+                return Some(Wish::Command(self.set_rate(rate, snapshot)));
+            }
+            _ => return self.type_number(key, text, Dialog::Rate, snapshot),
+        }
+        self.dialog = Dialog::Rate(text);
+        None
+    }
+
+    /// Keys that all numbers of a load have.
+    fn type_number(
+        &mut self,
+        key: KeyCode,
+        mut text: String,
+        asked: fn(String) -> Dialog,
+        snapshot: &Snapshot,
+    ) -> Option<Wish> {
+        match key {
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Tab | KeyCode::Char('o') => {
+                self.next_load(snapshot);
+                self.notice.clear();
             }
             KeyCode::Esc => {
                 self.dialog = Dialog::None;
@@ -115,7 +155,48 @@ impl State {
             }
             _ => {}
         }
-        self.dialog = Dialog::Users(text);
+        self.dialog = match self.rate(snapshot) {
+            // The other load has none.
+            None => Dialog::Users(text),
+            Some(_) => asked(text),
+        };
         None
+    }
+
+    /// Finds a tag by typing a part of it, or by moving to it.
+    fn choose_from_tags(&mut self, key: KeyCode, typed: String, at: usize, snapshot: &Snapshot) {
+        let tags = matching(snapshot, &typed);
+        let last = tags.len().saturating_sub(1);
+        let page = usize::from(self.layout.dialog_rows).max(1);
+        let (mut typed, mut at) = (typed, at.min(last));
+        match key {
+            KeyCode::Enter => {
+                self.dialog = Dialog::None;
+                if let Some(tag) = tags.get(at) {
+                    self.choose_tag(Some(tag.clone()));
+                }
+                return;
+            }
+            KeyCode::Esc => {
+                self.dialog = Dialog::None;
+                return;
+            }
+            KeyCode::Down => at += 1,
+            KeyCode::Up => at = at.saturating_sub(1),
+            KeyCode::PageDown => at += page,
+            KeyCode::PageUp => at = at.saturating_sub(page),
+            KeyCode::Home => at = 0,
+            KeyCode::End => at = last,
+            KeyCode::Char(character) => {
+                typed.push(character);
+                at = 0;
+            }
+            KeyCode::Backspace => {
+                typed.pop();
+                at = 0;
+            }
+            _ => {}
+        }
+        self.dialog = Dialog::Tags(typed, at.min(last));
     }
 }

@@ -55,7 +55,7 @@ impl State {
 
     /// Takes a paste as text where one is typed, and as nothing elsewhere: nobody means it as keys.
     fn paste(&mut self, text: &str, snapshot: &Snapshot) {
-        if self.typing || self.searching || matches!(self.dialog, Dialog::Users(_)) {
+        if self.typing || self.searching || self.dialog.takes_text() {
             for character in text.chars().filter(|one| !one.is_control()) {
                 self.press(KeyCode::Char(character).into(), snapshot);
             }
@@ -115,7 +115,9 @@ impl State {
             KeyCode::Home | KeyCode::Char('g') => self.select(isize::MIN / 2, snapshot),
             KeyCode::End | KeyCode::Char('G') => self.select(isize::MAX / 2, snapshot),
             KeyCode::Enter => self.open_details(snapshot),
+            KeyCode::Esc if self.filter.is_empty() => self.choose_tag(None),
             KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('t') => self.go_by_tag(snapshot),
             KeyCode::Char('s') => self.sort_by_next(snapshot),
             KeyCode::Char('S') => self.reversed = !self.reversed,
             KeyCode::Char('n') => self.toggle_now(),
@@ -131,10 +133,15 @@ impl State {
             KeyCode::Char('w') => return Some(Wish::WriteReport),
             KeyCode::Char('q') if self.finished.is_some() => return Some(Wish::Leave),
             _ if self.finished.is_some() => {}
-            KeyCode::Char('+' | '=') => return Some(Wish::Command(more(1, snapshot))),
-            KeyCode::Char('-') => return Some(Wish::Command(more(-1, snapshot))),
+            KeyCode::Char('+' | '=') => return Some(Wish::Command(self.more(1, snapshot))),
+            KeyCode::Char('-') => return Some(Wish::Command(self.more(-1, snapshot))),
             KeyCode::Char('>') => return Some(Wish::Command(Command::NextStage)),
             KeyCode::Char('u') => self.open(Dialog::Users(String::new())),
+            KeyCode::Char('i') => match self.rate(snapshot) {
+                Some(_) => self.open(Dialog::Rate(String::new())),
+                None => self.notice = "this load has no rate: u sets its users".to_owned(),
+            },
+            KeyCode::Char('o') => self.next_load(snapshot),
             KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
             KeyCode::Char('0') => self.open(Dialog::Reset),
             KeyCode::Char('r') => return Some(Wish::Command(Command::Reload)),
@@ -142,6 +149,19 @@ impl State {
             _ => {}
         }
         None
+    }
+
+    /// Asks for a tag whose requests alone are shown, or shows all again.
+    fn go_by_tag(&mut self, snapshot: &Snapshot) {
+        if self.one_tag.is_some() {
+            self.choose_tag(None);
+            self.notice = "all requests".to_owned();
+        } else if snapshot.tags.is_empty() {
+            self.notice =
+                "no request has a tag: 'tags' in a plan and several scenarios give some".to_owned();
+        } else {
+            self.open(Dialog::Tags(String::new(), 0));
+        }
     }
 
     fn type_filter(&mut self, key: KeyCode) {
@@ -202,6 +222,9 @@ impl State {
             *sorted = Order::Plan;
         }
         self.notice = match self.now {
+            true if self.one_tag.is_some() => {
+                "the last ten seconds; the worst second is not known by tag".to_owned()
+            }
             true => "the last ten seconds, and the worst second of them".to_owned(),
             false => "since the beginning, or the last reset of the statistics".to_owned(),
         };
@@ -222,21 +245,6 @@ impl State {
             Order::Name => "sorted by name; S reverses".to_owned(),
             Order::Column(at) => format!("sorted by {}; S reverses", columns[at].title),
         };
-    }
-}
-
-/// Returns one step of the load: a user, or about a tenth of the rate in a run at a rate.
-fn more(steps: i64, snapshot: &Snapshot) -> Command {
-    match snapshot.progress.wanted.rate {
-        None => Command::AddUsers(steps),
-        Some(rate) => {
-            let step = match rate {
-                10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
-                1.0.. => 1.0,
-                _ => 0.1,
-            };
-            Command::AddRate(step * steps as f64)
-        }
     }
 }
 

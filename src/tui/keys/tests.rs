@@ -1,7 +1,8 @@
 //! Tests of keys and the mouse, without a terminal.
 
 use super::*;
-use crate::metrics::{LiveRequests, LiveRow};
+use crate::metrics::{LiveLoad, LiveRequests, LiveRow, LiveTag};
+use std::sync::Arc;
 
 fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
@@ -273,4 +274,120 @@ fn a_paste_is_text_where_one_is_typed_and_no_keys() {
     state.take(&paste("12"), &snapshot);
     let users = Some(Wish::Command(Command::SetUsers(12)));
     assert_eq!(press(&mut state, &snapshot, "\n"), users);
+}
+
+fn figures(tag: &str, names: &[&str]) -> LiveTag {
+    let row = |name: &&str| LiveRow {
+        method: "GET".into(),
+        name: (*name).into(),
+        count: 7,
+        ..LiveRow::default()
+    };
+    LiveTag {
+        tag: tag.into(),
+        requests: LiveRequests {
+            rows: names.iter().map(row).collect(),
+            ..LiveRequests::default()
+        },
+        row: None,
+    }
+}
+
+#[test]
+fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
+    let (mut state, mut snapshot) = run();
+    press(&mut state, &snapshot, "t");
+    assert_eq!(state.dialog, Dialog::None);
+    assert!(
+        state.notice.contains("no request has a tag"),
+        "{}",
+        state.notice
+    );
+    snapshot.tags = ["kind=a", "scenario=buyers", "scenario=readers"]
+        .map(Arc::from)
+        .into();
+    assert_eq!(press(&mut state, &snapshot, "tSCEN"), None);
+    assert_eq!(state.dialog, Dialog::Tags("SCEN".to_owned(), 0));
+    for code in [KeyCode::Down, KeyCode::Down, KeyCode::Up, KeyCode::Down] {
+        state.press(key(code), &snapshot);
+    }
+    press(&mut state, &snapshot, "\n");
+    let wanted = |state: &State| state.wants_tag().map(|(tag, _)| tag.to_string());
+    assert_eq!(wanted(&state).as_deref(), Some("scenario=readers"));
+    assert!(
+        listing(&state, &snapshot)
+            .empty
+            .contains("'scenario=readers'")
+    );
+    state.show_tag("kind=a", Some(figures("kind=a", &["/late"])));
+    assert!(
+        listing(&state, &snapshot).rows.is_empty(),
+        "it was asked for before"
+    );
+    state.show_tag(
+        "scenario=readers",
+        Some(figures("scenario=readers", &["/b", "/ab", "/c"])),
+    );
+    assert_eq!(listing(&state, &snapshot).rows.len(), 3);
+    press(&mut state, &snapshot, "/b\n");
+    assert_eq!(listing(&state, &snapshot).rows.len(), 2);
+    // What cannot be shown by tags is not asked for.
+    press(&mut state, &snapshot, "6");
+    assert_eq!(wanted(&state), None);
+    press(&mut state, &snapshot, "2");
+    assert_eq!(state.wants_tag().map(|(_, in_full)| in_full), Some(true));
+    press(&mut state, &snapshot, "1\x1b");
+    assert_eq!(wanted(&state).as_deref(), Some("scenario=readers"));
+    press(&mut state, &snapshot, "\x1b");
+    assert_eq!(wanted(&state), None);
+    assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
+    press(&mut state, &snapshot, "t\nt");
+    assert_eq!(wanted(&state), None, "the same key");
+    press(&mut state, &snapshot, "tnothing\n");
+    assert_eq!(wanted(&state), None, "nothing matches");
+}
+
+#[test]
+fn keys_are_about_the_load_of_a_scenario_where_scenarios_have_their_own() {
+    let (mut state, mut snapshot) = run();
+    assert_eq!(press(&mut state, &snapshot, "i4"), None);
+    assert!(state.notice.is_empty() && state.dialog == Dialog::None);
+    press(&mut state, &snapshot, "o");
+    assert_eq!(state.notice, "no scenario has a load of its own");
+    let load = |scenario: Option<&str>, rate| LiveLoad {
+        scenario: scenario.map(Arc::from),
+        users: 9,
+        rate,
+        is_under_way: true,
+    };
+    snapshot.loads = [
+        load(None, None),
+        load(Some("buyers"), Some(20.0)),
+        load(Some("editors"), None),
+    ]
+    .into();
+    // The rates of all loads together.
+    snapshot.progress.wanted.rate = Some(20.0);
+    let buyers = || "buyers".to_owned();
+    let editors = || "editors".to_owned();
+    for (keys, wanted) in [
+        ("+", Command::AddUsers(1)),
+        ("o+", Command::AddRateOf(buyers(), 1.0)),
+        ("-", Command::AddRateOf(buyers(), -1.0)),
+        ("i12.5\n", Command::SetRateOf(buyers(), 12.5)),
+        ("u30\n", Command::SetUsersOf(buyers(), 30)),
+        ("u3\t0\n", Command::SetUsersOf(editors(), 30)),
+        ("-", Command::AddUsersOf(editors(), -1)),
+        ("o+", Command::AddUsers(1)),
+        ("oi7\t\n", Command::SetUsersOf(editors(), 7)),
+        ("ou5\n", Command::SetUsers(5)),
+    ] {
+        let wish = press(&mut state, &snapshot, keys);
+        assert_eq!(wish, Some(Wish::Command(wanted)), "{keys:?}");
+    }
+    // Where no scenario shares a load the first one is meant.
+    snapshot.loads = snapshot.loads[1..].into();
+    let wish = press(&mut state, &snapshot, "i8\n");
+    let wanted = Command::SetRateOf(buyers(), 8.0);
+    assert_eq!(wish, Some(Wish::Command(wanted)));
 }

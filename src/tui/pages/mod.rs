@@ -26,11 +26,23 @@ pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing 
     let empty = Report::default();
     let report = state.report.as_deref().unwrap_or(&empty);
     match tab {
-        Tab::Requests => requests::requests(snapshot, &state.history, state.now),
-        Tab::Latency => reported::latency(report),
-        Tab::Tasks => reported::tasks(report),
+        Tab::Requests => {
+            let one = state.tag_here();
+            let history = one.map_or(&state.history, |one| &one.history);
+            let rows = state.requests(snapshot);
+            let mut listing = requests::requests(rows, history, state.now, state.no_request());
+            if state.now && one.is_some() {
+                requests::without_worst(&mut listing);
+            }
+            listing
+        }
+        Tab::Latency => reported::latency(state.request_rows(), state.no_request()),
+        Tab::Tasks => {
+            let only = state.tag_here().and_then(|one| one.scenario());
+            reported::tasks(report, only)
+        }
         Tab::Errors => reported::errors(report, origin(snapshot)),
-        Tab::Codes => reported::codes(report),
+        Tab::Codes => reported::codes(state.request_rows(), state.no_request()),
         Tab::Checks => checks::checks(snapshot),
         Tab::Log => Listing::default(),
         Tab::Workers => workers::workers(snapshot),

@@ -3,9 +3,13 @@
 use super::super::listing::{Entry, Listing, column};
 use super::super::text::one_line;
 use super::words::{error_key, label, moment, ms_text, rate, request_key};
-use crate::metrics::{Latency, Report, RequestRow};
+use crate::metrics::{Figures, Latency, Report, RequestRow};
 use crate::units::{counted, show_count};
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// Requests by name, and all of them together as far as they are known.
+type Requests<'a> = (&'a [RequestRow], Option<&'a Figures>);
 
 fn keyed(row: &RequestRow, entry: Entry) -> Entry {
     Entry {
@@ -14,7 +18,7 @@ fn keyed(row: &RequestRow, entry: Entry) -> Entry {
     }
 }
 
-pub(super) fn latency(report: &Report) -> Listing {
+pub(super) fn latency((requests, all): Requests, empty: String) -> Listing {
     const COLUMNS: [(&str, u8); 11] = [
         ("avg", 5),
         ("min", 7),
@@ -42,7 +46,7 @@ pub(super) fn latency(report: &Report) -> Listing {
             ..Entry::default()
         }
     };
-    let rows = report.requests.iter();
+    let rows = requests.iter();
     Listing {
         title: "Latency",
         columns: COLUMNS.map(|(title, rank)| column(title, rank)).to_vec(),
@@ -59,15 +63,17 @@ pub(super) fn latency(report: &Report) -> Listing {
             .collect(),
         total: Some(entry(
             "Aggregated".to_owned(),
-            report.aggregated.latency_ms.as_ref(),
+            all.and_then(|all| all.latency_ms.as_ref()),
         )),
-        empty: "no request has been made yet".to_owned(),
+        empty,
     }
 }
 
-pub(super) fn tasks(report: &Report) -> Listing {
+/// Tasks of all scenarios, or of one.
+pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
     let mut rows = Vec::new();
-    for scenario in &report.scenarios {
+    let scenarios = report.scenarios.iter();
+    for scenario in scenarios.filter(|one| only.is_none_or(|only| one.name == only)) {
         rows.push(Entry {
             name: format!(
                 "{} · {} · {}",
@@ -157,13 +163,15 @@ pub(super) fn errors(report: &Report, origin: Duration) -> Listing {
     }
 }
 
-pub(super) fn codes(report: &Report) -> Listing {
-    let all: Vec<&String> = report.aggregated.status.keys().collect();
+pub(super) fn codes((requests, total): Requests, empty: String) -> Listing {
+    let none = BTreeMap::new();
+    let status = total.map_or(&none, |total| &total.status);
+    let all: Vec<&String> = status.keys().collect();
     let title = |code: &str| match code {
         "0" => "none".to_owned(),
         code => one_line(code),
     };
-    let entry = |name: String, status: &std::collections::BTreeMap<String, u64>| {
+    let entry = |name: String, status: &BTreeMap<String, u64>| {
         let counts: Vec<u64> = all
             .iter()
             .map(|code| status.get(*code).copied().unwrap_or(0))
@@ -175,7 +183,7 @@ pub(super) fn codes(report: &Report) -> Listing {
             ..Entry::default()
         }
     };
-    let rows = report.requests.iter();
+    let rows = requests.iter();
     Listing {
         title: "Status codes (none: no response)",
         columns: all.iter().map(|code| column(&title(code), 1)).collect(),
@@ -187,7 +195,7 @@ pub(super) fn codes(report: &Report) -> Listing {
                 )
             })
             .collect(),
-        total: Some(entry("Aggregated".to_owned(), &report.aggregated.status)),
-        empty: "no request has been made yet".to_owned(),
+        total: Some(entry("Aggregated".to_owned(), status)),
+        empty,
     }
 }

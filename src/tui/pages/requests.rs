@@ -1,16 +1,21 @@
-//! The page of requests, from a snapshot alone: over the whole measurement, or the last ten seconds.
+//! The page of requests, from figures of a snapshot: over the whole measurement, or the last ten seconds.
 
 use super::super::history::History;
 use super::super::listing::{Entry, Listing, column};
 use super::words::{label, rate, request_key, tight};
-use crate::metrics::{LiveRow, Snapshot};
+use crate::metrics::{LiveRequests, LiveRow};
 use crate::units::show_count;
 use std::time::Duration;
 
 /// Columns of a trend.
 const TREND: usize = 8;
 
-pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Listing {
+pub(super) fn requests(
+    requests: &LiveRequests,
+    history: &History,
+    now: bool,
+    empty: String,
+) -> Listing {
     let row = |row: &LiveRow| {
         let trend = history.trend(&row.method, &row.name, TREND);
         Entry {
@@ -20,8 +25,8 @@ pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Lis
         }
     };
     // What the names of all had at worst is what all had at worst.
-    let mut total = snapshot.requests.total.clone();
-    for row in &snapshot.requests.rows {
+    let mut total = requests.total.clone();
+    for row in &requests.rows {
         for (most, here) in total.worst_now.iter_mut().zip(row.worst_now) {
             *most = (*most).max(here);
         }
@@ -57,9 +62,19 @@ pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Lis
             true => "Request, last 10 s",
         },
         columns,
-        rows: snapshot.requests.rows.iter().map(row).collect(),
+        rows: requests.rows.iter().map(row).collect(),
         total: Some(total),
-        empty: "no request has been made yet".to_owned(),
+        empty,
+    }
+}
+
+/// Leaves out the columns of the worst second, which is not known of a tag.
+pub(super) fn without_worst(listing: &mut Listing) {
+    const WORST: std::ops::Range<usize> = 2..6;
+    listing.columns.drain(WORST);
+    for row in listing.rows.iter_mut().chain(&mut listing.total) {
+        row.cells.drain(WORST);
+        row.keys.drain(WORST);
     }
 }
 

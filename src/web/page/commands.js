@@ -1,6 +1,6 @@
 // Commands to the run: each says what it has done, or why it is not done.
 
-import { find, findAll } from './shared.js';
+import { Choice, find, findAll } from './shared.js';
 import { shown, state } from './state.js';
 
 const PATIENCE_MS = 65_000;
@@ -11,6 +11,14 @@ const SURE = {
 };
 
 let busy = false, allowed = false;
+
+// Whose load is set, where scenarios have loads of their own.
+const whose = new Choice('Load of', () => {
+  for (const input of findAll('#commands input')) input.dataset.typed = '';
+  showCommands();
+});
+const keyOf = load => load.scenario === null ? '' : `=${load.scenario}`;
+const load = () => (state.wanted?.loads ?? []).find(load => keyOf(load) === whose.value);
 
 // Tells what a command has done, or what somebody else's has.
 export function tell(text, failed = false) {
@@ -70,7 +78,8 @@ function setter(id, key, isNumber, what) {
     const value = input.value.trim();
     if (!isNumber.test(value)) return tell(`'${value}' is no ${what}`, true);
     input.dataset.typed = '';
-    send(id, { [key]: +value });
+    const scenario = load()?.scenario;
+    send(id, { [key]: +value, ...(scenario ? { scenario } : {}) });
   });
   input.addEventListener('input', () => { input.dataset.typed = 'yes'; });
   input.addEventListener('keydown', event => { if (event.key === 'Escape') { input.dataset.typed = ''; input.blur(); } });
@@ -79,6 +88,7 @@ function setter(id, key, isNumber, what) {
 
 export function startCommands(readOnly) {
   allowed = !readOnly;
+  find('#whose').append(whose.element);
   setter('users', 'n', /^\d+$/, 'number of users');
   setter('rate', 'per_s', /^\d+(\.\d+)?$/, 'number of iterations per second');
   for (const name of Object.keys(commands)) find(`#${name}`).addEventListener('click', () => command(name));
@@ -93,10 +103,13 @@ export function showCommands() {
   find('#commands').hidden = !allowed || phase === 'over' || !phase;
   if (!allowed || !wanted) return;
   find('#pause').textContent = phase === 'paused' ? 'Resume' : 'Pause';
-  const open = wanted.rate !== null;
+  const loads = wanted.loads ?? [];
+  whose.offer(loads.map(load => [keyOf(load), load.scenario === null ? 'the others' : shown(load.scenario)]));
+  find('#whose').hidden = !loads.length;
+  const { users, rate } = load() ?? wanted, open = rate !== null;
   find('#rate-form').hidden = !open;
   find('#users-form label').textContent = open ? 'Users at most' : 'Users';
-  for (const [id, value] of [['users', wanted.users], ['rate', wanted.rate]]) {
+  for (const [id, value] of [['users', users], ['rate', rate]]) {
     const input = find(`#${id}`);
     if (document.activeElement !== input && !input.dataset.typed) input.value = value ?? '';
   }

@@ -24,6 +24,7 @@ const KEYS = {
   c: { told: 'Charts', act: () => goTo('#charts') },
   e: { told: 'Errors', act: () => goTo('#errors') },
   '/': { told: 'Filter requests', act: () => { goTo('#requests'); find('#requests input').focus(); } },
+  g: { told: 'Requests of one tag', act: () => { goTo('#requests'); if (visible(find('#requests .choice'))) find('#requests select').focus(); } },
   l: { told: 'Log', act: () => goTo('#log .log') },
   t: { told: 'Light or dark', act: () => find('.theme').click() },
   '?': { told: 'This list', act: () => find('#help').showModal() },

@@ -4,7 +4,7 @@ use super::files::{CSS, HTML, PageFile, SCRIPT, file};
 use crate::output::html::{SHARED_MODULE, STYLE};
 
 /// All files of the page.
-pub(super) const FILES: [PageFile; 16] = [
+pub(super) const FILES: [PageFile; 17] = [
     file("/", HTML, include_str!("index.html")),
     file("/report.css", CSS, STYLE),
     file("/page.css", CSS, include_str!("page.css")),
@@ -20,5 +20,6 @@ pub(super) const FILES: [PageFile; 16] = [
     file("/state.js", SCRIPT, include_str!("state.js")),
     file("/table.js", SCRIPT, include_str!("table.js")),
     file("/tables.js", SCRIPT, include_str!("tables.js")),
+    file("/tagged.js", SCRIPT, include_str!("tagged.js")),
     file("/words.js", SCRIPT, include_str!("words.js")),
 ];

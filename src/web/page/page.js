@@ -11,6 +11,7 @@ import { showFacts, showOverview } from './overview.js';
 import { fetchAnew, followReport, keepReports, startDownloads } from './reports.js';
 import { state, take } from './state.js';
 import { showTables, showTasks, showTraces, startTables } from './tables.js';
+import { takeTags } from './tagged.js';
 
 const AGAIN_MS = 2000;
 // Figures come once a second.
@@ -133,6 +134,8 @@ followReport([find('#chart-names'), find('#traces'), find('#tasks'), find('#erro
   showTasks(report);
   showTraces(report);
   exemplars.take(report);
+  takeTags(report);
+  if (end) show();
   showContents();
 });
 start();

@@ -12,8 +12,8 @@ export const mark = (held, word) => ({ text: `${held ? '✓' : '✗'} ${word}`, 
 export const made = (element, value, shown) => ({ element, value, text: shown });
 
 export class Table {
-  // `columns`: titles, those of numbers begin with '#'. `note` is shown below the heading.
-  constructor(id, title, columns, { note, filter, before } = {}) {
+  // `columns`: titles, those of numbers begin with '#'. `note` is shown below the heading, `more` beside the filter.
+  constructor(id, title, columns, { note, filter, more, before } = {}) {
     this.rows = new Map();
     this.columns = columns;
     const heads = columns.map(column => column.startsWith('#')
@@ -23,7 +23,7 @@ export class Table {
     this.table = make('table', {}, make('thead', {}, make('tr', {}, ...heads)), this.foot);
     this.section = make('section', { id, hidden: '', tabindex: -1, 'aria-labelledby': `${id}-title` });
     const heading = make('h2', { id: `${id}-title` }, title);
-    this.section.append(filter ? make('div', { class: 'heading' }, heading, this.addFilter(filter)) : heading);
+    this.section.append(filter ? make('div', { class: 'heading' }, heading, this.addFilter(filter), more ?? '') : heading);
     if (note) this.section.append(make('p', { class: 'note' }, note));
     this.section.append(make('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-labelledby': `${id}-title` }, this.table));
     this.sorting = new Sorting(this.table);

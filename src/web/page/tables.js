@@ -4,6 +4,7 @@ import { digits, find, group, make, showMs, showPercent } from './shared.js';
 import { Table, bad, made, mark, num, text } from './table.js';
 import { exemplars } from './exemplars.js';
 import { requestName, shown, state } from './state.js';
+import { requestsShown, startTagged } from './tagged.js';
 import { figure, moment, rate, share, traceText, withShare } from './words.js';
 
 const tables = {};
@@ -16,7 +17,7 @@ export function startTables() {
   const add = (id, ...rest) => { tables[id] = new Table(id, ...rest); };
   add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
   add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
-  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#50%', '#95%', '#99%', '#Maximum'], { filter: 'Filter names' });
+  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#50%', '#95%', '#99%', '#Maximum'], { filter: 'Filter names', more: startTagged(showRequests) });
   add('traces', 'Slowest traces', ['Name', '#Latency', 'Status', '#At', '#User', 'Trace'],
     { note: 'The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.' });
   add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
@@ -29,15 +30,13 @@ export function startTables() {
 }
 
 export function showTables() {
-  const all = state.aggregated;
   tables.thresholds.show((state.thresholds ?? []).map(threshold));
   tables.errors.show((state.errors ?? []).map(row => ({
     key: `${row.name}\n${row.message}\n${row.line}`,
     cells: [bad(count(row.count)), text(shown(row.name)), text(shown(row.message)), at(row.first_s), at(row.last_s), text(shown(row.line ?? '–'))],
     detail: row.name ? () => exemplars.of(row) : undefined,
   })));
-  tables.requests.show((state.requests ?? []).map(row => ({ key: `${row.method} ${row.name}`, cells: request(requestName(row), row) })),
-    all && request('Aggregated', all));
+  showRequests();
   tables.scenarios.show((state.scenarios ?? []).map((row, key) => ({ key, cells: [text(shown(row.name)), count(row.users_now), count(row.iterations)] })));
   tables.checks.show((state.checks ?? []).map((row, key) => {
     const sum = row.passes + row.failures;
@@ -49,6 +48,13 @@ export function showTables() {
   tables.happened.show((state.events ?? []).map((row, key) => ({
     key: `${row.at_s} ${row.kind} ${row.text}`, cells: [at(row.at_s), row.lasted_s === null ? num(null) : num(row.lasted_s, moment(row.lasted_s)), text(shown(row.text))],
   })).reverse());
+}
+
+// Without a request of the chosen tag, too, another one can be chosen.
+function showRequests() {
+  const { requests, aggregated } = requestsShown(), none = { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, latency_ms: null };
+  tables.requests.show(requests.map(row => ({ key: `${row.method} ${row.name}`, cells: request(requestName(row), row) })), request('Aggregated', aggregated ?? none));
+  tables.requests.section.hidden = !state.requests?.length;
 }
 
 // Tasks are in the report only.

@@ -129,7 +129,7 @@ fn handed_on(answer: of_run::Answer) -> MethodRouter<Arc<ServeSite>> {
         Answer::OpenApi => get(openapi),
         Answer::Status => get(forward::status),
         Answer::Metrics => get(forward::metrics),
-        Answer::Snapshot | Answer::Events => get(forward::forward),
+        Answer::Snapshot | Answer::Tag | Answer::Events => get(forward::forward),
         Answer::Report(format) => {
             get(move |State(site): Here, request: Request| forward::report(site, request, format))
         }

@@ -13,7 +13,7 @@ use crate::app::suspension::Suspension;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
-use crate::metrics::{Report, RunPhase, Snapshot};
+use crate::metrics::{Detail, LiveTag, Report, RunPhase, Snapshot};
 use crate::output;
 use crate::tui::{self, Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
@@ -48,6 +48,8 @@ pub(super) struct View {
     answers: mpsc::UnboundedReceiver<Back>,
     /// Time at which a report was last asked for.
     asked: Option<Instant>,
+    /// The tag whose figures were last asked for, whether all of them, and when.
+    asked_tag: Option<((Arc<str>, bool), Instant)>,
     /// Whether somebody pressed Ctrl-C: that is out of the view, too.
     interrupted: bool,
 }
@@ -57,6 +59,8 @@ enum Back {
     Answer(Command, Answer),
     /// A report to show; `None` when the run is over.
     ToShow(Option<Arc<Report>>),
+    /// The requests of a tag to show; `None` if there are none.
+    Tag(Arc<str>, Option<Box<LiveTag>>),
     /// A report to write, likewise.
     ToWrite(Option<Arc<Report>>),
 }
@@ -88,6 +92,7 @@ impl View {
             back,
             answers,
             asked: None,
+            asked_tag: None,
             interrupted: false,
         })
     }
@@ -176,6 +181,7 @@ impl View {
                 }
             }
             self.keep_report_fresh();
+            self.keep_tag_fresh();
         }
     }
 
@@ -192,7 +198,7 @@ impl View {
                 RunPhase::Paused => Command::Resume,
                 _ => Command::Pause,
             }),
-            Some(Wish::WriteReport) => self.ask_for_report(Back::ToWrite),
+            Some(Wish::WriteReport) => self.ask_for_report(Detail::Live, Back::ToWrite),
             Some(Wish::Suspend) => {
                 // What that means is known where signals are listened for.
                 let own = rustix::process::getpid();
@@ -212,11 +218,29 @@ impl View {
         });
     }
 
-    fn ask_for_report(&self, what_for: fn(Option<Arc<Report>>) -> Back) {
+    fn ask_for_report(&self, detail: Detail, what_for: fn(Option<Arc<Report>>) -> Back) {
         let (handle, back) = (self.handle.clone(), self.back.clone());
         tokio::spawn(async move {
-            let _gone = back.send(what_for(handle.report().await));
+            let _gone = back.send(what_for(handle.report_in(detail).await));
         });
+    }
+
+    /// Asks for the figures of the tag that is shown, if one is.
+    fn keep_tag_fresh(&mut self) {
+        let Some(wanted) = self.state.wants_tag() else {
+            self.asked_tag = None;
+            return;
+        };
+        let last = self.asked_tag.as_ref();
+        let due = last.is_none_or(|(asked, at)| *asked != wanted || at.elapsed() >= REPORT_AGE);
+        if due {
+            self.asked_tag = Some((wanted.clone(), Instant::now()));
+            let (handle, back, (tag, in_full)) = (self.handle.clone(), self.back.clone(), wanted);
+            tokio::spawn(async move {
+                let figures = handle.tag_in(tag.clone(), in_full).await;
+                let _gone = back.send(Back::Tag(tag, figures.map(Box::new)));
+            });
+        }
     }
 
     /// Asks for a report when a page is shown that needs one.
@@ -224,7 +248,7 @@ impl View {
         let due = self.asked.is_none_or(|asked| asked.elapsed() >= REPORT_AGE);
         if due && self.state.shows_report() {
             self.asked = Some(Instant::now());
-            self.ask_for_report(Back::ToShow);
+            self.ask_for_report(Detail::Pages, Back::ToShow);
         }
     }
 
@@ -236,6 +260,9 @@ impl View {
                 }
             }
             Back::ToShow(report) => self.state.show_report(report),
+            Back::Tag(tag, figures) => {
+                self.state.show_tag(&tag, figures.map(|figures| *figures));
+            }
             Back::ToWrite(Some(report)) => self.write_report(&report),
             Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
         }
@@ -319,7 +346,13 @@ fn notice(command: Command, answer: Answer) -> Option<String> {
             Some(format!("{done}; Ctrl-C again aborts them"))
         }
         Ok(done @ Done::Stopping) => Some(format!("{done}; Ctrl-C aborts them")),
-        Ok(done) => Some(done.to_string()),
+        Ok(done) => Some(match command {
+            Command::SetUsersOf(scenario, _)
+            | Command::AddUsersOf(scenario, _)
+            | Command::SetRateOf(scenario, _)
+            | Command::AddRateOf(scenario, _) => format!("scenario '{scenario}': {done}"),
+            _ => done.to_string(),
+        }),
         Err(refusal) => Some(refusal.to_string()),
     }
 }

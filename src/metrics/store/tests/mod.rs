@@ -3,6 +3,7 @@
 mod gathered;
 mod long_runs;
 mod percentiles;
+mod tags;
 mod workers;
 
 use super::*;

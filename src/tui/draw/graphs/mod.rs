@@ -229,6 +229,9 @@ fn title(
             });
             let (all, failed) = rates.unwrap_or_default();
             part(format!("req/s {}", rate(all)), Meaning::Strong);
+            if state.one_tag.is_some() {
+                part("all requests".to_owned(), Meaning::Faint);
+            }
             if failed > 0.0 {
                 part(format!("✗ {}/s", rate(failed)), Meaning::Bad);
             }
@@ -240,6 +243,9 @@ fn title(
             let ok = now.and_then(|point| point.latency.ok_p95_ms);
             let text = ok.map_or_else(|| "-".to_owned(), ms_text);
             part(format!("p95 {text}"), Meaning::Strong);
+            if state.one_tag.is_some() {
+                part("all requests".to_owned(), Meaning::Faint);
+            }
             if let Some(failed) = now.and_then(|point| point.latency.failed_p95_ms) {
                 part(format!("✗ {}", ms_text(failed)), Meaning::Bad);
             }

@@ -1,6 +1,7 @@
 //! Screens compared with checked-in ones: `BLESS=1 cargo test --lib tui` writes them anew, to be looked at.
 
 mod behaviour;
+mod by_tag;
 mod fixture;
 mod workers;
 

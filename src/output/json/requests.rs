@@ -1,0 +1,105 @@
+//! Requests of a moment as JSON: by name, all together, and those of one tag. The figures have the names of a report's.
+
+#[cfg(feature = "web")]
+use crate::metrics::LiveTag;
+use crate::metrics::{LiveRequests, LiveRow};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The requests of one tag.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg(feature = "web")]
+pub(crate) struct OneTag<'a> {
+    /// The tag with its value: `region=eu`.
+    tag: &'a str,
+    requests: Vec<Row<'a>>,
+    aggregated: Total,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row<'a> {
+    method: &'a str,
+    name: &'a str,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Total {
+    #[serde(flatten)]
+    figures: Figures,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Figures {
+    count: u64,
+    failures: u64,
+    rate: f64,
+    /// Over the last 10 s, as the next.
+    rate_now: f64,
+    failures_now: f64,
+    latency_ms: Option<Latency>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Latency {
+    max: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+}
+
+#[cfg(feature = "web")]
+impl<'a> OneTag<'a> {
+    pub(crate) fn of(tag: &'a LiveTag) -> OneTag<'a> {
+        OneTag {
+            tag: &tag.tag,
+            requests: tag.requests.rows.iter().map(Row::of).collect(),
+            aggregated: Total::of(&tag.requests),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn of(row: &'a LiveRow) -> Row<'a> {
+        Row {
+            method: &row.method,
+            name: &row.name,
+            figures: Figures::of(row),
+        }
+    }
+}
+
+impl Total {
+    pub(super) fn of(requests: &LiveRequests) -> Total {
+        Total {
+            figures: Figures::of(&requests.total),
+            bytes: requests.bytes,
+        }
+    }
+}
+
+impl Figures {
+    fn of(row: &LiveRow) -> Figures {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        Figures {
+            count: row.count,
+            failures: row.failures,
+            rate: row.rate,
+            rate_now: row.rate_now,
+            failures_now: row.failures_now,
+            latency_ms: (row.count > 0).then(|| Latency {
+                max: ms(row.max),
+                p50: ms(row.p50),
+                p95: ms(row.p95),
+                p99: ms(row.p99),
+            }),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Which load the keys are about, in a run in which scenarios have loads of their own: that which the others share, or
+//! that of one scenario.
+
+use super::state::State;
+use super::text::one_line;
+use crate::control::Command;
+use crate::metrics::{LiveLoad, Snapshot};
+use crate::units::counted;
+
+impl State {
+    /// Returns the load that the keys are about; `None` where there is only one.
+    pub(super) fn load<'a>(&'a self, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
+        let loads = self.loads(snapshot);
+        let chosen = loads.iter().find(|load| load.scenario == self.load);
+        chosen.or(loads.first())
+    }
+
+    /// Lets the keys be about the next load.
+    pub(super) fn next_load(&mut self, snapshot: &Snapshot) {
+        let loads = self.loads(snapshot);
+        let now = self.load(snapshot);
+        let at = loads.iter().position(|load| Some(load) == now);
+        let Some(next) = at.and_then(|at| loads.get((at + 1) % loads.len())) else {
+            self.notice = "no scenario has a load of its own".to_owned();
+            return;
+        };
+        let told = format!("+ - u i: {}, {}", whose(next), wanted(next));
+        self.load = next.scenario.clone();
+        self.notice = told;
+    }
+
+    /// Returns the loads as they are now, whatever moment the pages show.
+    fn loads<'a>(&'a self, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
+        &self.latest.as_deref().unwrap_or(snapshot).loads
+    }
+
+    /// Returns the rate of the load that the keys are about, if it has one.
+    pub(super) fn rate(&self, snapshot: &Snapshot) -> Option<f64> {
+        match self.load(snapshot) {
+            Some(load) => load.rate,
+            None => snapshot.progress.wanted.rate,
+        }
+    }
+
+    /// Returns the scenario whose load the keys are about, if it is one's own.
+    fn owner(&self, snapshot: &Snapshot) -> Option<String> {
+        let scenario = self.load(snapshot)?.scenario.as_deref();
+        scenario.map(str::to_owned)
+    }
+
+    /// Sets the users, or the most of them.
+    pub(super) fn set_users(&self, users: u64, snapshot: &Snapshot) -> Command {
+        match self.owner(snapshot) {
+            Some(owner) => Command::SetUsersOf(owner, users),
+            None => Command::SetUsers(users),
+        }
+    }
+
+    /// Sets the rate.
+    pub(super) fn set_rate(&self, rate: f64, snapshot: &Snapshot) -> Command {
+        match self.owner(snapshot) {
+            Some(owner) => Command::SetRateOf(owner, rate),
+            None => Command::SetRate(rate),
+        }
+    }
+
+    /// Returns one step of the load: a user, or about a tenth of the rate of one at a rate.
+    pub(super) fn more(&self, steps: i64, snapshot: &Snapshot) -> Command {
+        let Some(rate) = self.rate(snapshot) else {
+            return match self.owner(snapshot) {
+                Some(owner) => Command::AddUsersOf(owner, steps),
+                None => Command::AddUsers(steps),
+            };
+        };
+        let step = match rate {
+            10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
+            1.0.. => 1.0,
+            _ => 0.1,
+        };
+        let more = step * steps as f64;
+        match self.owner(snapshot) {
+            Some(owner) => Command::AddRateOf(owner, more),
+            None => Command::AddRate(more),
+        }
+    }
+}
+
+/// Returns whose load it is, in words.
+pub(super) fn whose(load: &LiveLoad) -> String {
+    match &load.scenario {
+        Some(scenario) => format!("'{}'", one_line(scenario)),
+        None => "the others".to_owned(),
+    }
+}
+
+/// Returns what is wanted of a load, in words.
+pub(super) fn wanted(load: &LiveLoad) -> String {
+    let users = counted(load.users, "user");
+    let wanted = match load.rate {
+        Some(rate) => format!("{rate} iterations/s wanted by at most {users}"),
+        None => format!("{users} wanted"),
+    };
+    match load.is_under_way {
+        true => wanted,
+        false => format!("{wanted}, not under way"),
+    }
+}

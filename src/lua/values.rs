@@ -52,10 +52,19 @@ pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// Cuts a text to at most 80 characters, so that a page cannot fill a report.
+/// Cuts a text to at most 80 characters, so that a page cannot fill a message.
 pub(super) fn shorten(text: &str) -> String {
-    const MOST: usize = 80;
-    match text.char_indices().nth(MOST) {
+    cut(text, 80)
+}
+
+/// Cuts a text to at most 1,000 characters: the reason why a request failed is whole in reports and logs, and the screen
+/// cuts it to its width.
+pub(super) fn shorten_reason(text: &str) -> String {
+    cut(text, 1_000)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,7 +1,9 @@
 //! Responses that are too large, are not HTTP, or do not match their headers. Continues `faults`.
 
 use crate::faults::{Fault, HEAD, fault, suffer};
-use crate::faulty::{Act, answer, send};
+use crate::faulty::{Act, Asked, Site, answer, send};
+use crate::program::plan;
+use crate::report::run;
 use std::io::Write as _;
 
 const LOOKED_AT: &str = "expect = { text = \"goose\" }";
@@ -352,4 +354,16 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// 1 GiB of zeros in 1 MiB: sixty-four members of 16 MiB each, which a decoder joins.
 fn bomb() -> Vec<u8> {
     gzip(&vec![0; 16 << 20]).repeat(64)
+}
+
+#[test]
+fn an_alert_of_tls_instead_of_an_answer_says_that_https_is_meant() {
+    let alert = "\u{15}\u{3}\u{1}\0\u{2}\u{2}F";
+    let site = Site::start(move |_asked: &Asked| send(alert, Act::Close));
+    let path = plan("tls_alert.lua", "task { function(user) user:get '/' end }");
+    let url = site.url();
+    let report = run([path.as_str(), "-H", &url, "-u", "1", "-i", "1"]);
+    let errors = report.errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].contains("use https://"), "{errors:?}");
 }

@@ -36,7 +36,7 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
     match error.is_connect() {
         true => causes.connecting(origin, config),
         false if error.is_builder() => Failure::new(ErrorClass::BadUrl, causes.words()),
-        false => causes.exchanging(),
+        false => causes.exchanging(origin),
     }
 }
 
@@ -104,7 +104,7 @@ impl Causes<'_> {
     }
 
     /// The failure of an exchange over an open connection.
-    fn exchanging(&self) -> Failure {
+    fn exchanging(&self, origin: &Origin) -> Failure {
         if let Some(error) = self.http2 {
             return http2_failure(error);
         }
@@ -113,7 +113,13 @@ impl Causes<'_> {
                 Failure::new(ErrorClass::TooLarge, "response headers")
             }
             (Some(error), None) if error.is_parse() => {
-                Failure::new(ErrorClass::Protocol, self.words())
+                let words = self.words();
+                // What came instead is not known; most often it is an alert of TLS.
+                let hint = match !origin.secure && words.contains("version") {
+                    true => "; if the server speaks TLS, use https://",
+                    false => "",
+                };
+                Failure::new(ErrorClass::Protocol, words + hint)
             }
             (Some(error), None) if error.is_canceled() => Failure::not_sent(),
             (Some(error), None) if error.is_incomplete_message() => {

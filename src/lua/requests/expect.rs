@@ -3,7 +3,7 @@
 use crate::html;
 use crate::http::{Exchange, Response};
 use crate::lua::plan_files::CompiledRegex;
-use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
+use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten_reason};
 use memchr::memmem;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -113,7 +113,7 @@ impl Expect {
                 Some(title) => {
                     return Some(format!(
                         "expected title '{wanted}', got '{}'",
-                        shorten(&title)
+                        shorten_reason(&title)
                     ));
                 }
                 None => return Some(format!("expected title '{wanted}', the page has none")),
@@ -125,7 +125,7 @@ impl Expect {
             .map(|wanted| {
                 format!(
                     "expected text '{}' is missing",
-                    shorten(&escape_invalid_bytes(wanted))
+                    shorten_reason(&escape_invalid_bytes(wanted))
                 )
             })
     }
@@ -156,7 +156,7 @@ impl More {
 
     fn wrong_title(&self, response: &Response) -> Option<String> {
         let wanted = &self.title.as_ref()?.0;
-        let pattern = shorten(wanted.regex.as_str());
+        let pattern = shorten_reason(wanted.regex.as_str());
         let Some(title) = html::title(response.body_bytes()) else {
             return Some(format!(
                 "expected a title that matches '{pattern}', the page has none"
@@ -166,7 +166,7 @@ impl More {
             return Some(problem);
         }
         let matches = wanted.regex.is_match(title.as_bytes());
-        let title = shorten(&title);
+        let title = shorten_reason(&title);
         (!matches).then(|| format!("expected a title that matches '{pattern}', got '{title}'"))
     }
 
@@ -175,7 +175,7 @@ impl More {
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",
-            shorten(&escape_invalid_bytes(text))
+            shorten_reason(&escape_invalid_bytes(text))
         ))
     }
 
@@ -194,7 +194,7 @@ impl More {
                 (None, _) => Some(format!("expected header '{name}' is missing")),
                 (Some(got), Some(wanted)) if got != wanted => {
                     let (got, wanted) = (
-                        shorten(&escape_invalid_bytes(got)),
+                        shorten_reason(&escape_invalid_bytes(got)),
                         escape_invalid_bytes(wanted),
                     );
                     Some(format!("expected header '{name}: {wanted}', got '{got}'"))
@@ -217,7 +217,7 @@ impl More {
                 let path = target.path.split('?').next().unwrap_or_default();
                 let there =
                     **wanted == *target.path || **wanted == *path || **wanted == *target.text();
-                let got = shorten(&target.path);
+                let got = shorten_reason(&target.path);
                 (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
             }
             _ => None,
@@ -242,7 +242,7 @@ impl More {
                 None => Some(format!("expected JSON field '{path}' is missing")),
                 Some(got) if !same_json(got, wanted) => Some(format!(
                     "expected JSON field '{path}' to be {wanted}, got {}",
-                    shorten(&got.to_string())
+                    shorten_reason(&got.to_string())
                 )),
                 Some(_) => None,
             })

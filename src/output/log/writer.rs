@@ -192,9 +192,12 @@ impl Log {
                 // As many fields as every row, so that readers do not stumble over it.
                 let mut header = Vec::new();
                 names(self.layout, &mut header);
-                let columns = memchr::memchr_iter(b',', &header).count();
-                self.buffer.resize(columns - 1, b',');
-                let line = format!("{left_out} lines were left out,\n");
+                let header = header.trim_ascii_end().split(|byte| *byte == b',');
+                let fields = header.map(|name| match name {
+                    b"error" => format!("{left_out} lines were left out"),
+                    _ => String::new(),
+                });
+                let line = fields.collect::<Vec<_>>().join(",") + "\n";
                 self.buffer.extend_from_slice(line.as_bytes());
             }
         }

@@ -11,6 +11,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// The most kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
+/// Lines that the message of an error takes at most.
+const MOST_MESSAGE_LINES: usize = 4;
 
 /// The kinds in the order they are shown, with the meaning of each value.
 const KINDS: [(MetricKind, &str, &str); 4] = [
@@ -335,10 +337,13 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
         .line
         .as_deref()
         .map(|line| format!(" ({})", one_line(line)));
-    let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
+    let width = page.saturating_sub(indent);
+    // Reports and logs have the whole.
+    let message = cut_middle(&one_line(&error.message), MOST_MESSAGE_LINES * width);
+    let text = format!("{message}{}", line.unwrap_or_default());
     let answered = answer(error).map(|answer| format!("answered: {answer}"));
     for text in [Some(text), answered].into_iter().flatten() {
-        for line in wrapped(&text, page.saturating_sub(indent)) {
+        for line in wrapped(&text, width) {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
         }
     }

@@ -34,7 +34,7 @@ impl Value {
             Value::List(_) => "a list",
             Value::Map(_) => "a table",
             Value::Table(list, _) if list.is_empty() => "a table of anything but strings",
-            Value::Table(..) => "a list of anything but strings",
+            Value::Table(..) => "a list of other values",
             Value::Other(name) => name,
         }
     }

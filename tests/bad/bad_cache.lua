@@ -1,0 +1,2 @@
+plan { cache = "yes" }
+task { function(user) user:get "/" end }

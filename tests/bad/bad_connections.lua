@@ -1,0 +1,2 @@
+plan { connections = "iter" }
+task { function(user) user:get "/" end }

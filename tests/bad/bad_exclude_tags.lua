@@ -1,0 +1,2 @@
+plan { exclude_tags = { 5 } }
+task { function(user) user:get "/" end }

@@ -1,0 +1,2 @@
+plan { max_redirects = -1 }
+task { function(user) user:get "/" end }

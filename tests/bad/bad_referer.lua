@@ -1,0 +1,2 @@
+plan { referer = "no" }
+task { function(user) user:get "/" end }

@@ -1,0 +1,2 @@
+plan { request_names = "paht" }
+task { function(user) user:get "/" end }

@@ -1,0 +1,2 @@
+plan { shared_iterations = 0 }
+task { function(user) user:get "/" end }

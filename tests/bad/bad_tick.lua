@@ -1,0 +1,4 @@
+task {
+  wait = wait.tick(-1),
+  function(user) user:get "/" end,
+}

@@ -1,0 +1,5 @@
+scenario {
+  "buyers",
+  users = 5, run_time = "10 parsecs",
+  task { function(user) user:get "/" end },
+}

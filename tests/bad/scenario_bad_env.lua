@@ -1,0 +1,5 @@
+scenario {
+  "buyers",
+  env = "REGION=eu",
+  task { function(user) user:get "/" end },
+}

@@ -1,0 +1,2 @@
+on("reprot", function(report) end)
+task { function(user) user:get "/" end }

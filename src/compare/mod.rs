@@ -19,7 +19,11 @@ mod verdict;
 
 pub(crate) use figure::Figure;
 pub(crate) use limit::{GRAMMAR, Limit};
-pub(crate) use rows::{ROUNDS, Row};
+pub(crate) use rows::Row;
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "outputs ask a verdict for its words")
+)]
 pub(crate) use verdict::Verdict;
 
 use crate::metrics::Report;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Rounds of the bootstrap: its own error is then a sixtieth of the error that it estimates.
-pub(crate) const ROUNDS: usize = 2_000;
+const ROUNDS: usize = 2_000;
 /// The most names that are compared, those with the most requests.
 const MOST_NAMES: usize = 200;
 /// The fewest intervals of a side: seconds, in runs of less than twenty minutes.
@@ -47,7 +47,7 @@ pub(crate) struct Row {
     pub(crate) requests: [u64; 2],
     /// How often chance alone makes such a change or a greater one; `None` with too few data.
     #[serde(skip)]
-    pub(super) p: Option<f64>,
+    pub(crate) p: Option<f64>,
 }
 
 /// Returns the rows, the most requested name first after the whole, and what is to be noted of them.

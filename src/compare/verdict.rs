@@ -139,11 +139,9 @@ fn significant(chances: &[f64]) -> Vec<bool> {
     let mut sorted = chances.to_vec();
     sorted.sort_by(f64::total_cmp);
     let share = LEVEL / chances.len() as f64;
-    let ranked = sorted.iter().zip(1..).rev();
-    let most = ranked
-        .filter(|(chance, rank)| **chance <= share * f64::from(*rank))
-        .map(|(chance, _)| *chance)
-        .next();
+    let within = |(at, chance): (usize, &f64)| *chance <= share * (at + 1) as f64;
+    let last = sorted.iter().enumerate().rposition(within);
+    let most = last.map(|last| sorted[last]);
     let called = |chance: &f64| most.is_some_and(|most| *chance <= most);
     chances.iter().map(called).collect()
 }

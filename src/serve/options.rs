@@ -50,6 +50,7 @@ const ALLOWED: [&str; 52] = [
     "header",
     "co_mitigation",
     "request_names",
+    "no_intervals",
     "threshold",
     "fail_on_error",
     "fail_on_saturation",

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 52] = [
+const ALLOWED: [&str; 53] = [
     "users",
     "hatch_rate",
     "startup_time",

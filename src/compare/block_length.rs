@@ -60,7 +60,7 @@ fn optimal(series: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulation::autoregressive;
+    use super::super::fixture::autoregressive;
     use super::*;
 
     fn mean_length(n: usize, dependence: f64) -> f64 {

@@ -97,7 +97,7 @@ fn freedom(n: usize, length: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulation::autoregressive;
+    use super::super::fixture::autoregressive;
     use super::super::track::Interval;
     use super::*;
 

@@ -1,8 +1,7 @@
 //! Limits on regressions: `[NAME:] FIGURE LIMIT%`, as in `GET /cart: p95 5%`.
 
 use super::figure::Figure;
-use super::rows::Row;
-use super::verdict::Verdict;
+use super::row::{Row, Verdict};
 use crate::error::nearest;
 use serde::{Serialize, Serializer};
 

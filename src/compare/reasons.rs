@@ -1,6 +1,6 @@
 //! What makes runs incomparable: anything but the site that differs between them, and what spoils a run by itself.
 
-use super::NamedReport;
+use super::comparison::NamedReport;
 use crate::metrics::{Event, EventKind, Report, RunSettings};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ pub(super) fn notes(before: &[NamedReport], after: &[NamedReport]) -> Vec<String
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulation::{Site, simulated};
+    use super::super::fixture::{Site, simulated};
     use super::*;
 
     fn named(file: &str, change: impl FnOnce(&mut Report)) -> NamedReport {

@@ -1,13 +1,13 @@
 //! Rows of a comparison: each figure of the whole and of each name, with its change and the error of that.
 
-use super::NamedReport;
 use super::bootstrap::{Spread, spread};
+use super::comparison::NamedReport;
 use super::figure::Figure;
+use super::row::{Row, Verdict};
 use super::side::{Label, Run};
 use super::track::{Block, Interval, Scale, Track};
-use super::verdict::{Verdict, interval, probability};
+use super::verdict::{interval, probability};
 use crate::metrics::{Figures, buckets};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Rounds of the bootstrap: its own error is then a sixtieth of the error that it estimates.
@@ -19,36 +19,6 @@ const FEWEST_INTERVALS: usize = 20;
 /// The fewest requests of a side, and the fewest that must lie beyond a percentile.
 const FEWEST_REQUESTS: f64 = 30.0;
 const FEWEST_BEYOND: f64 = 10.0;
-
-/// One figure of the whole or of a name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Row {
-    /// `GET`; `null` for all requests together, like the name.
-    pub(crate) method: Option<String>,
-    /// The name given by the plan.
-    pub(crate) name: Option<String>,
-    /// The figure.
-    pub(crate) figure: Figure,
-    /// Its value before: milliseconds, requests per second or, of failures, a share; `null` without requests.
-    pub(crate) before: Option<f64>,
-    /// Its value after, likewise.
-    pub(crate) after: Option<f64>,
-    /// The change: 0.05 is 5 % more, of failures five more in a hundred requests; `null` if there is none.
-    pub(crate) change: Option<f64>,
-    /// Lower end of the change's 95 % confidence interval; `null` with too few data.
-    pub(crate) low: Option<f64>,
-    /// Upper end of it, likewise.
-    pub(crate) high: Option<f64>,
-    /// What is to be said of it, all rows considered.
-    pub(crate) verdict: Verdict,
-    /// Whether it is worse than a limit allows, beyond chance.
-    pub(crate) beyond_limit: bool,
-    /// Requests of the name on both sides.
-    pub(crate) requests: [u64; 2],
-    /// How often chance alone makes such a change or a greater one; `None` with too few data.
-    #[serde(skip)]
-    pub(crate) p: Option<f64>,
-}
 
 /// Returns the rows, the most requested name first after the whole, and what is to be noted of them.
 pub(super) fn rows(before: &[NamedReport], after: &[NamedReport]) -> (Vec<Row>, Vec<String>) {

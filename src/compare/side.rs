@@ -3,7 +3,7 @@
 //! Reports of long runs, and of runs with many names, have longer intervals; an interval without requests of a name is
 //! left out there and is one of zeros here.
 
-use super::NamedReport;
+use super::comparison::NamedReport;
 use super::track::Interval;
 use crate::metrics::{NameSeries, Report, RequestRow, buckets};
 

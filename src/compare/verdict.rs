@@ -2,8 +2,7 @@
 
 use super::bootstrap::Spread;
 use super::limit::Limit;
-use super::rows::Row;
-use serde::Serialize;
+use super::row::{Row, Verdict};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// How often a comparison of a site with itself may call something different.
@@ -11,53 +10,6 @@ const LEVEL: f64 = 0.05;
 /// Changes by a smaller ratio are not called: histograms of seconds tell latencies apart by half a percent to one, and
 /// nobody decides by less.
 const LEAST_CHANGE: f64 = 0.01;
-
-/// What is to be said of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) enum Verdict {
-    /// Latencies are longer or there are fewer requests per second, and not by chance.
-    #[serde(rename = "slower")]
-    Slower,
-    /// Latencies are shorter or there are more requests per second, and not by chance.
-    #[serde(rename = "faster")]
-    Faster,
-    /// More requests fail, and not by chance.
-    #[serde(rename = "more failures")]
-    MoreFailures,
-    /// Fewer requests fail, and not by chance.
-    #[serde(rename = "fewer failures")]
-    FewerFailures,
-    /// Chance explains the change, or it is below 1 %.
-    #[serde(rename = "no difference seen")]
-    NoDifference,
-    /// Nothing can be said.
-    #[serde(rename = "too few data")]
-    TooFewData,
-}
-
-impl Verdict {
-    /// Returns the verdict in words, as JSON has it.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Verdict::Slower => "slower",
-            Verdict::Faster => "faster",
-            Verdict::MoreFailures => "more failures",
-            Verdict::FewerFailures => "fewer failures",
-            Verdict::NoDifference => "no difference seen",
-            Verdict::TooFewData => "too few data",
-        }
-    }
-
-    /// Returns whether the row is worse after the change than before.
-    pub(crate) fn is_worse(self) -> bool {
-        matches!(self, Verdict::Slower | Verdict::MoreFailures)
-    }
-
-    /// Returns whether the row is better after the change.
-    pub(crate) fn is_better(self) -> bool {
-        matches!(self, Verdict::Faster | Verdict::FewerFailures)
-    }
-}
 
 /// Returns the 95 % confidence interval of a difference.
 pub(super) fn interval(difference: f64, error: Spread) -> (f64, f64) {
@@ -113,18 +65,6 @@ fn verdict(row: &Row, called: bool) -> Verdict {
         (true, false) => Verdict::Faster,
         (false, true) => Verdict::MoreFailures,
         (false, false) => Verdict::FewerFailures,
-    }
-}
-
-impl Row {
-    /// Returns by how much the row is worse, in the terms of its change; negative if it is better.
-    pub(super) fn worsening(&self) -> Option<f64> {
-        let sign = if self.figure.is_better_high() {
-            -1.0
-        } else {
-            1.0
-        };
-        self.change.map(|change| sign * change)
     }
 }
 

@@ -1,0 +1,123 @@
+//! How often a comparison is wrong, and how often it finds what is there, by simulated runs.
+
+use super::fixture::{Site, simulated};
+use super::{Comparison, Figure, NamedReport, Verdict, compare};
+
+fn named(site: &Site, seconds: usize, seed: u64) -> NamedReport {
+    NamedReport {
+        file: format!("{seed}.json"),
+        report: simulated(site, seconds, seed),
+    }
+}
+
+fn compared(before: &Site, after: &Site, seconds: usize, runs: u64, seed: u64) -> Comparison {
+    let side = |site: &Site, offset: u64| -> Vec<NamedReport> {
+        let seeds = (0..runs).map(|run| (seed * runs + run) * 2 + offset);
+        seeds.map(|seed| named(site, seconds, seed)).collect()
+    };
+    compare(&side(before, 0), &side(after, 1), Vec::new())
+}
+
+/// How many of so many comparisons of a site with itself call any row different.
+fn wrong(site: &Site, seconds: usize, runs: u64, comparisons: u64) -> u64 {
+    let called = |seed: &u64| {
+        let found = compared(site, site, seconds, runs, *seed);
+        let mut rows = found.rows.iter();
+        rows.any(|row| row.verdict.is_worse() || row.verdict.is_better())
+    };
+    (1..=comparisons).filter(called).count() as u64
+}
+
+/// In how many of so many comparisons p95 of all requests is called slower.
+fn found(before: &Site, after: &Site, comparisons: u64) -> u64 {
+    let called = |seed: &u64| {
+        let found = compared(before, after, 60, 1, 1_000 + *seed);
+        let mut rows = found.rows.iter();
+        rows.any(|row| {
+            row.name.is_none() && row.figure == Figure::P95 && row.verdict == Verdict::Slower
+        })
+    };
+    (1..=comparisons).filter(called).count() as u64
+}
+
+/// The same with all latencies 5 % longer.
+const SLOWER: Site = Site {
+    slower: 1.05,
+    rate: 500.0,
+    noise: 0.02,
+    dependence: 0.5,
+    slower_tail: 1.0,
+};
+
+#[test]
+fn a_site_compared_with_itself_is_seldom_called_different() {
+    let wrong = wrong(&Site::default(), 60, 1, 20);
+    assert!(wrong <= 2, "{wrong} of 20");
+}
+
+#[test]
+fn a_shift_of_five_percent_is_found() {
+    let found = found(&Site::default(), &SLOWER, 10);
+    assert!(found >= 8, "{found} of 10");
+}
+
+#[test]
+#[ignore = "minutes: publishes the figures of docs/compare.md, in a release build with '--nocapture'"]
+fn how_often_it_is_wrong_and_how_often_it_finds_what_is_there() {
+    let default = Site::default();
+    let mut told = String::new();
+    let mut tell = |what: &str, times: u64, of: u64| told += &format!("{what}: {times} of {of}\n");
+    let with = |noise: f64, dependence: f64| Site {
+        noise,
+        dependence,
+        ..default
+    };
+    let mut worst = 0;
+    for (noise, dependence) in [
+        (0.0, 0.0),
+        (0.02, 0.0),
+        (0.02, 0.5),
+        (0.05, 0.5),
+        (0.05, 0.7),
+        (0.05, 0.85),
+    ] {
+        let times = wrong(&with(noise, dependence), 60, 1, 200);
+        if dependence <= 0.5 {
+            worst = worst.max(times);
+        }
+        tell(
+            &format!("itself, noise {noise}, dependence {dependence}"),
+            times,
+            200,
+        );
+    }
+    tell(
+        "itself, 300 s, noise 0.05, dependence 0.7",
+        wrong(&with(0.05, 0.7), 300, 1, 200),
+        200,
+    );
+    tell("itself, 3 runs a side", wrong(&default, 60, 3, 200), 200);
+    let slower = found(&default, &SLOWER, 200);
+    tell("5 % slower found", slower, 200);
+    let tail = Site {
+        slower_tail: 1.05,
+        ..default
+    };
+    let tail_alone = found(&default, &tail, 200);
+    tell("slowest tenth 5 % slower found", tail_alone, 200);
+    let noisy = with(0.05, 0.5);
+    let noisy_slower = Site {
+        slower: 1.05,
+        ..noisy
+    };
+    tell(
+        "5 % slower found, noise 0.05",
+        found(&noisy, &noisy_slower, 200),
+        200,
+    );
+    assert!(worst <= 10, "{told}");
+    assert!(slower >= 160 && tail_alone >= 160, "{told}");
+    // Written where the test is run by hand.
+    let mut out = std::io::stderr().lock();
+    std::io::Write::write_all(&mut out, told.as_bytes()).expect("standard error takes it");
+}

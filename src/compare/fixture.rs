@@ -1,7 +1,7 @@
 //! Simulated runs whose truth is known.
 //!
 //! Each second has a factor of its own on all latencies, whose logarithm is an autoregressive series of the first order,
-//! and each name has one of its own besides; latencies within a second are log-normal, with a tail of slow ones. On the
+//! and each name has one of its own besides; latencies within a second are log-normal. On the
 //! built-in site the logarithm of the mean of a second was found to vary by 0.008 to 0.010 with an autocorrelation of 0.12
 //! to 0.17; the site here is noisier.
 
@@ -24,8 +24,6 @@ pub(super) struct Site {
     pub(super) dependence: f64,
     /// Factor on all latencies.
     pub(super) slower: f64,
-    /// Factor on the slowest tenth of them alone.
-    pub(super) slower_tail: f64,
 }
 
 impl Default for Site {
@@ -35,7 +33,6 @@ impl Default for Site {
             noise: 0.02,
             dependence: 0.5,
             slower: 1.0,
-            slower_tail: 1.0,
         }
     }
 }
@@ -86,11 +83,7 @@ pub(super) fn simulated(site: &Site, seconds: usize, seed: u64) -> Report {
             let more = random.random_bool(expected.fract());
             for _ in 0..expected as usize + usize::from(more) {
                 let place = random.random_range(0..table.len());
-                let tail = match place * 10 >= table.len() * 9 {
-                    true => site.slower_tail,
-                    false => 1.0,
-                };
-                let ms = median_ms * factor * (0.45 * table[place]).exp() * tail * site.slower;
+                let ms = median_ms * factor * (0.45 * table[place]).exp() * site.slower;
                 let latency = Duration::from_secs_f64(ms / 1e3);
                 let end = Duration::from_millis(second as u64 * 1_000 + 500);
                 let failed = random.random_bool(*failing);

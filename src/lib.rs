@@ -75,6 +75,8 @@
 mod app;
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod compare;
 mod config;
 #[cfg(feature = "cli")]
 mod console;

@@ -36,7 +36,8 @@ plan      config tags wildcard error units
 cli       threshold config error units
 lua       plan threshold config http html metrics tags files error units
 engine    lua plan config http metrics control machine phases tags trace error units
-output    metrics config trace error units
+compare   metrics error
+output    compare metrics config trace error units
 tui       metrics control console error units
 demo      error units
 telemetry output metrics

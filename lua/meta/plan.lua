@@ -58,6 +58,7 @@
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "average", shown where it makes a difference)
 ---@field request_names? "task"|"path" # what requests without a name are counted under: their task, or their path with ":id" for numbers, UUIDs and hashes (default: "task")
+---@field no_intervals? boolean # leave the latencies of single seconds out of the report, which `lgoose compare` needs (default: false)
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
 ---@field allow_short? boolean # let thresholds pass also in a run that is stopped before its planned end (default: false)

@@ -3,6 +3,7 @@
 
 mod brief;
 mod check;
+mod compare;
 mod elsewhere;
 #[cfg(feature = "otlp")]
 mod export;
@@ -21,6 +22,7 @@ mod web;
 mod words;
 
 pub(crate) use check::Check;
+pub(crate) use compare::Compare;
 #[cfg(feature = "otlp")]
 pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Show a run that was saved with '-o json=FILE', or write it in other formats
     Report(Saved),
+    /// Compare runs before a change with runs after it: what is slower, what is faster, what is chance
+    Compare(Compare),
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
@@ -313,6 +317,7 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
 fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(Command::Report(saved)) => &saved.output,
+        Some(Command::Compare(compare)) => &compare.output,
         #[cfg(feature = "gaggle")]
         Some(Command::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,

@@ -65,4 +65,10 @@ pub(crate) struct Outputs {
     /// In a path, ':id' stands for numbers, UUIDs and hashes.
     #[arg(long, value_name = "NAMES", value_parser = RequestNames::parse)]
     pub request_names: Option<RequestNames>,
+    /// Leave the latencies of single seconds out of the report
+    ///
+    /// It is smaller then, but 'lgoose compare' cannot tell chance from change by it, and '-o hdr' has one line for each
+    /// name.
+    #[arg(long)]
+    pub no_intervals: bool,
 }

@@ -317,6 +317,7 @@ impl Run {
             trace_sample: self.traces.trace_sample,
             co_mitigation: self.outputs.co_mitigation,
             request_names: self.outputs.request_names,
+            no_intervals: self.outputs.no_intervals.then_some(true),
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),
             fail_on_error: self.verdict.fail_on_error.then_some(true),

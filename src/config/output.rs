@@ -80,6 +80,21 @@ impl Output {
         }
     }
 
+    /// Reads `FORMAT=PATH` for a comparison, which has fewer formats.
+    ///
+    /// # Errors
+    /// As [`Output::parse`].
+    #[cfg(feature = "cli")]
+    pub(crate) fn parse_comparison(text: &str) -> Result<Output, String> {
+        let output = Output::parse(text).ok();
+        output
+            .filter(|one| matches!(one.format, Format::Json | Format::Html | Format::Md))
+            .ok_or_else(|| {
+                "write FORMAT=PATH, for instance 'md=change.md' or 'json=-'; formats: json html md"
+                    .to_owned()
+            })
+    }
+
     /// Returns why outputs cannot be written together: two would go to one place.
     pub(crate) fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;

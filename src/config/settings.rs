@@ -210,6 +210,8 @@ settings! {
     co_mitigation: CoMitigation = CoMitigation::read;
     /// What requests without a name of their own are counted under.
     request_names: RequestNames = |value| RequestNames::parse(&value.text()?), or RequestNames::Task;
+    /// Whether the report leaves out the latencies of single seconds.
+    no_intervals: bool = Value::flag, or false;
     /// Limits that figures have to keep.
     thresholds: Vec<Threshold> = thresholds, or Vec::new();
     /// Whether the exit code is 1 if any request or task failed.

@@ -1,5 +1,6 @@
-//! Reads a row's histogram back, for charts of how many requests took how long.
+//! Reads the histograms of a report back, for charts of how many requests took how long and for comparing runs.
 
+use super::latency::MOST_COUNT;
 use super::report::Figures;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -33,6 +34,39 @@ impl Figures {
             })
             .collect()
     }
+}
+
+/// Latencies that a histogram does not tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// The shortest of them in microseconds.
+    pub(crate) from_us: u64,
+    /// Their end in microseconds, exclusive.
+    pub(crate) to_us: u64,
+    /// How many there were.
+    pub(crate) count: u64,
+}
+
+/// Returns the buckets of a histogram as reports have it, rising. `None` if it cannot be read, or counts more than a
+/// run can have measured.
+pub(crate) fn buckets(histogram: &str) -> Option<Vec<Bucket>> {
+    let bytes = BASE64.decode(histogram).ok()?;
+    if bytes.is_empty() {
+        return Some(Vec::new());
+    }
+    let histogram = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
+    let histogram = histogram.ok().filter(|found| found.len() <= MOST_COUNT)?;
+    let values = histogram.iter_recorded();
+    let buckets = values.map(|value| {
+        let us = value.value_iterated_to();
+        let from_us = histogram.lowest_equivalent(us);
+        Bucket {
+            from_us,
+            to_us: histogram.next_non_equivalent(us).max(from_us + 1),
+            count: value.count_since_last_iteration(),
+        }
+    });
+    Some(buckets.collect())
 }
 
 fn doubling(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {

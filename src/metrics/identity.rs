@@ -20,6 +20,8 @@ pub(crate) struct RunIdentity {
     pub co_mitigation: Option<Cadence>,
     /// Whether somebody asked for that correction: then it is shown even where it changes nothing.
     pub co_wanted: bool,
+    /// Whether reports leave out the latencies of points over time.
+    pub no_intervals: bool,
     /// Beginning of the load on the clock of the logs, in nanoseconds: after `test_start`.
     pub begin_ns: u64,
     /// Scenarios and tasks in the order of the plan, in which rows are shown. Other rows come after them, in the
@@ -44,6 +46,7 @@ impl RunIdentity {
             seed,
             co_mitigation: None,
             co_wanted: false,
+            no_intervals: false,
             begin_ns: 0,
             order: Vec::new(),
         }

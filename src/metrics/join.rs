@@ -148,6 +148,7 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, Stri
         seed: first.seed,
         co_mitigation: rows[0].co_mitigation.map(|(cadence, _)| cadence),
         co_wanted: rows[0].co_mitigation.is_some_and(|(_, wanted)| wanted),
+        no_intervals: false,
         begin_ns: first.origin_ns,
         order: rows[0].order.clone(),
     });

@@ -18,10 +18,25 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "cli")]
+use crate::compare::Comparison;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
 pub(crate) use verdict::judge;
+
+/// Renders a comparison in one of the formats that it can be written in; any other is taken for JSON.
+///
+/// # Errors
+/// None that a comparison made by lgoose can cause.
+#[cfg(feature = "cli")]
+pub(crate) fn render_comparison(comparison: &Comparison, format: Format) -> Result<String, Error> {
+    match format {
+        Format::Html => Ok(html::comparison(comparison)),
+        Format::Md => Ok(markdown::comparison(comparison)),
+        _ => json::comparison(comparison),
+    }
+}
 
 /// Renders a report in one format. Of CSV these are the rows of names; the series is a file of its own.
 ///

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 52] = [
+const ALLOWED: [&str; 53] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -50,6 +50,7 @@ const ALLOWED: [&str; 52] = [
     "header",
     "co_mitigation",
     "request_names",
+    "no_intervals",
     "threshold",
     "fail_on_error",
     "fail_on_saturation",

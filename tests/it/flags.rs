@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 84] = [
+const MISFITS: [(&str, &str, &[&str]); 85] = [
     (
         "--otlp",
         "plan.lua",
@@ -89,6 +89,7 @@ const MISFITS: [(&str, &str, &[&str]); 84] = [
         "host",
         &["'host' names no requests", "'task' or 'path'"],
     ),
+    ("--no-intervals", "yes", &["unexpected value 'yes'"]),
     ("--warmup", "x", &["'x' is not a duration"]),
     (
         "--iterations",

@@ -13,6 +13,7 @@ mod browser;
 mod bytes;
 mod cache;
 mod command_line;
+mod compare;
 mod connections;
 mod content;
 #[cfg(target_os = "linux")]

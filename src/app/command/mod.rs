@@ -2,6 +2,7 @@
 
 mod beside;
 mod check;
+mod compare;
 mod demo_site;
 mod env_file;
 #[cfg(feature = "otlp")]
@@ -102,6 +103,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         }
         Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
+        Some(cli::Command::Compare(flags)) => compare::compare(&flags),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
         #[cfg(feature = "gaggle")]

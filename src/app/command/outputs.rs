@@ -95,7 +95,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
 }
 
 /// Returns the name and the text of a saved report; `-` is standard input.
-fn read(path: &Path) -> Result<(String, String), Error> {
+pub(super) fn read(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
     let (name, found) = match path.to_str() {
         Some("-") => (
@@ -120,7 +120,7 @@ fn read(path: &Path) -> Result<(String, String), Error> {
 }
 
 /// Writes an output; `None` is standard output.
-fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
+pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     let Some(path) = path else {
         console::out().put(bytes.to_vec());
         return Ok(());

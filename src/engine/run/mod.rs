@@ -296,6 +296,7 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
         order: plan_version.order(),
         co_mitigation: cadence(config),
         co_wanted: config.co_wanted,
+        no_intervals: config.no_intervals,
         ..RunIdentity::new(&run.name, &run.target, config.seed, started)
     });
     store.judge_by(plan_version.config.thresholds.clone());

@@ -55,6 +55,7 @@ impl Store {
             true => self.part(elapsed),
             false => None,
         };
+        let with_latencies = whole && !self.identity.no_intervals;
         let measured = self.time.active(elapsed);
         let (checks, metrics) = self.measured.measures.rows();
         let arrivals = self.measured.arrivals.row();
@@ -65,12 +66,14 @@ impl Store {
         let (all, generator) = (&mut self.measured.requests, &self.measured.generator);
         let series = match detail {
             Detail::Totals => Vec::new(),
-            _ => all.series.points(until, users, lasted, generator, whole),
+            _ => all
+                .series
+                .points(until, users, lasted, generator, with_latencies),
         };
         let by_name = &mut all.series_by_name;
         let requests = rows(all.by_label.named(), measured, |at| match detail {
             Detail::Totals => NameSeries::default(),
-            _ => by_name.columns(at, until, lasted, whole),
+            _ => by_name.columns(at, until, lasted, with_latencies),
         });
         let (generator, saturated) = self.own_part(measured);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);

@@ -3,6 +3,8 @@
 //!
 //! All readable formats and the verdict take their words from here, so that they say the same. Knows no format.
 
+#[cfg(feature = "cli")]
+mod comparison;
 mod facts;
 mod figures;
 mod line;
@@ -10,6 +12,10 @@ mod thresholds;
 mod traces;
 mod workers;
 
+#[cfg(feature = "cli")]
+pub(super) use comparison::{
+    begins_a_name, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
+};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
 pub(super) use line::{answer, cut_middle, is_bidi_control, one_line, request_name, wrapped};

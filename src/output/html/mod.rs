@@ -4,6 +4,8 @@
 //! sortable. The scripts' data is embedded as JSON, one block a name, read only when it is shown.
 
 mod charts;
+#[cfg(feature = "cli")]
+mod comparison;
 mod data;
 mod distribution;
 mod escape;
@@ -18,6 +20,8 @@ mod workers;
 use crate::metrics::Report;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+#[cfg(feature = "cli")]
+pub(crate) use comparison::comparison;
 use escape::text;
 use sha2::{Digest as _, Sha256};
 

@@ -1,6 +1,8 @@
 //! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again. A snapshot of a
 //! run that goes on in the same terms.
 
+#[cfg(feature = "cli")]
+mod comparison;
 mod layout;
 mod live;
 mod requests;
@@ -8,6 +10,8 @@ mod requests;
 use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
+#[cfg(feature = "cli")]
+pub(crate) use comparison::comparison;
 use layout::Layout;
 pub(crate) use live::{Live, Wanted};
 #[cfg(feature = "web")]

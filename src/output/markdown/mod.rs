@@ -4,6 +4,12 @@
 //! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
 //! linked.
 
+#[cfg(feature = "cli")]
+mod comparison;
+
+#[cfg(feature = "cli")]
+pub(crate) use comparison::comparison;
+
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::{
     answer, cut_middle, labels_text, metric_cells, moment, one_line, request_name, share,

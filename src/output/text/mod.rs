@@ -2,6 +2,8 @@
 //!
 //! Plain text without colour. The caller knows the terminal's width and where the text goes.
 
+#[cfg(feature = "cli")]
+mod comparison;
 mod omission;
 mod sections;
 mod table;
@@ -12,6 +14,8 @@ mod workers;
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
 use crate::units::{show_count, show_duration, show_long};
+#[cfg(feature = "cli")]
+pub(crate) use comparison::comparison;
 use std::time::Duration;
 use table::{Table, rule, spread};
 

@@ -1,0 +1,115 @@
+//! `lgoose compare`: reads reports, compares those before a change with those after it, and says what it found.
+
+use super::outputs::{read, write};
+use super::screen::{self, complain, give_reason, say, terminal_width};
+use crate::cli;
+use crate::compare::{self, Comparison, GRAMMAR, Limit, NamedReport};
+use crate::config::Output;
+use crate::console;
+use crate::error::{Diagnostic, Error, exit};
+use crate::output;
+use std::path::{Path, PathBuf};
+
+/// Compares the reports that the flags name, and returns the exit code.
+///
+/// # Errors
+/// A mistake in a limit, or a file that is no report, or the same one twice.
+pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
+    let limits: Vec<Limit> = flags
+        .max_regression
+        .iter()
+        .map(|text| limit(text))
+        .collect::<Result<_, _>>()?;
+    let (before, after) = sides(flags)?;
+    let mut texts = Vec::new();
+    let before = reports(before, &mut texts)?;
+    let after = reports(after, &mut texts)?;
+    let comparison = compare::compare(&before, &after, limits);
+    show(&comparison, &flags.output, flags.anyway)
+}
+
+fn limit(text: &str) -> Result<Limit, Error> {
+    Limit::read(text).map_err(|what| {
+        let message = format!("'--max-regression {text}': {what}");
+        Diagnostic::new(message).help(GRAMMAR).into()
+    })
+}
+
+/// Returns the files before the change and those after it.
+fn sides(flags: &cli::Compare) -> Result<(&[PathBuf], &[PathBuf]), Error> {
+    let shown = |path: &PathBuf| path.display().to_string();
+    match (&flags.file[..], &flags.after[..]) {
+        ([_, _], []) => Ok(flags.file.split_at(1)),
+        ([only], []) => {
+            let only = shown(only);
+            let message = format!("'{only}' alone cannot be compared");
+            let help =
+                format!("name the report after the change, too: lgoose compare {only} after.json");
+            Err(Diagnostic::new(message).help(help).into())
+        }
+        ([first, ..], []) => {
+            let message = format!(
+                "of {} reports it is not clear which are from before the change",
+                flags.file.len()
+            );
+            let help = format!(
+                "put '--after' before those after it: lgoose compare {} … --after {} …",
+                shown(first),
+                flags.file.last().map(shown).unwrap_or_default()
+            );
+            Err(Diagnostic::new(message).help(help).into())
+        }
+        (before, after) => Ok((before, after)),
+    }
+}
+
+/// Reads reports; `texts` are those of all that were read, with their names.
+fn reports(
+    files: &[PathBuf],
+    texts: &mut Vec<(String, String)>,
+) -> Result<Vec<NamedReport>, Error> {
+    let one = |path: &PathBuf| {
+        let (file, text) = read(path)?;
+        let report = output::json::from_json(&text, &file)?;
+        if let Some((other, _)) = texts.iter().find(|(_, known)| *known == text) {
+            let message = match *other == file {
+                true => format!("'{file}' is named twice"),
+                false => format!("'{other}' and '{file}' are the same report"),
+            };
+            let help = "give the reports of different runs: a run says nothing of how runs differ";
+            return Err(Diagnostic::new(message).help(help).into());
+        }
+        texts.push((file.clone(), text));
+        Ok(NamedReport { file, report })
+    };
+    files.iter().map(one).collect()
+}
+
+/// Writes and prints a comparison, and returns the exit code.
+fn show(comparison: &Comparison, outputs: &[Output], anyway: bool) -> Result<u8, Error> {
+    let mut troubles = Vec::new();
+    for output in outputs {
+        let text = output::render_comparison(comparison, output.format);
+        let path: Option<&Path> = output.path.as_deref();
+        troubles.extend(text.and_then(|text| write(path, text.as_bytes())).err());
+    }
+    screen::written(console::out().settle(None))?;
+    if outputs.iter().all(|output| output.path.is_some()) {
+        say(output::text::comparison(comparison, terminal_width()).trim_end())?;
+    }
+    for trouble in &troubles {
+        complain(trouble, false);
+    }
+    let regressions = comparison.regressions().count();
+    if !comparison.comparable && !anyway {
+        give_reason("the runs are not comparable; '--anyway' judges by the figures nevertheless");
+    } else if regressions > 0 {
+        give_reason("slower than '--max-regression' allows, beyond chance");
+    }
+    Ok(match comparison.comparable || anyway {
+        _ if !troubles.is_empty() => exit::TROUBLE,
+        false => exit::MISTAKE,
+        true if regressions > 0 => exit::VERDICT,
+        true => exit::OK,
+    })
+}

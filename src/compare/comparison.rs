@@ -1,0 +1,71 @@
+//! What is compared, and what came out: plain data.
+
+use super::limit::Limit;
+use super::row::Row;
+use crate::metrics::Report;
+use serde::Serialize;
+
+/// A report and the name of its file.
+#[derive(Debug)]
+pub(crate) struct NamedReport {
+    /// The file as given.
+    pub(crate) file: String,
+    /// What it holds.
+    pub(crate) report: Report,
+}
+
+/// The result of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Comparison {
+    /// Whether the runs differ in nothing but what they measured.
+    pub(crate) comparable: bool,
+    /// What else they differ in, or what spoils one of them; a sentence each.
+    pub(crate) reasons: Vec<String>,
+    /// What a reader should know of the figures; a sentence each.
+    pub(crate) notes: Vec<String>,
+    /// The runs before the change.
+    pub(crate) before: Vec<RunFacts>,
+    /// The runs after it.
+    pub(crate) after: Vec<RunFacts>,
+    /// The limits that were given.
+    pub(crate) limits: Vec<Limit>,
+    /// One row for each figure of the whole and of each name, the most requested name first.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Facts about one of the runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct RunFacts {
+    /// The file of its report.
+    pub(crate) file: String,
+    /// The plan's path as given.
+    pub(crate) plan: String,
+    /// Base URL of the target.
+    pub(crate) host: String,
+    /// Beginning of the run, RFC 3339.
+    pub(crate) started: String,
+    /// Seconds that the figures cover.
+    pub(crate) elapsed_s: f64,
+    /// Requests that were counted.
+    pub(crate) requests: u64,
+}
+
+impl RunFacts {
+    pub(super) fn of(run: &NamedReport) -> RunFacts {
+        RunFacts {
+            file: run.file.clone(),
+            plan: run.report.plan.clone(),
+            host: run.report.host.clone(),
+            started: run.report.started.clone(),
+            elapsed_s: run.report.elapsed_s,
+            requests: run.report.aggregated.count,
+        }
+    }
+}
+
+impl Comparison {
+    /// Returns the rows that are worse than a limit allows, beyond what chance explains.
+    pub(crate) fn regressions(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.beyond_limit)
+    }
+}

@@ -1,0 +1,119 @@
+//! Figures that are compared, and how each is found from what some blocks of a run counted.
+
+use super::track::{Choice, Scale, Track, quantile, sums};
+use serde::Serialize;
+
+/// A figure that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Figure {
+    /// The median latency in milliseconds.
+    Median,
+    /// The 95th percentile in milliseconds.
+    P95,
+    /// The 99th percentile in milliseconds.
+    P99,
+    /// The mean latency in milliseconds.
+    Mean,
+    /// The share of failed requests, from 0 to 1.
+    Failures,
+    /// Requests per second.
+    Rate,
+}
+
+impl Figure {
+    /// All of them, in the order of rows.
+    pub(crate) const ALL: [Figure; 6] = [
+        Figure::Median,
+        Figure::P95,
+        Figure::P99,
+        Figure::Mean,
+        Figure::Failures,
+        Figure::Rate,
+    ];
+
+    /// Returns the figure's name, as JSON has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Figure::Median => "median",
+            Figure::P95 => "p95",
+            Figure::P99 => "p99",
+            Figure::Mean => "mean",
+            Figure::Failures => "failures",
+            Figure::Rate => "rate",
+        }
+    }
+
+    /// Returns the quantile of a percentile.
+    pub(super) fn quantile(self) -> Option<f64> {
+        match self {
+            Figure::Median => Some(0.5),
+            Figure::P95 => Some(0.95),
+            Figure::P99 => Some(0.99),
+            Figure::Mean | Figure::Failures | Figure::Rate => None,
+        }
+    }
+
+    /// Returns whether more of it is better.
+    pub(super) fn is_better_high(self) -> bool {
+        self == Figure::Rate
+    }
+
+    /// Returns whether a change is the ratio of two values; of shares it is their difference.
+    pub(crate) fn is_ratio(self) -> bool {
+        self != Figure::Failures
+    }
+
+    /// Returns the value on the scale on which changes are differences: logarithms of what changes by a ratio.
+    pub(super) fn scaled(self, value: f64) -> f64 {
+        match self.is_ratio() {
+            true => value.ln(),
+            false => value,
+        }
+    }
+
+    /// Returns the change that a difference on that scale is: 0.05 is 5 % more.
+    pub(super) fn change(self, difference: f64) -> f64 {
+        match self.is_ratio() {
+            true => difference.exp_m1(),
+            false => difference,
+        }
+    }
+
+    /// Returns the figure over the chosen blocks, and the bucket of a percentile, near which a search begins. `None`
+    /// without requests.
+    pub(super) fn over(
+        self,
+        tracks: &[Track],
+        scale: &Scale,
+        choice: &Choice,
+        near: usize,
+    ) -> Option<(f64, usize)> {
+        if let Some(wanted) = self.quantile() {
+            return quantile(tracks, scale, choice, wanted, near);
+        }
+        let sums = sums(tracks, choice);
+        let (part, whole) = match self {
+            Figure::Mean => (sums.sum_ms, sums.count),
+            Figure::Failures => (sums.failures, sums.count),
+            _ => (sums.count, sums.seconds),
+        };
+        (sums.count > 0.0 && whole > 0.0).then(|| (part / whole, 0))
+    }
+
+    /// Returns how much each interval of a run pulls the figure up or down, in no unit: the series whose dependence
+    /// decides how long blocks must be. `value` and `place` are what [`Figure::over`] found for the whole.
+    pub(super) fn pull(self, track: &Track, value: f64, place: usize) -> Vec<f64> {
+        let wanted = self.quantile();
+        let each = track.each(wanted.map(|_| place));
+        each.map(|(sums, no_longer)| match self {
+            Figure::Median | Figure::P95 | Figure::P99 => {
+                wanted.unwrap_or_default() * sums.count - no_longer
+            }
+            Figure::Mean => sums.sum_ms - value * sums.count,
+            Figure::Failures => sums.failures - value * sums.count,
+            Figure::Rate => sums.count - value * sums.seconds,
+        })
+        .collect()
+    }
+}

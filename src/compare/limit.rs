@@ -1,0 +1,149 @@
+//! Limits on regressions: `[NAME:] FIGURE LIMIT%`, as in `GET /cart: p95 5%`.
+
+use super::figure::Figure;
+use super::row::{Row, Verdict};
+use crate::error::nearest;
+use serde::{Serialize, Serializer};
+
+/// The grammar of a limit, for messages.
+pub(crate) const GRAMMAR: &str = "write FIGURE LIMIT, such as 'p95 5%' or 'GET /cart: failures 1%'; figures: median p95 p99 mean \
+     failures rate; the limit is a share of what it was before, of failures one of all requests";
+
+/// The words for figures, with those that thresholds have for them.
+const WORDS: [(&str, Figure); 8] = [
+    ("median", Figure::Median),
+    ("p50", Figure::Median),
+    ("p95", Figure::P95),
+    ("p99", Figure::P99),
+    ("mean", Figure::Mean),
+    ("avg", Figure::Mean),
+    ("failures", Figure::Failures),
+    ("rate", Figure::Rate),
+];
+
+/// The most by which a figure may be worse.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limit {
+    /// The name that it is about, with or without its method; `None` for the whole and every name.
+    name: Option<String>,
+    figure: Figure,
+    /// The most, in the terms of a row's change.
+    pub(super) most: f64,
+    text: String,
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl Limit {
+    /// Reads a limit. A name ends at the last colon of the text, so it may have some itself.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and how a limit is written.
+    pub(crate) fn read(text: &str) -> Result<Limit, String> {
+        let (name, rest) = match text.rsplit_once(':') {
+            Some((name, rest)) if !name.trim().is_empty() => (Some(name.trim()), rest),
+            Some(_) => return Err("a name is missing before the ':'".to_owned()),
+            None => (None, text),
+        };
+        let mut words = rest.split_whitespace();
+        let (word, limit) = match (words.next(), words.next(), words.next()) {
+            (Some(word), Some(limit), None) => (word, limit),
+            (None, ..) => return Err("a figure is missing".to_owned()),
+            (Some(_), None, _) => return Err("a limit is missing".to_owned()),
+            (.., Some(more)) => return Err(format!("'{more}' is one word too many")),
+        };
+        let Some((_, figure)) = WORDS.iter().find(|(known, _)| *known == word) else {
+            let near = nearest(word, WORDS.map(|(known, _)| known));
+            let near = near.map_or_else(String::new, |near| format!(", did you mean '{near}'?"));
+            return Err(format!("'{word}' is not a figure that is compared{near}"));
+        };
+        let Some(number) = limit.strip_suffix('%') else {
+            return Err(format!("'{limit}' needs a '%'"));
+        };
+        let percent = number.parse::<f64>().ok();
+        let percent = percent.filter(|percent| (0.0..=1e6).contains(percent));
+        let Some(percent) = percent else {
+            return Err(format!("'{number}' is not a number from 0 to 1000000"));
+        };
+        Ok(Limit {
+            name: name.map(str::to_owned),
+            figure: *figure,
+            most: percent / 100.0,
+            text: text.trim().to_owned(),
+        })
+    }
+
+    /// Returns whether it is about a row.
+    pub(super) fn concerns(&self, row: &Row) -> bool {
+        let named = self.name.as_ref().is_none_or(|wanted| {
+            row.name.as_ref().is_some_and(|name| {
+                let method = row.method.as_deref().unwrap_or_default();
+                wanted == name || *wanted == format!("{method} {name}")
+            })
+        });
+        named && self.figure == row.figure
+    }
+
+    /// Returns why the limit cannot be judged by the rows, if that is so: a limit that nothing is held to must not pass.
+    pub(super) fn unjudged(&self, rows: &[Row]) -> Option<String> {
+        let mut rows = rows.iter().filter(|row| self.concerns(row)).peekable();
+        if rows.peek().is_none() {
+            let name = self.name.as_deref().unwrap_or_default();
+            return Some(format!(
+                "nothing was requested under the name of the limit '{}': '{name}'",
+                self.text
+            ));
+        }
+        let unknown = rows.all(|row| row.verdict == Verdict::TooFewData);
+        unknown.then(|| format!("there are too few data for the limit '{}'", self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_with_and_without_a_name() {
+        for (text, name, figure, most) in [
+            ("p95 5%", None, Figure::P95, 0.05),
+            (
+                " GET /a:b: failures 0.5% ",
+                Some("GET /a:b"),
+                Figure::Failures,
+                0.005,
+            ),
+            ("p50 0%", None, Figure::Median, 0.0),
+            ("avg 150%", None, Figure::Mean, 1.5),
+            ("rate 10%", None, Figure::Rate, 0.1),
+        ] {
+            let limit = Limit::read(text).expect(text);
+            assert_eq!(limit.name.as_deref(), name);
+            assert_eq!((limit.figure, limit.most), (figure, most));
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_the_grammar() {
+        for (text, told) in [
+            ("", "a figure is missing"),
+            ("p95", "a limit is missing"),
+            ("p95 5", "'5' needs a '%'"),
+            ("p95 < 5%", "'5%' is one word too many"),
+            ("p95 -5%", "'-5' is not a number"),
+            ("p95 NaN%", "'NaN' is not a number"),
+            (
+                "p96 5%",
+                "'p96' is not a figure that is compared, did you mean 'p95'?",
+            ),
+            (": p95 5%", "a name is missing"),
+        ] {
+            let error = Limit::read(text).expect_err(text);
+            assert!(error.starts_with(told), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Comparison of runs before a change with runs after it: what is slower, what is faster, and what chance explains.
+//!
+//! Driven by `lgoose compare`. Reads nothing but reports, prints nothing and knows no format. What makes the runs
+//! incomparable is found first ([`reasons`]); then each figure of each name is estimated for both sides ([`figure`]), its
+//! error by a moving-block bootstrap over the seconds of the runs ([`bootstrap`], [`block_length`]), and the verdicts are
+//! corrected for the number of rows ([`verdict`]).
+
+mod block_length;
+mod bootstrap;
+mod comparison;
+mod figure;
+#[cfg(test)]
+mod fixture;
+mod limit;
+mod reasons;
+mod row;
+mod rows;
+mod side;
+#[cfg(test)]
+mod tests;
+mod track;
+mod verdict;
+
+pub(crate) use comparison::{Comparison, NamedReport, RunFacts};
+pub(crate) use figure::Figure;
+pub(crate) use limit::{GRAMMAR, Limit};
+pub(crate) use row::Row;
+#[cfg(test)]
+pub(crate) use row::Verdict;
+
+/// Compares runs; both sides have at least one.
+pub(crate) fn compare(
+    before: &[NamedReport],
+    after: &[NamedReport],
+    limits: Vec<Limit>,
+) -> Comparison {
+    let mut reasons = reasons::reasons(before, after);
+    let (mut rows, mut notes) = rows::rows(before, after);
+    notes.extend(reasons::notes(before, after));
+    verdict::decide(&mut rows, &limits);
+    reasons.extend(limits.iter().filter_map(|limit| limit.unjudged(&rows)));
+    Comparison {
+        comparable: reasons.is_empty(),
+        reasons,
+        notes,
+        before: before.iter().map(RunFacts::of).collect(),
+        after: after.iter().map(RunFacts::of).collect(),
+        limits,
+        rows,
+    }
+}

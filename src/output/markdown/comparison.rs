@@ -1,0 +1,83 @@
+//! A comparison as Markdown, short enough for a pull request.
+
+use super::{LONGEST_MESSAGE, cut, name, prose, table};
+use crate::compare::{Comparison, Row};
+use crate::output::display::{
+    begins_a_name, outcome, row_change, row_interval, row_name, row_value, side,
+};
+use crate::units::counted;
+
+/// The most rows, six for each name.
+const MOST_ROWS: usize = 48;
+
+/// Renders a comparison as Markdown of GitHub and GitLab.
+pub(crate) fn comparison(comparison: &Comparison) -> String {
+    let heading = match (comparison.comparable, comparison.regressions().next()) {
+        (false, _) => "⚠️ not comparable",
+        (true, Some(_)) => "❌ slower than allowed",
+        (true, None) if comparison.limits.is_empty() => "⚪ compared",
+        (true, None) => "✅ no regression",
+    };
+    let mut out = format!("### {heading}\n\n{}\n\n", prose(&outcome(comparison)));
+    let reasons = comparison
+        .reasons
+        .iter()
+        .map(|reason| ("⚠️", reason.clone()));
+    let notes = comparison.notes.iter().map(|note| ("💬", note.clone()));
+    let sides = [
+        ("before:", side(&comparison.before)),
+        ("after:", side(&comparison.after)),
+    ];
+    for (mark, text) in reasons.chain(notes).chain(sides) {
+        out += &format!("- {mark} {}\n", prose(&cut(&text, LONGEST_MESSAGE)));
+    }
+    let rows = &comparison.rows[..comparison.rows.len().min(MOST_ROWS)];
+    let cells = |(at, row): (usize, &Row)| {
+        let first = match (begins_a_name(rows, at), &row.name) {
+            (false, _) => String::new(),
+            (true, None) => "**All requests**".to_owned(),
+            (true, Some(_)) => name(&row_name(row)),
+        };
+        let mark = match (row.beyond_limit, row.verdict) {
+            (true, _) => "❌ ",
+            (false, verdict) if verdict.is_worse() => "🔺 ",
+            (false, verdict) if verdict.is_better() => "✅ ",
+            _ => "",
+        };
+        vec![
+            first,
+            row.figure.name().to_owned(),
+            row_value(row.figure, row.before),
+            row_value(row.figure, row.after),
+            row_change(row),
+            row_interval(row),
+            format!("{mark}{}", row.verdict.text()),
+        ]
+    };
+    let columns = "requests|<figure|before|after|change|95 % interval|<verdict";
+    table(columns, rows.iter().enumerate().map(cells), &mut out);
+    let left = &comparison.rows[rows.len()..];
+    let names = (0..left.len())
+        .filter(|at| begins_a_name(left, *at))
+        .count();
+    if names > 0 {
+        out += &format!(
+            "\nand {} with fewer requests\n",
+            counted(names as u64, "more name")
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    #[test]
+    fn the_fixed_comparison_is_the_checked_in_one() {
+        let text = comparison(&fixture::comparison());
+        fixture::golden("comparison.md", &text);
+        fixture::assert_harmless(&comparison(&fixture::hostile_comparison()));
+    }
+}

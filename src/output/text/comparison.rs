@@ -1,0 +1,83 @@
+//! A comparison as a table for a terminal: what makes the runs incomparable first, then each figure with its change.
+
+use super::PLAIN_WIDTH;
+use super::table::{Table, rule, spread};
+use crate::compare::Comparison;
+use crate::output::display::{
+    begins_a_name, one_line, outcome, row_change, row_interval, row_name, row_requests, row_value,
+    side, wrapped,
+};
+
+const COLUMNS: &[&str] = &["Before", "After", "Change", "95% interval", "Verdict"];
+
+/// Renders a comparison; `width` is the terminal's in columns, 80 always suffice.
+pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
+    let mut table = Table::new("", COLUMNS);
+    for (at, row) in comparison.rows.iter().enumerate() {
+        if begins_a_name(&comparison.rows, at) {
+            if at > 0 {
+                table.rule();
+            }
+            table.heading(row_name(row), row_requests(row));
+        }
+        let mark = if row.beyond_limit { "✗ " } else { "  " };
+        let cells = vec![
+            row_value(row.figure, row.before),
+            row_value(row.figure, row.after),
+            row_change(row),
+            row_interval(row),
+            row.verdict.text().to_owned(),
+        ];
+        table.row(format!("{mark}{}", row.figure.name()), cells);
+    }
+    let page = table.natural_width().max(PLAIN_WIDTH).min(width);
+    let heavy = format!("{}\n", "━".repeat(page));
+    let plan = comparison.after.first().map(|run| one_line(&run.plan));
+    let title = spread("lgoose compare", &plan.unwrap_or_default(), page);
+    let mut out = format!("{heavy}{title}{heavy}");
+    let mut told = |label: &str, text: &str| {
+        let mut label = label;
+        for line in wrapped(&one_line(text), page.saturating_sub(10)) {
+            out.push_str(&format!(" {label:<7}  {line}\n"));
+            label = "";
+        }
+    };
+    if !comparison.comparable {
+        told("warning", "the runs are not comparable:");
+        for reason in &comparison.reasons {
+            told("", &format!("· {reason}"));
+        }
+    }
+    for note in &comparison.notes {
+        told("note", note);
+    }
+    told("before", &side(&comparison.before));
+    told("after", &side(&comparison.after));
+    out.push('\n');
+    table.render(page, &mut out);
+    out.push_str(&rule(page));
+    for line in wrapped(&outcome(comparison), page.saturating_sub(1)) {
+        out.push_str(&format!(" {line}\n"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+    use unicode_width::UnicodeWidthStr as _;
+
+    #[test]
+    fn a_comparison_fits_eighty_columns() {
+        let text = comparison(&fixture::comparison(), 80);
+        let widest = text.lines().map(|line| line.width()).max();
+        assert!(widest <= Some(80), "{text}");
+        fixture::golden("comparison.txt", &text);
+    }
+
+    #[test]
+    fn names_and_reasons_cannot_harm_a_terminal() {
+        fixture::assert_harmless(&comparison(&fixture::hostile_comparison(), 80));
+    }
+}

@@ -75,8 +75,7 @@ fn unnamed_path(words: &[Token<'_>], at: usize) -> Option<String> {
     }
     let path = word(at + 1).filter(|path| open.text == "(" && path.kind == Kind::Text)?;
     let mut depth = 1;
-    for next in at + 2..words.len() {
-        let sign = words[next];
+    for (next, sign) in words.iter().enumerate().skip(at + 2) {
         match (sign.kind, sign.text) {
             (Kind::Sign, "(" | "{" | "[") => depth += 1,
             (Kind::Sign, ")" | "}" | "]") => depth -= 1,

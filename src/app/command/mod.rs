@@ -9,6 +9,7 @@ mod export;
 mod flags;
 #[cfg(feature = "web")]
 mod hosted;
+mod import;
 mod outputs;
 mod screen;
 #[cfg(feature = "web")]
@@ -100,6 +101,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             say(&starter::start(&dir)?)?;
             Ok(exit::OK)
         }
+        Some(cli::Command::Import(flags)) => import::import(&flags),
         Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         #[cfg(feature = "gaggle")]

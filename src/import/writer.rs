@@ -1,0 +1,402 @@
+//! Writes the plan. It is written twice: the first time finds out which values are used where, so that the second can take
+//! each from its answer.
+
+use super::exchange::{Kind, PlanOptions};
+use super::forms::Submit;
+use super::lua_text::{comment, list, quoted, table};
+use super::random::is_random;
+use super::request::{Call, Files};
+use super::resolve::{Resolver, Secret};
+use super::site::Kept;
+use super::visit::{MOST, Step, Task, Visit};
+use std::collections::{BTreeMap, HashMap};
+
+/// The indentation of what a task does.
+const INDENT: usize = 4;
+
+/// Cookies of statistics, which no site needs from its visitors.
+const TRACKERS: [&str; 10] = [
+    "_ga", "_gid", "_gat", "_gcl", "_fbp", "_hj", "_pk_", "_uet", "__utm", "optanon",
+];
+
+/// A plan, and what goes with it.
+pub(super) struct Written {
+    pub(super) plan: String,
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Writes the plan of a visit; long bodies get files if those are wanted.
+pub(super) fn write(
+    kept: &Kept,
+    visit: &Visit,
+    wants_files: bool,
+    options: PlanOptions,
+) -> Written {
+    let mut resolver = Resolver::new(&kept.exchanges);
+    let tasks = tasks_of(visit);
+    let cookies = cookies(kept, &mut resolver);
+    let mut text = String::new();
+    let mut notes = Vec::new();
+    let mut files = Files::default();
+    for pass in 0..2 {
+        text.clear();
+        notes.clear();
+        files = Files {
+            wanted: wants_files,
+            ..Files::default()
+        };
+        let mut writer = Writer {
+            kept,
+            visit,
+            resolver: &mut resolver,
+            files: &mut files,
+            out: String::new(),
+            notes: Vec::new(),
+            settled: pass == 1,
+        };
+        for task in 0..visit.tasks.len() {
+            writer.task(task, if task == 0 { &cookies } else { &[] });
+        }
+        text.push_str(&writer.out);
+        notes.append(&mut writer.notes);
+        resolver.settle(&|at| tasks.get(&at).copied());
+    }
+    let head = head(kept, visit, options, &resolver.secrets, &files);
+    let offset = head.lines().count();
+    let mut told: Vec<String> = notes
+        .iter()
+        .map(|(line, note)| format!("line {}: {note}", line + offset))
+        .collect();
+    if visit.left_out > 0 {
+        told.push(format!(
+            "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
+            visit.left_out
+        ));
+    }
+    for (name, secret) in &resolver.secrets {
+        told.push(format!(
+            "set {name} ('-e {name}=…', the environment or '--env-file'): {}",
+            comment(&secret.what)
+        ));
+        if secret.value.len() >= 6 && text.contains(&secret.value) {
+            told.push(format!("what {name} stands for is in the plan elsewhere, too: look for it before you share the plan"));
+        }
+    }
+    let files = files
+        .all
+        .into_iter()
+        .map(|(_, name, content)| (name, content));
+    Written {
+        plan: format!("{head}{text}}}\n"),
+        files: files.collect(),
+        notes: told,
+    }
+}
+
+/// Returns the task of each request.
+fn tasks_of(visit: &Visit) -> HashMap<usize, usize> {
+    let mut tasks = HashMap::new();
+    for (number, task) in visit.tasks.iter().enumerate() {
+        for step in &task.steps {
+            if let Step::Request { at, .. } = step {
+                tasks.insert(*at, number);
+            }
+        }
+    }
+    tasks
+}
+
+/// Returns what comes before the tasks.
+fn head(
+    kept: &Kept,
+    visit: &Visit,
+    options: PlanOptions,
+    secrets: &BTreeMap<String, Secret>,
+    files: &Files,
+) -> String {
+    let host = kept.site.origin().ascii_serialization();
+    let steps = visit.tasks.iter().flat_map(|task| &task.steps);
+    let requests = steps
+        .filter(|step| matches!(step, Step::Request { .. }))
+        .count();
+    let pages = kept
+        .exchanges
+        .iter()
+        .filter(|exchange| exchange.kind == Kind::Page)
+        .count();
+    let counted =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let extent = match pages {
+        0 => counted(requests, "request"),
+        _ => format!(
+            "{}, {}",
+            counted(pages, "page"),
+            counted(requests - pages.min(requests), "other request")
+        ),
+    };
+    let begin = kept
+        .exchanges
+        .iter()
+        .map(|exchange| exchange.begin_ms)
+        .find(|begin| *begin > 0.0);
+    let begin = begin.and_then(|begin| jiff::Timestamp::from_millisecond(begin as i64).ok());
+    let begin = begin
+        .map(|begin| format!(", recorded on {}", begin.strftime("%Y-%m-%d")))
+        .unwrap_or_default();
+    let given: String = secrets.keys().map(|name| format!(" -e {name}=…")).collect();
+    let mut out = format!(
+        "-- A visit to {}{begin}: {extent}. Written by 'lgoose import'.\n--\n\
+         --   lgoose plan.lua{given} --once             one user, every request shown\n\
+         --   lgoose plan.lua{given} -u 10 -t 1m        ten users, one minute\n\n",
+        comment(&host)
+    );
+    let mut plan = vec![
+        ("host".to_owned(), quoted(&host)),
+        ("request_names".to_owned(), quoted("path")),
+    ];
+    if options.insecure {
+        plan.push(("insecure".to_owned(), "true".to_owned()));
+    }
+    out += &format!("plan {}\n\n", table(&plan, 0));
+    for name in secrets.keys() {
+        out += &format!("local {name} = env {}\n", quoted(name));
+    }
+    for (variable, name, _) in &files.all {
+        out += &format!("local {variable} = file {}\n", quoted(name));
+    }
+    if !secrets.is_empty() {
+        out +=
+            "\n-- Secrets of the recording are not in this plan.\non(\"test_start\", function()\n";
+        for name in secrets.keys() {
+            out +=
+                &format!("  assert({name}, \"{name} is not set: give it with '-e {name}=…'\")\n");
+        }
+        out += "end)\n";
+    }
+    if !secrets.is_empty() || !files.all.is_empty() {
+        out += "\n";
+    }
+    out + "scenario { \"visitor\", order = \"serial\",\n"
+}
+
+/// Returns the statements with which a visit begins: without cookies, but for those that the recording had from before.
+fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
+    let mut set_before: Vec<String> = Vec::new();
+    let mut first: BTreeMap<String, String> = BTreeMap::new();
+    let mut any = false;
+    for exchange in &kept.exchanges {
+        for pair in exchange.header("cookie").unwrap_or_default().split(';') {
+            let Some((name, value)) = pair.split_once('=') else {
+                continue;
+            };
+            let name = name.trim().to_owned();
+            any = true;
+            let lower = name.to_ascii_lowercase();
+            let tracks = TRACKERS.iter().any(|tracker| lower.starts_with(tracker));
+            if !tracks && !name.is_empty() && !set_before.contains(&name) {
+                first.entry(name).or_insert_with(|| value.trim().to_owned());
+            }
+        }
+        let answer = exchange.answer.iter().flat_map(|answer| &answer.headers);
+        for (_, lines) in answer.filter(|(name, _)| name == "set-cookie") {
+            any = true;
+            let names = lines
+                .lines()
+                .filter_map(|line| line.split_once('=').map(|(name, _)| name.trim().to_owned()));
+            set_before.extend(names);
+        }
+    }
+    let mut statements = Vec::new();
+    if any {
+        statements.push("user.cookies:clear() -- each iteration is a new visitor".to_owned());
+    }
+    for (name, value) in first {
+        let lower = name.to_ascii_lowercase();
+        let is_session = is_random(&value)
+            || ["sess", "sid", "token", "auth"]
+                .iter()
+                .any(|word| lower.contains(word));
+        let value = match is_session {
+            true => resolver.secret(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first")),
+            false => quoted(&value),
+        };
+        statements.push(format!("user.cookies:set({}, {value})", quoted(&name)));
+    }
+    statements
+}
+
+struct Writer<'a, 'b> {
+    kept: &'a Kept,
+    visit: &'a Visit,
+    resolver: &'b mut Resolver<'a>,
+    files: &'b mut Files,
+    out: String,
+    /// Lines, counted from the first task, and what is told about them.
+    notes: Vec<(usize, String)>,
+    /// Whether all uses of values are known.
+    settled: bool,
+}
+
+impl Writer<'_, '_> {
+    fn line(&mut self, indent: usize, text: &str) {
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn task(&mut self, number: usize, begin: &[String]) {
+        let visit = self.visit;
+        let task = &visit.tasks[number];
+        let wait = task
+            .wait
+            .map(|wait| format!(" wait = {wait},"))
+            .unwrap_or_default();
+        self.line(
+            2,
+            &format!("task {{ {},{wait} function(user)", quoted(&task.name)),
+        );
+        for statement in begin {
+            self.line(INDENT, statement);
+        }
+        let mut page = None;
+        let mut declared: Vec<&str> = Vec::new();
+        for (place, step) in task.steps.iter().enumerate() {
+            match step {
+                Step::Wait(seconds) => self.line(INDENT, &format!("user:wait({seconds})")),
+                Step::Assets { page, more } => self.assets(*page, more),
+                Step::Request { at, submit } => {
+                    let is_page = self.kept.exchanges[*at].kind == Kind::Page;
+                    let is_used = self.is_used(task, place, *at);
+                    let variable = is_used.then_some(if is_page { "page" } else { "answer" });
+                    let local = variable.is_some_and(|name| !declared.contains(&name));
+                    declared.extend(variable.filter(|_| local));
+                    self.request(
+                        number,
+                        *at,
+                        submit.as_ref(),
+                        page,
+                        variable.map(|name| (name, local)),
+                    );
+                    if is_page {
+                        page = Some(*at);
+                    }
+                }
+            }
+        }
+        self.line(2, "end },");
+    }
+
+    /// Returns whether something later needs the answer of a request.
+    fn is_used(&self, task: &Task, place: usize, at: usize) -> bool {
+        if self.settled && self.resolver.values.iter().any(|value| value.source == at) {
+            return true;
+        }
+        let mut later = task.steps[place + 1..].iter();
+        let is_page = self.kept.exchanges[at].kind == Kind::Page;
+        if !is_page {
+            return false;
+        }
+        for step in &mut later {
+            match step {
+                Step::Assets { page: true, .. } => return true,
+                Step::Request { at: next, submit }
+                    if self.kept.exchanges[*next].kind == Kind::Page =>
+                {
+                    return submit.as_ref().is_some_and(|submit| submit.source == at);
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn request(
+        &mut self,
+        task: usize,
+        at: usize,
+        submit: Option<&Submit>,
+        page: Option<usize>,
+        variable: Option<(&str, bool)>,
+    ) {
+        let line = self.out.matches('\n').count() + 1;
+        let form = submit.map(|submit| match page == Some(submit.source) {
+            true => super::origin::How::Form(submit.selector.clone()).expression("page"),
+            false => {
+                let number = self
+                    .resolver
+                    .form(submit.source, submit.selector.clone(), task);
+                self.resolver.expression(number)
+            }
+        });
+        let mut call = Call {
+            kept: self.kept,
+            at,
+            task,
+            indent: INDENT,
+            resolver: self.resolver,
+            files: self.files,
+            told: Vec::new(),
+        };
+        let text = match (submit, form) {
+            (Some(submit), Some(form)) => call.submit(&form, submit),
+            _ => call.send(),
+        };
+        let told = std::mem::take(&mut call.told);
+        let request = &self.kept.exchanges[at];
+        for note in told {
+            let place = comment(&format!("{} {}", request.method, request.url.path()));
+            self.notes.push((line, format!("{place}: {note}")));
+        }
+        let taken: Vec<usize> = match self.settled {
+            true => (0..self.resolver.values.len())
+                .filter(|number| self.resolver.values[*number].source == at)
+                .collect(),
+            false => Vec::new(),
+        };
+        let ensure = if taken.is_empty() { "" } else { ":ensure()" };
+        match variable {
+            Some((name, true)) => self.line(INDENT, &format!("local {name} = {text}{ensure}")),
+            Some((name, false)) => self.line(INDENT, &format!("{name} = {text}{ensure}")),
+            None => self.line(INDENT, &format!("{text}{ensure}")),
+        }
+        if let Some((name, _)) = variable {
+            for number in taken {
+                let statement = self.resolver.extraction(number, name);
+                self.line(INDENT, &statement);
+            }
+        }
+    }
+
+    fn assets(&mut self, page: bool, more: &[usize]) {
+        if page {
+            self.line(INDENT, "user:fetch(page:assets(), { name = \"assets\" })");
+        }
+        if more.is_empty() {
+            return;
+        }
+        let paths: Vec<String> = more
+            .iter()
+            .map(|at| {
+                let url = &self.kept.exchanges[*at].url;
+                match self.kept.is_site(url) {
+                    true => quoted(&url[url::Position::BeforePath..]),
+                    false => quoted(url.as_str()),
+                }
+            })
+            .collect();
+        let text = format!(
+            "user:fetch({}, {{ name = \"assets\" }})",
+            list(&paths, INDENT + 26)
+        );
+        let text = if text.contains('\n') {
+            format!(
+                "user:fetch({}, {{ name = \"assets\" }})",
+                list(&paths, INDENT)
+            )
+        } else {
+            text
+        };
+        self.line(INDENT, &text);
+    }
+}

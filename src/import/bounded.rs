@@ -13,6 +13,8 @@ enum State {
     Between,
     Text,
     Escape,
+    /// Within `\u1234`, with so many digits to come.
+    Digits(u8),
 }
 
 /// A reader of JSON that leaves out what a text has beyond its most bytes.
@@ -60,9 +62,8 @@ impl Cutter {
             }
             (State::Text, _) => {
                 self.length += 1;
-                // A cut goes before an escape or a character, never through one. An escape `\u1234` is longer than its
-                // first two bytes: what follows is plain digits, and a cut waits for a byte that is none.
-                let whole = byte == b'\\' || (byte < 0x80 && !byte.is_ascii_hexdigit());
+                // A cut goes before an escape or a character, never through one.
+                let whole = byte & 0xc0 != 0x80;
                 if !self.cutting && self.length > self.most && whole {
                     self.cutting = true;
                     self.cuts.set(self.cuts.get() + 1);
@@ -73,7 +74,18 @@ impl Cutter {
                 !self.cutting
             }
             (State::Escape, _) => {
-                self.state = State::Text;
+                self.state = match byte {
+                    b'u' => State::Digits(4),
+                    _ => State::Text,
+                };
+                self.length += 1;
+                !self.cutting
+            }
+            (State::Digits(left), _) => {
+                self.state = match left {
+                    1 => State::Text,
+                    left => State::Digits(left - 1),
+                };
                 self.length += 1;
                 !self.cutting
             }
@@ -133,6 +145,6 @@ mod tests {
             cut(r#"["\u00e9\u00e9"]"#, 3),
             (r#"["\u00e9"]"#.to_owned(), 1)
         );
-        assert_eq!(cut("[\"ééé zz\"]", 3), ("[\"ééé\"]".to_owned(), 1));
+        assert_eq!(cut("[\"ééé zz\"]", 3), ("[\"éé\"]".to_owned(), 1));
     }
 }

@@ -76,19 +76,28 @@ pub(super) fn field(text: &str) -> String {
 
 /// Returns a table of fields, on one line if they fit there.
 pub(super) fn table(fields: &[(String, String)], indent: usize) -> String {
+    table_after(fields, indent, 0)
+}
+
+/// Returns a table that follows so many characters of its line.
+pub(super) fn table_after(fields: &[(String, String)], indent: usize, used: usize) -> String {
     let named = fields
         .iter()
         .map(|(name, value)| format!("{name} = {value}"));
-    list(&named.collect::<Vec<_>>(), indent)
+    list_after(&named.collect::<Vec<_>>(), indent, used)
 }
 
 /// Returns a table of values, on one line if they fit there.
 pub(super) fn list(items: &[String], indent: usize) -> String {
+    list_after(items, indent, 0)
+}
+
+fn list_after(items: &[String], indent: usize, used: usize) -> String {
     if items.is_empty() {
         return "{}".to_owned();
     }
     let line = format!("{{ {} }}", items.join(", "));
-    if indent + line.chars().count() <= WIDTH && !line.contains('\n') {
+    if indent + used + line.chars().count() <= WIDTH && !line.contains('\n') {
         return line;
     }
     let pad = " ".repeat(indent + 2);

@@ -4,14 +4,18 @@
 //! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line. What is read was
 //! written by strangers, so that nothing of it gets into the plan but as a quoted text.
 
+mod body;
 mod bounded;
 mod curl;
 mod exchange;
 mod forms;
 mod har;
+mod head;
 mod lua_text;
 mod multipart;
 mod origin;
+mod parts;
+mod places;
 mod random;
 mod request;
 mod resolve;

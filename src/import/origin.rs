@@ -81,14 +81,14 @@ fn from_address(
     }
     if let Some(location) = answer.header("location") {
         let target = exchange.url.join(location).ok()?;
-        if let Some((pattern, name)) = address_pattern(&target, wanted.value)
+        if let Some((pattern, name)) = address_pattern(&target, wanted)
             && captures(&pattern, location).as_deref() == Some(wanted.value)
         {
             return Some((How::Header("location".to_owned(), Some(pattern)), name));
         }
     }
     if answer.url != exchange.url {
-        let (pattern, name) = address_pattern(&answer.url, wanted.value)?;
+        let (pattern, name) = address_pattern(&answer.url, wanted)?;
         if captures(&pattern, answer.url.as_str()).as_deref() == Some(wanted.value) {
             return Some((How::Address(pattern), name));
         }
@@ -97,9 +97,12 @@ fn from_address(
 }
 
 /// Returns the pattern that finds a value as a part of an address, and what it is called there.
-fn address_pattern(url: &url::Url, value: &str) -> Option<(String, String)> {
+fn address_pattern(url: &url::Url, wanted: &Wanted<'_>) -> Option<(String, String)> {
+    let value = wanted.value;
     let segments: Vec<&str> = url.path_segments()?.collect();
-    if let Some(at) = segments.iter().position(|segment| *segment == value) {
+    let fits = |at: usize| wanted.is_random || at > 0 && singular(segments[at - 1]) == wanted.stem;
+    let place = segments.iter().position(|segment| *segment == value);
+    if let Some(at) = place.filter(|at| fits(*at)) {
         let before = if at == 0 { "" } else { segments[at - 1] };
         let pattern = format!("/{}/([^/?#]+)", regex::escape(before));
         let pattern = if at == 0 {
@@ -109,7 +112,8 @@ fn address_pattern(url: &url::Url, value: &str) -> Option<(String, String)> {
         };
         return Some((pattern, format!("{}_id", singular(before))));
     }
-    let (name, _) = url.query_pairs().find(|(_, found)| found == value)?;
+    let mut pairs = url.query_pairs().filter(|_| wanted.is_random);
+    let (name, _) = pairs.find(|(_, found)| found == value)?;
     Some((
         format!("[?&]{}=([^&#]+)", regex::escape(&name)),
         name.into_owned(),

@@ -1,18 +1,14 @@
 //! One request as a call in the plan: its path, what it sends, and what is expected of it.
 
-use super::exchange::{Body, Exchange, Kind, Part, is_json, media_of};
+use super::exchange::{Body, Exchange, Kind, media_of};
 use super::forms::{Press, Submit};
-use super::lua_text::{self, is_shallow, key, list, quoted, table};
-use super::random::is_random;
+use super::lua_text::{self, key, list, quoted, table, table_after};
+use super::parts::{Concatenation, encoded, expect, is_token};
 use super::resolve::{Meaning, Place, Resolver};
 use super::site::Kept;
-use super::visit::title_of;
-use serde_json::Value;
 
-/// The longest body that stands in the plan where files can be written beside it.
-const INLINE: usize = 1_000;
-/// The longest JSON that is written as a table.
-const TABLE_BYTES: usize = 64 << 10;
+/// The characters of `local page = user:submit(` and what follows.
+const CALL: usize = 30;
 
 /// Headers that a browser sends by itself, or that the client does.
 const BROWSERS: [&str; 40] = [
@@ -79,7 +75,7 @@ pub(super) struct Call<'a, 'b> {
 }
 
 impl<'a> Call<'a, '_> {
-    fn exchange(&self) -> &'a Exchange {
+    pub(super) fn exchange(&self) -> &'a Exchange {
         &self.kept.exchanges[self.at]
     }
 
@@ -107,7 +103,12 @@ impl<'a> Call<'a, '_> {
                 arguments.push(body.unwrap_or_else(|| "nil".to_owned()));
             }
             if !options.is_empty() {
-                arguments.push(table(&options, self.indent));
+                let used = CALL
+                    + arguments
+                        .iter()
+                        .map(|argument| argument.chars().count() + 2)
+                        .sum::<usize>();
+                arguments.push(table_after(&options, self.indent, used));
             }
             return format!(
                 "user:{}({})",
@@ -146,11 +147,16 @@ impl<'a> Call<'a, '_> {
         options.extend(follow);
         options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
         let mut arguments = vec![form.to_owned()];
+        let mut used = CALL + form.chars().count();
         if !fields.is_empty() || !options.is_empty() {
-            arguments.push(table(&fields, self.indent));
+            arguments.push(table_after(&fields, self.indent, used));
+            used = match arguments[1].contains('\n') {
+                true => 0,
+                false => used + arguments[1].chars().count(),
+            };
         }
         if !options.is_empty() {
-            arguments.push(table(&options, self.indent));
+            arguments.push(table_after(&options, self.indent, used));
         }
         format!("user:submit({})", arguments.join(", "))
     }
@@ -193,7 +199,7 @@ impl<'a> Call<'a, '_> {
     }
 
     /// Returns the expression for a value that is not as it was recorded.
-    fn expression(&mut self, place: Place<'_>, value: &str) -> Option<String> {
+    pub(super) fn expression(&mut self, place: Place<'_>, value: &str) -> Option<String> {
         match self.resolver.meaning(self.at, self.task, place, value) {
             Meaning::Plain => None,
             Meaning::Unknown => {
@@ -298,206 +304,5 @@ impl<'a> Call<'a, '_> {
             "has an 'Authorization' of a kind that is not imported: set it in 'headers' or 'auth'";
         self.told.push(text.to_owned());
         None
-    }
-
-    /// Returns the body as an argument, or adds the option that it is.
-    fn body(&mut self, options: &mut Vec<(String, String)>) -> Option<String> {
-        let exchange = self.exchange();
-        match exchange.body.as_ref()? {
-            Body::Form(fields) => {
-                let mut all: Vec<(String, Vec<String>)> = Vec::new();
-                for (name, value) in fields {
-                    let value = self.text(name, value);
-                    match all.iter_mut().find(|(known, _)| *known == key(name)) {
-                        Some((_, values)) => values.push(value),
-                        None => all.push((key(name), vec![value])),
-                    }
-                }
-                let fields = all
-                    .into_iter()
-                    .map(|(name, mut values)| match values.len() {
-                        1 => (name, values.swap_remove(0)),
-                        _ => (name, list(&values, self.indent + 4)),
-                    });
-                options.push((
-                    "form".to_owned(),
-                    table(&fields.collect::<Vec<_>>(), self.indent + 2),
-                ));
-                None
-            }
-            Body::Multipart(parts) => {
-                let mut items = Vec::new();
-                for part in parts {
-                    let mut fields = vec![("name".to_owned(), quoted(&part.name))];
-                    fields.extend(self.part_fields(part));
-                    items.push(table(&fields, self.indent + 4));
-                }
-                options.push(("multipart".to_owned(), list(&items, self.indent + 2)));
-                None
-            }
-            Body::Json(json) if is_shallow(json) && json.to_string().len() <= TABLE_BYTES => {
-                let text = lua_text::json(
-                    json,
-                    &mut Vec::new(),
-                    self.indent + 2,
-                    &mut |keys, value| self.scalar(keys, value),
-                );
-                options.push(("json".to_owned(), text));
-                None
-            }
-            Body::Json(json) => Some(self.long(json.to_string(), "json")),
-            Body::Text(text) => {
-                let kind = exchange
-                    .header("content-type")
-                    .map(media_of)
-                    .unwrap_or_default();
-                Some(self.long(text.clone(), if is_json(&kind) { "json" } else { "txt" }))
-            }
-        }
-    }
-
-    fn scalar(&mut self, keys: &[String], value: &Value) -> Option<String> {
-        let name = keys.last().map_or("", String::as_str);
-        match value {
-            Value::String(text) => self.expression(Place::Field(name), text),
-            Value::Number(number) => self.expression(Place::Field(name), &number.to_string()),
-            _ => None,
-        }
-    }
-
-    /// Returns the value of a field of a form.
-    fn text(&mut self, name: &str, value: &str) -> String {
-        self.expression(Place::Field(name), value)
-            .unwrap_or_else(|| quoted(value))
-    }
-
-    fn part_value(&mut self, part: &Part) -> String {
-        match (&part.filename, &part.data) {
-            (None, Some(data)) => self.text(&part.name, data),
-            _ => table(&self.part_fields(part), self.indent + 2),
-        }
-    }
-
-    fn part_fields(&mut self, part: &Part) -> Vec<(String, String)> {
-        let mut fields = Vec::new();
-        fields.extend(
-            part.filename
-                .as_ref()
-                .map(|name| ("filename".to_owned(), quoted(name))),
-        );
-        fields.extend(
-            part.media
-                .as_ref()
-                .filter(|media| media.contains('/'))
-                .map(|media| ("type".to_owned(), quoted(media))),
-        );
-        let data = match (&part.data, &part.filename) {
-            (Some(data), None) => self.text(&part.name, data),
-            (Some(data), Some(_)) => self.long(data.clone(), "txt"),
-            (None, _) => {
-                let name = part.filename.as_deref().unwrap_or(&part.name);
-                self.told.push(format!(
-                    "the recording lacks what is in '{}': put the file beside the plan and write data = file(\"NAME\")",
-                    lua_text::comment(name)
-                ));
-                "\"\"".to_owned()
-            }
-        };
-        fields.push(("data".to_owned(), data));
-        fields
-    }
-
-    /// Returns a text, which is kept in a file if it is long.
-    fn long(&mut self, text: String, ending: &str) -> String {
-        if !self.files.wanted || text.len() <= INLINE {
-            return quoted(&text);
-        }
-        let same = self
-            .files
-            .all
-            .iter()
-            .find(|(.., content)| content == text.as_bytes());
-        if let Some((variable, ..)) = same {
-            return variable.clone();
-        }
-        let number = self.files.all.len() + 1;
-        let variable = format!("BODY_{number}");
-        self.files.all.push((
-            variable.clone(),
-            format!("body-{number}.{ending}"),
-            text.into_bytes(),
-        ));
-        variable
-    }
-}
-
-type Fields = Vec<(String, String)>;
-
-/// Returns what the answer is expected to be, and how far redirects are followed.
-fn expect(exchange: &Exchange) -> (Option<Fields>, Option<(String, String)>) {
-    let stays = ("max_redirects".to_owned(), "0".to_owned());
-    let Some(answer) = &exchange.answer else {
-        return (None, (!exchange.follows).then_some(stays));
-    };
-    let status = if answer.status == 304 {
-        200
-    } else {
-        answer.status
-    };
-    let redirects = (300..400).contains(&status);
-    if redirects && exchange.follows {
-        // Where it leads was not recorded.
-        return (None, None);
-    }
-    let mut expect = vec![("status".to_owned(), status.to_string())];
-    let title = title_of(answer).filter(|_| exchange.kind == Kind::Page);
-    let title = title.filter(|title| !title.split_whitespace().any(is_random));
-    expect.extend(title.map(|title| ("title".to_owned(), quoted(&title))));
-    (Some(expect), redirects.then_some(stays))
-}
-
-/// Returns whether a text can be the name of a header.
-fn is_token(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-}
-
-/// Returns an expression as a part of a URL.
-fn encoded(expression: &str, value: &str) -> String {
-    let plain = value
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte));
-    match plain {
-        true => expression.to_owned(),
-        false => format!("url.encode({expression})"),
-    }
-}
-
-/// A text of literals and expressions.
-#[derive(Default)]
-struct Concatenation {
-    parts: Vec<String>,
-    literal: String,
-}
-
-impl Concatenation {
-    fn literal(&mut self, text: &str) {
-        self.literal.push_str(text);
-    }
-
-    fn expression(&mut self, expression: String) {
-        if !self.literal.is_empty() {
-            self.parts.push(quoted(&std::mem::take(&mut self.literal)));
-        }
-        self.parts.push(expression);
-    }
-
-    fn finish(mut self) -> String {
-        if !self.literal.is_empty() || self.parts.is_empty() {
-            self.parts.push(quoted(&self.literal));
-        }
-        self.parts.join(" .. ")
     }
 }

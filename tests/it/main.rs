@@ -39,6 +39,7 @@ mod hops;
 mod hostile;
 mod http2;
 mod http2_site;
+mod import;
 mod interrupts;
 mod language;
 mod load;

@@ -1,9 +1,12 @@
 //! `curl` command lines, as browsers copy them and as people write them.
 
-use super::exchange::{Body, Exchange, Kind, Part, PlanOptions, Recording, read_body};
-use super::har::credentials;
+mod words;
+
 use crate::error::Diagnostic;
+use crate::import::exchange::{Body, Exchange, Kind, Part, PlanOptions, Recording, read_body};
+use crate::import::har::credentials;
 use url::Url;
+use words::{commands, words};
 
 /// Options without a value that change nothing here.
 const QUIET: [&str; 26] = [
@@ -93,115 +96,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Recording, Diagnostic> {
 
 fn shown(word: &str) -> String {
     word.chars().take(40).collect()
-}
-
-/// Splits a text as a shell does.
-fn words(name: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
-    let text = text.replace("\r\n", "\n").replace("\\\n", " ");
-    let text = separated(&text);
-    let text = text.trim_start().trim_start_matches("$ ");
-    shlex::split(text).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "{name} is cut off: a quotation mark is never closed"
-        ))
-        .help("copy the whole command line, or save the recording as HAR")
-    })
-}
-
-/// Makes `;` and line breaks outside of quotes words of their own, and `$'…'` a plain quoted text.
-fn separated(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut quote = None;
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (None, '$') if chars.peek() == Some(&'\'') => {
-                chars.next();
-                out.push('\'');
-                ansi(&mut chars, &mut out);
-            }
-            (None, ';' | '\n' | '&') => {
-                // `&&` and `;` alike end a command.
-                out.push_str(" '\u{1}' ");
-            }
-            (None, '\\') => {
-                out.push(c);
-                out.extend(chars.next());
-            }
-            (Some('"'), '\\') => {
-                out.push(c);
-                out.extend(chars.next());
-            }
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                out.push(c);
-            }
-            (Some(open), c) if c == open => {
-                quote = None;
-                out.push(c);
-            }
-            (_, c) => out.push(c),
-        }
-    }
-    out
-}
-
-/// Reads what follows `$'`, with escapes as in C.
-fn ansi(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
-    let push = |c: char, out: &mut String| match c {
-        '\'' => out.push_str("'\\''"),
-        c => out.push(c),
-    };
-    while let Some(c) = chars.next() {
-        match c {
-            '\'' => {
-                out.push('\'');
-                return;
-            }
-            '\\' => {
-                let Some(escaped) = chars.next() else { return };
-                let digits = match escaped {
-                    'x' => 2,
-                    'u' => 4,
-                    'U' => 8,
-                    _ => 0,
-                };
-                let plain = match escaped {
-                    'n' => '\n',
-                    't' => '\t',
-                    'r' => '\r',
-                    'a' => '\u{7}',
-                    'b' => '\u{8}',
-                    'e' => '\u{1b}',
-                    'f' => '\u{c}',
-                    'v' => '\u{b}',
-                    other => other,
-                };
-                if digits == 0 {
-                    push(plain, out);
-                    continue;
-                }
-                let mut code = 0;
-                for _ in 0..digits {
-                    let Some(digit) = chars.peek().and_then(|c| c.to_digit(16)) else {
-                        break;
-                    };
-                    code = code * 16 + digit;
-                    chars.next();
-                }
-                push(char::from_u32(code).unwrap_or('\u{fffd}'), out);
-            }
-            c => push(c, out),
-        }
-    }
-}
-
-/// Splits words where a command ends.
-fn commands(words: Vec<String>) -> Vec<Vec<String>> {
-    let ends = words.split(|word| word == "\u{1}");
-    ends.map(<[String]>::to_vec)
-        .filter(|command| !command.is_empty())
-        .collect()
 }
 
 /// What a command line has said so far.

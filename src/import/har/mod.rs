@@ -1,13 +1,17 @@
 //! HAR files as Chromium and Firefox write them. They are read entry by entry; bodies of images and films are dropped, and
 //! all that is kept has a limit.
 
-use super::bounded::{BoundedTexts, Cuts};
-use super::exchange::{
+mod entry;
+mod kind;
+
+use crate::error::Diagnostic;
+use crate::import::bounded::{BoundedTexts, Cuts};
+use crate::import::exchange::{
     Answer, Body, Exchange, Kind, Part, PlanOptions, Recording, media_of, read_body,
 };
-use crate::error::Diagnostic;
 use base64::Engine as _;
-use serde::Deserialize;
+use entry::{Content, Entry, Header, PostData};
+use kind::kind;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::io::BufRead;
@@ -157,88 +161,6 @@ impl<'de> Visitor<'de> for EntriesSeed<'_> {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    #[serde(default)]
-    started_date_time: Option<String>,
-    #[serde(default)]
-    time: Option<f64>,
-    request: Request,
-    #[serde(default)]
-    response: Option<Response>,
-    /// Of Chromium.
-    #[serde(default, rename = "_resourceType")]
-    resource_type: Option<String>,
-    #[serde(default, rename = "_fromCache")]
-    from_cache: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
-    method: String,
-    url: String,
-    #[serde(default)]
-    headers: Vec<Header>,
-    #[serde(default)]
-    post_data: Option<PostData>,
-}
-
-#[derive(Deserialize)]
-struct Header {
-    name: String,
-    #[serde(default)]
-    value: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PostData {
-    #[serde(default)]
-    mime_type: Option<String>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    params: Option<Vec<Param>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Param {
-    name: String,
-    #[serde(default)]
-    value: Option<String>,
-    #[serde(default)]
-    file_name: Option<String>,
-    #[serde(default)]
-    content_type: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Response {
-    #[serde(default)]
-    status: Option<i64>,
-    #[serde(default)]
-    headers: Vec<Header>,
-    #[serde(default)]
-    content: Option<Content>,
-    #[serde(default, rename = "redirectURL")]
-    redirect_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Content {
-    #[serde(default)]
-    mime_type: Option<String>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    encoding: Option<String>,
-}
-
 impl Found {
     fn take(&mut self, entry: Entry, is_cut: bool) -> Result<(), String> {
         if self.recording.exchanges.len() >= MOST {
@@ -372,59 +294,6 @@ fn is_preflight(method: &str, headers: &[(String, String)]) -> bool {
         && headers
             .iter()
             .any(|(name, _)| name == "access-control-request-method")
-}
-
-/// Returns what a request is for: Chromium says it, and the headers of all browsers do.
-fn kind(
-    said: Option<&str>,
-    method: &str,
-    headers: &[(String, String)],
-    media: &str,
-    status: u16,
-) -> Kind {
-    let header = |name: &str| {
-        headers
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
-    };
-    let destination = header("sec-fetch-dest");
-    let is_script = header("x-requested-with").is_some();
-    match (said, destination) {
-        (_, Some("iframe" | "frame" | "embed" | "object")) => return Kind::Call,
-        (_, Some("document")) | (Some("document"), _) => return Kind::Page,
-        (Some("xhr" | "fetch"), _) | (_, Some("empty")) => return Kind::Call,
-        (
-            Some("stylesheet" | "image" | "font" | "script" | "media" | "manifest" | "texttrack"),
-            _,
-        )
-        | (
-            _,
-            Some(
-                "style" | "image" | "font" | "script" | "audio" | "video" | "track" | "manifest"
-                | "worker",
-            ),
-        ) if method == "GET" => {
-            return Kind::Asset;
-        }
-        _ => {}
-    }
-    let group = media.split('/').next().unwrap_or_default();
-    let is_asset = matches!(group, "image" | "font" | "audio" | "video")
-        || matches!(
-            media,
-            "text/css" | "application/wasm" | "application/manifest+json"
-        )
-        || media.contains("javascript")
-        || media.contains("font");
-    let asks_for_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
-    match () {
-        () if is_asset && method == "GET" && !is_script => Kind::Asset,
-        () if is_script => Kind::Call,
-        () if media == "text/html" || media == "application/xhtml+xml" => Kind::Page,
-        () if asks_for_page && ((300..400).contains(&status) || status == 204) => Kind::Page,
-        () => Kind::Call,
-    }
 }
 
 /// Returns the text of an answer, if it is one.

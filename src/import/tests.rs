@@ -1,1 +1,0 @@
-//! Recordings and their plans.

@@ -84,7 +84,15 @@ mod tests {
                 assert!(text.contains(&format!("--{long}")), "--{long} in\n{text}");
             }
         }
-        for command in ["check", "new", "demo", "report", "completions", "man"] {
+        for command in [
+            "check",
+            "import",
+            "new",
+            "demo",
+            "report",
+            "completions",
+            "man",
+        ] {
             assert!(text.contains(command), "{command} in\n{text}");
         }
         assert!(

@@ -272,11 +272,8 @@ fn from_text(body: &str, value: &str) -> Option<(How, String)> {
         let context = &before[from..];
         let pattern = format!("{}([^\"'<>\\s,;&]+)", regex::escape(context));
         if !context.is_empty() && captures(&pattern, body).as_deref() == Some(value) {
-            let words = context.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let name = words
-                .filter(|word| word.len() > 2)
-                .next_back()
-                .unwrap_or("token");
+            let mut words = context.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let name = words.rfind(|word| word.len() > 2).unwrap_or("token");
             return Some((How::Match(pattern), name.to_owned()));
         }
     }

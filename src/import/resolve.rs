@@ -172,7 +172,8 @@ impl<'a> Resolver<'a> {
             Place::Header(_) => String::new(),
         };
         let id = is_id_value(value) && !is_header && may_be_id(place, &stem);
-        if !random && !id && !(is_header && secrets::is_secret_header(key)) {
+        let secret_header = is_header && secrets::is_secret_header(key);
+        if !(random || id || secret_header) {
             return Meaning::Plain;
         }
         if self.searches < SEARCHES {
@@ -189,7 +190,7 @@ impl<'a> Resolver<'a> {
                 return Meaning::Value(self.value(source, how, &name));
             }
         }
-        if is_header && secrets::is_secret_header(key) {
+        if secret_header {
             let name = if key == "authorization" { "TOKEN" } else { key };
             let what = format!(
                 "header '{key}' of {} {}",

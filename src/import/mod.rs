@@ -29,19 +29,11 @@ mod tests;
 
 use crate::error::Diagnostic;
 use exchange::Recording;
+pub(crate) use site::Choices;
 use std::io::{BufRead, Read as _};
 
 /// The most bytes of a command line that are read.
 const COMMAND_BYTES: u64 = 16 << 20;
-
-/// What the author chooses.
-#[derive(Debug, Default)]
-pub(crate) struct Choices {
-    /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
-    pub(crate) hosts: Vec<String>,
-    /// Whether files can be written beside the plan.
-    pub(crate) files: bool,
-}
 
 /// A plan, and what goes with it.
 #[derive(Debug)]

@@ -1,12 +1,20 @@
 //! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
 
-use super::Choices;
 use super::exchange::{Exchange, Kind};
 use std::collections::BTreeMap;
 use url::Url;
 
 /// How many requests after a redirect the one that it led to is looked for.
 const NEAR: usize = 60;
+
+/// What the author chooses.
+#[derive(Debug, Default)]
+pub(crate) struct Choices {
+    /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
+    pub(crate) hosts: Vec<String>,
+    /// Whether files can be written beside the plan.
+    pub(crate) files: bool,
+}
 
 /// The requests that the plan sends.
 #[derive(Debug)]

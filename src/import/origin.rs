@@ -63,10 +63,15 @@ pub(super) struct Wanted<'a> {
 /// Returns how a value is taken from an exchange's answer, and what it is called there.
 pub(super) fn find(exchange: &Exchange, wanted: &Wanted<'_>) -> Option<(How, String)> {
     let answer = exchange.answer.as_ref()?;
-    from_address(exchange, answer, wanted)
-        .or_else(|| from_header(answer, wanted))
-        .or_else(|| from_json(exchange, answer, wanted))
-        .or_else(|| from_page(answer, wanted))
+    let elsewhere = from_address(exchange, answer, wanted).or_else(|| from_header(answer, wanted));
+    if elsewhere.is_some() {
+        return elsewhere;
+    }
+    // JSON may escape any other character: the longest part without one stands in a body as it is.
+    let escaped = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let plain = wanted.value.split(escaped).max_by_key(|part| part.len());
+    memchr::memmem::find(answer.body.as_ref()?.as_bytes(), plain?.as_bytes())?;
+    from_json(exchange, answer, wanted).or_else(|| from_page(answer, wanted))
 }
 
 /// `Location` of what was created, or where the redirect after it led.
@@ -146,10 +151,7 @@ fn from_json(exchange: &Exchange, answer: &Answer, wanted: &Wanted<'_>) -> Optio
         .body
         .as_ref()
         .filter(|body| body.len() <= JSON_BYTES)?;
-    // JSON may escape any other character: the longest part without one stands in it as it is.
-    let escaped = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let plain = wanted.value.split(escaped).max_by_key(|part| part.len());
-    if !answer.is_json() || !body.contains(plain.unwrap_or_default()) {
+    if !answer.is_json() {
         return None;
     }
     let json: Value = serde_json::from_str(body).ok()?;

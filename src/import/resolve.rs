@@ -9,8 +9,8 @@ use super::random::is_random;
 use super::secrets;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The most values that are looked for: each search reads all answers before.
-const SEARCHES: usize = 3_000;
+/// The most bytes of answers that are searched, all searches together: some seconds.
+const SEARCHED_BYTES: usize = 16 << 30;
 /// The most values of a task that are locals: Lua takes 200.
 const LOCALS: usize = 100;
 
@@ -111,7 +111,9 @@ pub(super) struct Resolver<'a> {
     pub(super) secrets: BTreeMap<String, Secret>,
     known: HashMap<(usize, String, String), Meaning>,
     names: BTreeSet<String>,
-    searches: usize,
+    searched: usize,
+    /// Some values were not looked for any more.
+    pub(super) gave_up: bool,
 }
 
 impl<'a> Resolver<'a> {
@@ -122,7 +124,8 @@ impl<'a> Resolver<'a> {
             secrets: BTreeMap::new(),
             known: HashMap::new(),
             names: BTreeSet::new(),
-            searches: 0,
+            searched: 0,
+            gave_up: false,
         }
     }
 
@@ -176,8 +179,9 @@ impl<'a> Resolver<'a> {
         if !(random || id || secret_header) {
             return Meaning::Plain;
         }
-        if self.searches < SEARCHES {
-            self.searches += 1;
+        if self.searched > SEARCHED_BYTES {
+            self.gave_up = true;
+        } else {
             let wanted = Wanted {
                 value,
                 is_random: random,
@@ -219,12 +223,20 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
-    fn brought(&self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
-        let (source, (how, name)) = self.exchanges[..at]
+    fn brought(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
+        let exchanges = self.exchanges;
+        let found = exchanges[..at]
             .iter()
             .enumerate()
-            .filter(|(_, exchange)| exchange.kind != Kind::Asset)
-            .find_map(|(source, exchange)| Some((source, origin::find(exchange, wanted)?)))?;
+            .find_map(|(source, exchange)| {
+                let answer = exchange
+                    .answer
+                    .as_ref()
+                    .filter(|_| exchange.kind != Kind::Asset)?;
+                self.searched += answer.body.as_ref().map_or(0, String::len);
+                Some((source, origin::find(exchange, wanted)?))
+            });
+        let (source, (how, name)) = found?;
         let sent = self.exchanges[..=source]
             .iter()
             .any(|exchange| sends(exchange, wanted));

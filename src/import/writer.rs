@@ -69,6 +69,12 @@ pub(super) fn write(
             visit.left_out
         ));
     }
+    if resolver.gave_up {
+        told.push(
+            "the recording is long: what its last requests sent was not looked for in answers"
+                .to_owned(),
+        );
+    }
     for (name, secret) in &resolver.secrets {
         told.push(format!(
             "set {name} ('-e {name}=…', the environment or '--env-file'): {}",

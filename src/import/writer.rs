@@ -59,10 +59,7 @@ pub(super) fn write(
     }
     let head = head(kept, visit, options, &resolver.secrets, &files);
     let offset = head.lines().count();
-    let mut told: Vec<String> = notes
-        .iter()
-        .map(|(line, note)| format!("line {}: {note}", line + offset))
-        .collect();
+    let mut told = by_line(&notes, offset);
     if visit.left_out > 0 {
         told.push(format!(
             "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
@@ -93,6 +90,33 @@ pub(super) fn write(
         files: files.collect(),
         notes: told,
     }
+}
+
+/// Returns notes with their lines; what is told of one name again and again is told once, with all of its lines.
+fn by_line(notes: &[(usize, String)], offset: usize) -> Vec<String> {
+    const SIGN: &str = " looks made for this visit";
+    let name = |note: &str| {
+        let (before, _) = note.split_once(SIGN)?;
+        let (_, name) = before.rsplit_once(": ")?;
+        Some(name.to_owned())
+    };
+    let mut told: Vec<(Option<String>, String, Vec<String>)> = Vec::new();
+    for (line, note) in notes {
+        let (name, line) = (name(note), line + offset);
+        let same = told
+            .iter_mut()
+            .find(|(known, ..)| name.is_some() && *known == name);
+        match same {
+            Some((.., again)) => again.push(line.to_string()),
+            None => told.push((name, format!("line {line}: {note}"), Vec::new())),
+        }
+    }
+    let whole = told.into_iter().map(|(_, note, again)| match again.len() {
+        0 => note,
+        1 => format!("{note}; also in line {}", again[0]),
+        _ => format!("{note}; also in lines {}", again.join(", ")),
+    });
+    whole.collect()
 }
 
 /// Returns the task of each request.

@@ -79,6 +79,32 @@ fn what_changes_and_was_not_found_is_told_with_its_line() {
 }
 
 #[test]
+fn what_changes_in_many_requests_is_told_once_with_all_lines() {
+    let call = |second, id: &str| {
+        let url = format!("https://shop.example/x?id={id}");
+        entry(second, "GET", &url, "empty", "application/json", "{}")
+    };
+    let imported = read(&har(&[
+        call(1, "550e8400-e29b-41d4-a716-446655440000"),
+        call(1, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"),
+        call(1, "9b2e4c1a-53d7-4f0e-8a6b-1c2d3e4f5a6b"),
+    ]));
+    assert_eq!(imported.notes.len(), 1, "{:?}", imported.notes);
+    for id in ["f81d4fae", "9b2e4c1a"] {
+        let line = imported.plan.lines().position(|line| line.contains(id));
+        let line = (line.expect("it is in the plan") + 1).to_string();
+        let (_, lines) = imported.notes[0]
+            .split_once("; also in lines ")
+            .expect("the lines");
+        assert!(
+            lines.split(", ").any(|told| told == line),
+            "{:?}",
+            imported.notes
+        );
+    }
+}
+
+#[test]
 fn secrets_are_variables() {
     let mut login = entry(
         0,

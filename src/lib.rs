@@ -90,6 +90,8 @@ mod files;
 mod gaggle;
 mod html;
 mod http;
+#[cfg(feature = "cli")]
+mod import;
 mod lua;
 mod machine;
 mod metrics;

@@ -86,6 +86,7 @@ mod tests {
         }
         for command in [
             "check",
+            "import",
             "new",
             "demo",
             "report",

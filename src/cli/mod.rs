@@ -9,6 +9,7 @@ mod elsewhere;
 mod export;
 #[cfg(feature = "gaggle")]
 mod gaggle;
+mod import;
 mod load;
 mod one_request;
 mod outputs;
@@ -27,6 +28,7 @@ pub(crate) use compare::Compare;
 pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
+pub(crate) use import::Import;
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 #[cfg(feature = "web")]
@@ -109,6 +111,8 @@ pub(crate) enum Command {
         #[arg(default_value = ".")]
         dir: PathBuf,
     },
+    /// Write the plan of a visit that a browser has recorded (HAR), or of a curl command line
+    Import(Import),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(Demo),
     /// Show a run that was saved with '-o json=FILE', or write it in other formats

@@ -40,6 +40,7 @@ mod hops;
 mod hostile;
 mod http2;
 mod http2_site;
+mod import;
 mod interrupts;
 mod language;
 mod load;

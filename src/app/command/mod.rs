@@ -10,6 +10,7 @@ mod export;
 mod flags;
 #[cfg(feature = "web")]
 mod hosted;
+mod import;
 mod outputs;
 mod screen;
 #[cfg(feature = "web")]
@@ -101,6 +102,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             say(&starter::start(&dir)?)?;
             Ok(exit::OK)
         }
+        Some(cli::Command::Import(flags)) => import::import(&flags),
         Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Compare(flags)) => compare::compare(&flags),

@@ -1,0 +1,159 @@
+//! `lgoose import`: reads a recording, prints its plan, writes the files that go with it, and tells what is left to do.
+
+use super::screen::{aside, put};
+use crate::cli;
+use crate::error::{Diagnostic, Error, Trouble, exit};
+use crate::files;
+use crate::import::{self, Choices};
+use std::fs::OpenOptions;
+use std::io::{BufReader, ErrorKind, Write as _};
+use std::path::Path;
+
+/// Imports what the flags name.
+///
+/// # Errors
+/// What cannot be read, or a file that cannot be written or is there already.
+pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
+    let choices = Choices {
+        hosts: flags.hosts.clone(),
+        files: flags.to.is_some(),
+    };
+    let imported = match flags.file.as_os_str() == "-" {
+        true => import::import("standard input", std::io::stdin().lock(), &choices)?,
+        false => {
+            let name = flags.file.display().to_string();
+            let file = files::open(&flags.file).map_err(|error| {
+                Diagnostic::new(format!("cannot read '{name}': {error}")).help(
+                    "name a HAR file or a file with a curl command line, or '-' for standard input",
+                )
+            })?;
+            import::import(
+                &format!("'{name}'"),
+                BufReader::with_capacity(1 << 16, file),
+                &choices,
+            )?
+        }
+    };
+    if let Some(folder) = &flags.to {
+        for (name, content) in &imported.files {
+            write(folder, name, content)?;
+        }
+    }
+    put(imported.plan.into_bytes())?;
+    for note in &imported.notes {
+        aside(&format!("note: {note}"));
+    }
+    Ok(exit::OK)
+}
+
+/// Writes a file over nothing but itself.
+fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
+    let path = folder.join(name);
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Trouble::cannot("make").with_path(folder).because(error))?;
+    let opened = OpenOptions::new().write(true).create_new(true).open(&path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if files::read(&path).is_ok_and(|found| found == content) {
+                return Ok(());
+            }
+            let told = format!("'{}' is there already, with other contents", path.display());
+            return Err(Diagnostic::new(told)
+                .help("name another folder with '--to', or remove the file")
+                .into());
+        }
+        Err(error) => {
+            return Err(Trouble::cannot("write")
+                .with_path(&path)
+                .because(error)
+                .into());
+        }
+    };
+    file.write_all(content).map_err(|error| {
+        Trouble::cannot("write")
+            .with_path(&path)
+            .because(error)
+            .into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::loading;
+    use crate::lua::GivenVariables;
+    use serde_json::json;
+
+    /// Texts that would get out of a literal, a comment or a pattern.
+    const HOSTILE: [&str; 7] = [
+        "\" .. os.exit() .. \"",
+        "]] os.exit() --[[",
+        "a\nos.exit()\r\0\u{7f}\u{202e}",
+        "\\",
+        "end }, function(user)",
+        "'$(reboot)`{{}}%s",
+        "<title>\u{1f986}&quot;</title>",
+    ];
+
+    #[test]
+    fn hostile_recordings_become_plans_that_load() {
+        for text in HOSTILE {
+            let page = format!(
+                "<title>{text} | x</title><form id='{text}' action='/f' method=post><input name='{text}' value='{text}'></form>\
+                 <meta name='{text}' content='a1b2c3d4e5f6a7b8'>var x = '{text}9Z8y7X6w5V4u3T';"
+            );
+            let entry = |method: &str, path: &str, body: serde_json::Value| {
+                json!({
+                    "startedDateTime": text, "time": 1, "_resourceType": if path == "/call" { "xhr" } else { "document" },
+                    "request": {
+                        "method": method, "url": format!("http://127.0.0.1{path}?{text}={text}"),
+                        "headers": [
+                            { "name": text, "value": text }, { "name": "x-csrf", "value": "9Z8y7X6w5V4u3T" },
+                            { "name": "x-own", "value": text }, { "name": "cookie", "value": format!("{text}={text}; sid={text}") },
+                            { "name": "authorization", "value": format!("Bearer {text}") },
+                        ],
+                        "postData": body,
+                    },
+                    "response": {
+                        "status": 200, "headers": [{ "name": "x-token", "value": text }],
+                        "content": { "mimeType": "text/html", "text": page },
+                    },
+                })
+            };
+            let form = json!({ "mimeType": "application/x-www-form-urlencoded", "params": [{ "name": text, "value": text }, { "name": "pass", "value": text }] });
+            let json = json!({ "mimeType": "application/json", "text": json!({ text: [text, null, {}, []], "end": "a1b2c3d4e5f6a7b8" }).to_string() });
+            let multipart = json!({ "mimeType": "multipart/form-data", "params": [{ "name": text, "value": text, "fileName": text, "contentType": text }] });
+            let plain = json!({ "mimeType": text, "text": text });
+            let har = json!({ "log": { "entries": [
+                entry("GET", "/", json!(null)), entry("POST", "/f", form), entry("POST", "/call", json),
+                entry("PUT", "/call", multipart), entry("DELETE", "/call", plain),
+            ] } });
+            let imported =
+                import::import("a file", har.to_string().as_bytes(), &Choices::default());
+            let imported = imported.expect("it can be read");
+            let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+            let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
+            assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
+            assert!(
+                imported
+                    .plan
+                    .lines()
+                    .all(|line| !line.trim_start().starts_with("os.exit")),
+                "{}",
+                imported.plan
+            );
+        }
+    }
+
+    #[test]
+    fn every_cut_of_a_recording_is_told_and_none_panics() {
+        let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
+        let text = har.to_string();
+        for end in 0..text.len() {
+            let cut = import::import("a file", &text.as_bytes()[..end], &Choices::default());
+            assert!(cut.is_err(), "{end}");
+        }
+        assert!(import::import("a file", text.as_bytes(), &Choices::default()).is_ok());
+    }
+}

@@ -1,0 +1,150 @@
+//! JSON whose long texts are cut as it is read, so that a recording with a film in it takes no more memory than one without.
+//! Driven by the reader of HAR files.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+/// How many texts were cut so far.
+pub(super) type Cuts = Rc<Cell<u64>>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Between,
+    Text,
+    Escape,
+    /// Within `\u1234`, with so many digits to come.
+    Digits(u8),
+}
+
+/// A reader of JSON that leaves out what a text has beyond its most bytes.
+pub(super) struct BoundedTexts<R> {
+    inner: R,
+    cutter: Cutter,
+}
+
+/// Decides byte by byte.
+struct Cutter {
+    most: usize,
+    state: State,
+    /// Bytes of the text so far.
+    length: usize,
+    cutting: bool,
+    cuts: Cuts,
+}
+
+impl<R: BufRead> BoundedTexts<R> {
+    pub(super) fn new(inner: R, most: usize) -> (Self, Cuts) {
+        let cuts = Cuts::default();
+        let cutter = Cutter {
+            most,
+            state: State::Between,
+            length: 0,
+            cutting: false,
+            cuts: cuts.clone(),
+        };
+        (BoundedTexts { inner, cutter }, cuts)
+    }
+}
+
+impl Cutter {
+    /// Takes a byte in, and returns whether it stays.
+    fn stays(&mut self, byte: u8) -> bool {
+        match (self.state, byte) {
+            (State::Between, b'"') => {
+                (self.state, self.length, self.cutting) = (State::Text, 0, false);
+                true
+            }
+            (State::Between, _) => true,
+            (State::Text, b'"') => {
+                self.state = State::Between;
+                true
+            }
+            (State::Text, _) => {
+                self.length += 1;
+                // A cut goes before an escape or a character, never through one.
+                let whole = byte & 0xc0 != 0x80;
+                if !self.cutting && self.length > self.most && whole {
+                    self.cutting = true;
+                    self.cuts.set(self.cuts.get() + 1);
+                }
+                if byte == b'\\' {
+                    self.state = State::Escape;
+                }
+                !self.cutting
+            }
+            (State::Escape, _) => {
+                self.state = match byte {
+                    b'u' => State::Digits(4),
+                    _ => State::Text,
+                };
+                self.length += 1;
+                !self.cutting
+            }
+            (State::Digits(left), _) => {
+                self.state = match left {
+                    1 => State::Text,
+                    left => State::Digits(left - 1),
+                };
+                self.length += 1;
+                !self.cutting
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for BoundedTexts<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled == 0 && !out.is_empty() {
+            let bytes = self.inner.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(0);
+            }
+            let mut taken = 0;
+            for byte in bytes {
+                if filled == out.len() {
+                    break;
+                }
+                taken += 1;
+                if self.cutter.stays(*byte) {
+                    out[filled] = *byte;
+                    filled += 1;
+                }
+            }
+            self.inner.consume(taken);
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(json: &str, most: usize) -> (String, u64) {
+        let (mut reader, cuts) = BoundedTexts::new(json.as_bytes(), most);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("it is UTF-8");
+        (text, cuts.get())
+    }
+
+    #[test]
+    fn a_long_text_is_cut_where_no_character_and_no_escape_is_torn() {
+        assert_eq!(
+            cut(r#"{"a":"xyz","b":12345}"#, 3),
+            (r#"{"a":"xyz","b":12345}"#.to_owned(), 0)
+        );
+        assert_eq!(cut(r#"["wxyz"]"#, 3), (r#"["wxy"]"#.to_owned(), 1));
+        assert_eq!(
+            cut(r#"["wxy\"z", "a"]"#, 3),
+            (r#"["wxy", "a"]"#.to_owned(), 1)
+        );
+        assert_eq!(cut(r#"["xy\\"]"#, 3), (r#"["xy\\"]"#.to_owned(), 0));
+        assert_eq!(
+            cut(r#"["\u00e9\u00e9"]"#, 3),
+            (r#"["\u00e9"]"#.to_owned(), 1)
+        );
+        assert_eq!(cut("[\"ééé zz\"]", 3), ("[\"éé\"]".to_owned(), 1));
+    }
+}

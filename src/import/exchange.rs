@@ -1,0 +1,147 @@
+//! Requests with their answers, whatever recorded them.
+
+use serde_json::Value;
+use url::Url;
+
+/// All that was recorded.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    /// In the order in which they began.
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) options: PlanOptions,
+    pub(super) notes: Vec<String>,
+}
+
+/// Fields of the plan that a recording decides.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct PlanOptions {
+    /// Every certificate is trusted.
+    pub(super) insecure: bool,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A page that the browser shows.
+    Page,
+    /// What a page needs to be shown: images, scripts, stylesheets, fonts.
+    Asset,
+    /// Anything else: what scripts ask for, frames.
+    Call,
+}
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) kind: Kind,
+    pub(super) method: String,
+    /// Without fragment, user and password.
+    pub(super) url: Url,
+    /// Names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Body>,
+    /// Credentials of basic authentication.
+    pub(super) auth: Option<(String, String)>,
+    /// Milliseconds since 1970.
+    pub(super) begin_ms: f64,
+    pub(super) end_ms: f64,
+    /// Nothing was sent: the browser had it.
+    pub(super) cached: bool,
+    /// Redirects are followed, as browsers do.
+    pub(super) follows: bool,
+    pub(super) answer: Option<Answer>,
+}
+
+impl Exchange {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// The answer that the last request of a chain of redirects got.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Where it came from, after redirects.
+    pub(super) url: Url,
+    /// Names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    /// Media type in lower case, without parameters.
+    pub(super) media: String,
+    /// Kept of texts alone.
+    pub(super) body: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn is_html(&self) -> bool {
+        matches!(self.media.as_str(), "text/html" | "application/xhtml+xml")
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        is_json(&self.media)
+    }
+}
+
+/// What a request carried.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    Form(Vec<(String, String)>),
+    Multipart(Vec<Part>),
+    Json(Value),
+    Text(String),
+}
+
+/// A part of a multipart body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) name: String,
+    pub(super) filename: Option<String>,
+    pub(super) media: Option<String>,
+    /// `None` where the recording has left it out.
+    pub(super) data: Option<String>,
+}
+
+/// Returns whether a media type is one of JSON.
+pub(super) fn is_json(media: &str) -> bool {
+    media == "application/json" || media == "text/json" || media.ends_with("+json")
+}
+
+/// Returns the media type of a `Content-Type`, in lower case.
+pub(super) fn media_of(content_type: &str) -> String {
+    let media = content_type.split(';').next().unwrap_or_default();
+    media.trim().to_ascii_lowercase()
+}
+
+/// Reads a body as its media type says; what is none is text.
+pub(super) fn read_body(content_type: &str, text: String) -> Option<Body> {
+    if text.is_empty() {
+        return None;
+    }
+    let media = media_of(content_type);
+    Some(match media.as_str() {
+        "application/x-www-form-urlencoded" => Body::Form(read_query(&text)),
+        "multipart/form-data" => match super::multipart::read(content_type, &text) {
+            Some(parts) => Body::Multipart(parts),
+            None => Body::Text(text),
+        },
+        media if is_json(media) => match serde_json::from_str(&text) {
+            Ok(value) => Body::Json(value),
+            Err(_) => Body::Text(text),
+        },
+        _ => Body::Text(text),
+    })
+}
+
+/// Reads `a=1&b=2`.
+pub(super) fn read_query(text: &str) -> Vec<(String, String)> {
+    let pairs = url::form_urlencoded::parse(text.as_bytes());
+    pairs
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect()
+}

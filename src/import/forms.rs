@@ -1,0 +1,257 @@
+//! Finds the form of an earlier page that a recorded request submitted, and what its author typed.
+
+use super::exchange::{Body, Exchange, Kind, Part};
+use super::random::is_random;
+use crate::html::{Document, Form, NodeKey, Selector, find_form};
+use std::collections::BTreeSet;
+
+/// How many pages back a form is looked for, and the memory that a page may take.
+const PAGES: usize = 12;
+const PAGE_BYTES: usize = 128 << 20;
+/// The most forms of a page that are looked at.
+const FORMS: usize = 200;
+
+/// The submission of a form.
+#[derive(Debug)]
+pub(super) struct Submit {
+    /// The exchange that brought the page.
+    pub(super) source: usize,
+    /// `None`: the page's first form.
+    pub(super) selector: Option<String>,
+    /// What differs from the form as it came: names and values; without values it was not sent.
+    pub(super) fields: Vec<(String, Vec<Part>)>,
+    pub(super) press: Press,
+}
+
+/// Which button was pressed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Press {
+    Default,
+    None,
+    Named(String),
+}
+
+/// Finds the form that an exchange submitted.
+pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
+    let exchange = &exchanges[at];
+    let sent = sent(exchange)?;
+    let pages = exchanges[..at].iter().enumerate().rev();
+    let pages = pages
+        .filter(|(_, page)| page.kind == Kind::Page)
+        .take(PAGES);
+    for (source, page) in pages {
+        let Some((answer, body)) = page
+            .answer
+            .as_ref()
+            .and_then(|answer| Some((answer, answer.body.as_ref()?)))
+        else {
+            continue;
+        };
+        if !answer.is_html() || !body.contains("<form") && !body.contains("<FORM") {
+            continue;
+        }
+        let Some(document) = Document::parse_within(body.as_bytes(), PAGE_BYTES) else {
+            continue;
+        };
+        let mut best: Option<(usize, NodeKey, Form)> = None;
+        for key in select(&document, "form").into_iter().take(FORMS) {
+            let Some(form) = find_form(&document, Some(&[key]), &answer.url) else {
+                continue;
+            };
+            if let Some(distance) = distance(&form, exchange, &sent)
+                && best.as_ref().is_none_or(|(least, ..)| distance < *least)
+            {
+                best = Some((distance, key, form));
+            }
+        }
+        if let Some((_, key, form)) = best {
+            let selector = selector(&document, key, &form, answer);
+            let Some(selector) = selector else { continue };
+            let (fields, press) = typed(&form, &sent);
+            return Some(Submit {
+                source,
+                selector,
+                fields,
+                press,
+            });
+        }
+    }
+    None
+}
+
+fn select(document: &Document, css: &str) -> Vec<NodeKey> {
+    let selector = Selector::parse(css).ok();
+    selector
+        .and_then(|selector| document.select_while(&selector, None, &|| true))
+        .unwrap_or_default()
+}
+
+/// Returns the fields that a navigation sent as a form does.
+fn sent(exchange: &Exchange) -> Option<Vec<Part>> {
+    let part = |(name, value): (String, String)| Part {
+        name,
+        filename: None,
+        media: None,
+        data: Some(value),
+    };
+    if exchange.kind != Kind::Page {
+        return None;
+    }
+    match (&exchange.body, exchange.method.as_str()) {
+        (Some(Body::Form(fields)), "POST") => Some(fields.iter().cloned().map(part).collect()),
+        (Some(Body::Multipart(parts)), "POST") => Some(parts.clone()),
+        (None, "POST") => Some(Vec::new()),
+        (None, "GET") => {
+            let query = exchange.url.query().filter(|query| !query.is_empty())?;
+            Some(
+                super::exchange::read_query(query)
+                    .into_iter()
+                    .map(part)
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// Returns in how many names a form differs from what was sent; `None` if it is another form.
+fn distance(form: &Form, exchange: &Exchange, sent: &[Part]) -> Option<usize> {
+    let mut url = exchange.url.clone();
+    let mut action = form.action.clone();
+    if form.method.name() == "GET" {
+        url.set_query(None);
+        action.set_query(None);
+    }
+    if form.method.name() != exchange.method || url != action {
+        return None;
+    }
+    let mut known: BTreeSet<&str> = form.fields.iter().map(|(name, _)| name.as_str()).collect();
+    let files = form.files.iter().map(String::as_str);
+    known.extend(files);
+    let buttons: BTreeSet<&str> = form
+        .buttons
+        .iter()
+        .map(|button| button.name.as_str())
+        .collect();
+    let names: BTreeSet<&str> = sent.iter().map(|part| part.name.as_str()).collect();
+    let missing = known.difference(&names).count();
+    let extra = names
+        .iter()
+        .filter(|name| !known.contains(**name) && !buttons.contains(**name))
+        .count();
+    let common = names.intersection(&known).count();
+    // A link with a query is no search: its names are the form's.
+    let is_another = match exchange.method.as_str() {
+        "GET" => extra > 0 || common == 0,
+        _ => !names.is_empty() && common == 0 && extra > 0,
+    };
+    (!is_another).then_some(missing + extra)
+}
+
+/// Returns a selector that finds this form on its page, `Some(None)` where it is the page's first.
+fn selector(
+    document: &Document,
+    key: NodeKey,
+    form: &Form,
+    answer: &super::exchange::Answer,
+) -> Option<Option<String>> {
+    let plain = |text: &&str| {
+        !text.is_empty()
+            && text.len() < 80
+            && !text.contains(['"', '\\'])
+            && !is_random(text)
+            && text.chars().all(|c| !c.is_control())
+    };
+    let word = |text: &&str| {
+        let mut bytes = text.bytes();
+        bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    let attribute = |name: &str| {
+        let value = document.attr(key, name).filter(plain)?;
+        Some(format!("form[{name}=\"{value}\"]"))
+    };
+    let id = document
+        .attr(key, "id")
+        .filter(plain)
+        .filter(word)
+        .map(|id| format!("#{id}"));
+    let candidates = [
+        id,
+        attribute("name"),
+        attribute("action"),
+        attribute("class"),
+    ];
+    for css in candidates.into_iter().flatten() {
+        let found = find_form(document, Some(&select(document, &css)), &answer.url);
+        if found.as_ref() == Some(form) {
+            return Some(Some(css));
+        }
+    }
+    let first = find_form(document, None, &answer.url);
+    (first.as_ref() == Some(form)).then_some(None)
+}
+
+/// Returns what was typed into a form, and the button.
+fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
+    let pressed = form.buttons.iter().position(|button| {
+        let is_sent =
+            |part: &Part| part.name == button.name && part.data.as_ref() == Some(&button.value);
+        let is_image = |part: &Part| button.image && part.name == format!("{}.x", button.name);
+        sent.iter().any(|part| is_sent(part) || is_image(part))
+    });
+    let is_default = |at: usize| form.default == Some(at);
+    let press = match pressed {
+        Some(at) if is_default(at) => Press::Default,
+        Some(at) => {
+            let button = &form.buttons[at];
+            let alike = form
+                .buttons
+                .iter()
+                .filter(|other| other.name == button.name)
+                .count();
+            Press::Named(if alike == 1 {
+                button.name.clone()
+            } else {
+                button.value.clone()
+            })
+        }
+        None if form.default.is_some() => Press::None,
+        None => Press::Default,
+    };
+    let of_button = |part: &Part| {
+        pressed.is_some_and(|at| {
+            let button = &form.buttons[at];
+            let image = button.image
+                && (part.name == format!("{}.x", button.name)
+                    || part.name == format!("{}.y", button.name));
+            image || part.name == button.name && part.data.as_ref() == Some(&button.value)
+        })
+    };
+    let mut fields: Vec<(String, Vec<Part>)> = Vec::new();
+    for part in sent.iter().filter(|part| !of_button(part)) {
+        match fields.iter_mut().find(|(name, _)| *name == part.name) {
+            Some((_, values)) => values.push(part.clone()),
+            None => fields.push((part.name.clone(), vec![part.clone()])),
+        }
+    }
+    for (name, _) in &form.fields {
+        if !fields.iter().any(|(known, _)| known == name) {
+            fields.push((name.clone(), Vec::new()));
+        }
+    }
+    fields.retain(|(name, values)| {
+        let preset = form
+            .fields
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, value)| Some(value));
+        let empty_file = form.files.contains(name)
+            && values
+                .iter()
+                .all(|part| part.filename.as_deref().is_none_or(str::is_empty));
+        let same = preset.eq(values.iter().map(|part| part.data.as_ref()));
+        !(empty_file || same && values.iter().all(|part| part.filename.is_none()))
+    });
+    (fields, press)
+}

@@ -1,0 +1,56 @@
+//! Tells pages, assets and calls apart.
+
+use crate::import::exchange::Kind;
+
+/// Returns what a request is for: Chromium says it, and the headers of all browsers do.
+pub(super) fn kind(
+    said: Option<&str>,
+    method: &str,
+    headers: &[(String, String)],
+    media: &str,
+    status: u16,
+) -> Kind {
+    let header = |name: &str| {
+        headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let destination = header("sec-fetch-dest");
+    let is_script = header("x-requested-with").is_some();
+    match (said, destination) {
+        (_, Some("iframe" | "frame" | "embed" | "object")) => return Kind::Call,
+        (_, Some("document")) | (Some("document"), _) => return Kind::Page,
+        (Some("xhr" | "fetch"), _) | (_, Some("empty")) => return Kind::Call,
+        (
+            Some("stylesheet" | "image" | "font" | "script" | "media" | "manifest" | "texttrack"),
+            _,
+        )
+        | (
+            _,
+            Some(
+                "style" | "image" | "font" | "script" | "audio" | "video" | "track" | "manifest"
+                | "worker",
+            ),
+        ) if method == "GET" => {
+            return Kind::Asset;
+        }
+        _ => {}
+    }
+    let group = media.split('/').next().unwrap_or_default();
+    let is_asset = matches!(group, "image" | "font" | "audio" | "video")
+        || matches!(
+            media,
+            "text/css" | "application/wasm" | "application/manifest+json"
+        )
+        || media.contains("javascript")
+        || media.contains("font");
+    let asks_for_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
+    match () {
+        () if is_asset && method == "GET" && !is_script => Kind::Asset,
+        () if is_script => Kind::Call,
+        () if media == "text/html" || media == "application/xhtml+xml" => Kind::Page,
+        () if asks_for_page && ((300..400).contains(&status) || status == 204) => Kind::Page,
+        () => Kind::Call,
+    }
+}

@@ -1,0 +1,134 @@
+//! What comes before the tasks of a plan, and the cookies with which a visit begins.
+
+use super::exchange::{Kind, PlanOptions};
+use super::lua_text::{comment, quoted, table};
+use super::random::is_random;
+use super::request::Files;
+use super::resolve::{Resolver, Secret};
+use super::site::Kept;
+use super::visit::{Step, Visit};
+use std::collections::BTreeMap;
+
+/// Cookies of statistics, which no site needs from its visitors.
+const TRACKERS: [&str; 10] = [
+    "_ga", "_gid", "_gat", "_gcl", "_fbp", "_hj", "_pk_", "_uet", "__utm", "optanon",
+];
+
+/// Returns what comes before the tasks.
+pub(super) fn head(
+    kept: &Kept,
+    visit: &Visit,
+    options: PlanOptions,
+    secrets: &BTreeMap<String, Secret>,
+    files: &Files,
+) -> String {
+    let host = kept.site.origin().ascii_serialization();
+    let steps = visit.tasks.iter().flat_map(|task| &task.steps);
+    let requests = steps
+        .filter(|step| matches!(step, Step::Request { .. }))
+        .count();
+    let pages = kept
+        .exchanges
+        .iter()
+        .filter(|exchange| exchange.kind == Kind::Page)
+        .count();
+    let counted =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let extent = match pages {
+        0 => counted(requests, "request"),
+        _ => format!(
+            "{}, {}",
+            counted(pages, "page"),
+            counted(requests - pages.min(requests), "other request")
+        ),
+    };
+    let begin = kept
+        .exchanges
+        .iter()
+        .map(|exchange| exchange.begin_ms)
+        .find(|begin| *begin > 0.0);
+    let begin = begin.and_then(|begin| jiff::Timestamp::from_millisecond(begin as i64).ok());
+    let begin = begin
+        .map(|begin| format!(", recorded on {}", begin.strftime("%Y-%m-%d")))
+        .unwrap_or_default();
+    let given: String = secrets.keys().map(|name| format!(" -e {name}=…")).collect();
+    let mut out = format!(
+        "-- A visit to {}{begin}: {extent}. Written by 'lgoose import'.\n--\n\
+         --   lgoose plan.lua{given} --once             one user, every request shown\n\
+         --   lgoose plan.lua{given} -u 10 -t 1m        ten users, one minute\n\n",
+        comment(&host)
+    );
+    let mut plan = vec![
+        ("host".to_owned(), quoted(&host)),
+        ("request_names".to_owned(), quoted("path")),
+    ];
+    if options.insecure {
+        plan.push(("insecure".to_owned(), "true".to_owned()));
+    }
+    out += &format!("plan {}\n\n", table(&plan, 0));
+    for name in secrets.keys() {
+        out += &format!("local {name} = env {}\n", quoted(name));
+    }
+    for (variable, name, _) in &files.all {
+        out += &format!("local {variable} = file {}\n", quoted(name));
+    }
+    if !secrets.is_empty() {
+        out +=
+            "\n-- Secrets of the recording are not in this plan.\non(\"test_start\", function()\n";
+        for name in secrets.keys() {
+            out +=
+                &format!("  assert({name}, \"{name} is not set: give it with '-e {name}=…'\")\n");
+        }
+        out += "end)\n";
+    }
+    if !secrets.is_empty() || !files.all.is_empty() {
+        out += "\n";
+    }
+    out + "scenario { \"visitor\", order = \"serial\",\n"
+}
+
+/// Returns the statements with which a visit begins: without cookies, but for those that the recording had from before.
+pub(super) fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
+    let mut set_before: Vec<String> = Vec::new();
+    let mut first: BTreeMap<String, String> = BTreeMap::new();
+    let mut any = false;
+    for exchange in &kept.exchanges {
+        for pair in exchange.header("cookie").unwrap_or_default().split(';') {
+            let Some((name, value)) = pair.split_once('=') else {
+                continue;
+            };
+            let name = name.trim().to_owned();
+            any = true;
+            let lower = name.to_ascii_lowercase();
+            let tracks = TRACKERS.iter().any(|tracker| lower.starts_with(tracker));
+            if !tracks && !name.is_empty() && !set_before.contains(&name) {
+                first.entry(name).or_insert_with(|| value.trim().to_owned());
+            }
+        }
+        let answer = exchange.answer.iter().flat_map(|answer| &answer.headers);
+        for (_, lines) in answer.filter(|(name, _)| name == "set-cookie") {
+            any = true;
+            let names = lines
+                .lines()
+                .filter_map(|line| line.split_once('=').map(|(name, _)| name.trim().to_owned()));
+            set_before.extend(names);
+        }
+    }
+    let mut statements = Vec::new();
+    if any {
+        statements.push("user.cookies:clear() -- each iteration is a new visitor".to_owned());
+    }
+    for (name, value) in first {
+        let lower = name.to_ascii_lowercase();
+        let is_session = is_random(&value)
+            || ["sess", "sid", "token", "auth"]
+                .iter()
+                .any(|word| lower.contains(word));
+        let value = match is_session {
+            true => resolver.secret(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first")),
+            false => quoted(&value),
+        };
+        statements.push(format!("user.cookies:set({}, {value})", quoted(&name)));
+    }
+    statements
+}

@@ -1,0 +1,308 @@
+//! One request as a call in the plan: its path, what it sends, and what is expected of it.
+
+use super::exchange::{Body, Exchange, Kind, media_of};
+use super::forms::{Press, Submit};
+use super::lua_text::{self, key, list, quoted, table, table_after};
+use super::parts::{Concatenation, encoded, expect, is_token};
+use super::resolve::{Meaning, Place, Resolver};
+use super::site::Kept;
+
+/// The characters of `local page = user:submit(` and what follows.
+const CALL: usize = 30;
+
+/// Headers that a browser sends by itself, or that the client does.
+const BROWSERS: [&str; 40] = [
+    "accept-encoding",
+    "accept-language",
+    "accept-charset",
+    "alt-used",
+    "authorization",
+    "baggage",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "device-memory",
+    "dnt",
+    "downlink",
+    "dpr",
+    "ect",
+    "expect",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "keep-alive",
+    "origin",
+    "pragma",
+    "priority",
+    "proxy-authorization",
+    "proxy-connection",
+    "purpose",
+    "range",
+    "referer",
+    "rtt",
+    "save-data",
+    "te",
+    "traceparent",
+    "tracestate",
+    "transfer-encoding",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "viewport-width",
+    "x-client-data",
+];
+
+/// The files that go with the plan.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) wanted: bool,
+    /// Name of the variable, name of the file, and content.
+    pub(super) all: Vec<(String, String, Vec<u8>)>,
+}
+
+/// Writes the call of one exchange.
+pub(super) struct Call<'a, 'b> {
+    pub(super) kept: &'a Kept,
+    pub(super) at: usize,
+    pub(super) task: usize,
+    pub(super) indent: usize,
+    pub(super) resolver: &'b mut Resolver<'a>,
+    pub(super) files: &'b mut Files,
+    /// What is to be told about its line.
+    pub(super) told: Vec<String>,
+}
+
+impl<'a> Call<'a, '_> {
+    pub(super) fn exchange(&self) -> &'a Exchange {
+        &self.kept.exchanges[self.at]
+    }
+
+    /// Returns the call that sends the request.
+    pub(super) fn send(&mut self) -> String {
+        let exchange = self.exchange();
+        let path = self.address(exchange);
+        let mut options = self.options();
+        let body = self.body(&mut options);
+        let (expect, follow) = expect(exchange);
+        options.extend(follow);
+        options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
+        let with_body = matches!(exchange.method.as_str(), "POST" | "PUT" | "PATCH");
+        let plain = matches!(
+            exchange.method.as_str(),
+            "GET" | "HEAD" | "DELETE" | "OPTIONS"
+        );
+        let sends = body.is_some()
+            || options
+                .iter()
+                .any(|(name, _)| matches!(name.as_str(), "form" | "json" | "multipart"));
+        if with_body || (plain && !sends) {
+            let mut arguments = vec![path];
+            if with_body && (body.is_some() || !options.is_empty()) {
+                arguments.push(body.unwrap_or_else(|| "nil".to_owned()));
+            }
+            if !options.is_empty() {
+                let used = CALL
+                    + arguments
+                        .iter()
+                        .map(|argument| argument.chars().count() + 2)
+                        .sum::<usize>();
+                arguments.push(table_after(&options, self.indent, used));
+            }
+            return format!(
+                "user:{}({})",
+                exchange.method.to_ascii_lowercase(),
+                arguments.join(", ")
+            );
+        }
+        let mut request = vec![
+            ("method".to_owned(), quoted(&exchange.method)),
+            ("path".to_owned(), path),
+        ];
+        request.extend(body.map(|body| ("body".to_owned(), body)));
+        request.extend(options);
+        format!("user:request {}", table(&request, self.indent))
+    }
+
+    /// Returns the call that submits a form, which is an expression.
+    pub(super) fn submit(&mut self, form: &str, submit: &Submit) -> String {
+        let mut fields = Vec::new();
+        for (name, values) in &submit.fields {
+            let mut items: Vec<String> = values.iter().map(|part| self.part_value(part)).collect();
+            let value = match items.len() {
+                0 => "{}".to_owned(),
+                1 => items.swap_remove(0),
+                _ => list(&items, self.indent + 2),
+            };
+            fields.push((key(name), value));
+        }
+        let mut options = self.options();
+        match &submit.press {
+            Press::Default => {}
+            Press::None => options.push(("button".to_owned(), "false".to_owned())),
+            Press::Named(name) => options.push(("button".to_owned(), quoted(name))),
+        }
+        let (expect, follow) = expect(self.exchange());
+        options.extend(follow);
+        options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
+        let mut arguments = vec![form.to_owned()];
+        let mut used = CALL + form.chars().count();
+        if !fields.is_empty() || !options.is_empty() {
+            arguments.push(table_after(&fields, self.indent, used));
+            used = match arguments[1].contains('\n') {
+                true => 0,
+                false => used + arguments[1].chars().count(),
+            };
+        }
+        if !options.is_empty() {
+            arguments.push(table_after(&options, self.indent, used));
+        }
+        format!("user:submit({})", arguments.join(", "))
+    }
+
+    /// Returns the path, or the URL on another host, as an expression.
+    fn address(&mut self, exchange: &Exchange) -> String {
+        let url = &exchange.url;
+        let mut text = Concatenation::default();
+        if !self.kept.is_site(url) {
+            text.literal(&url.origin().ascii_serialization());
+        }
+        let mut before = "";
+        for segment in url.path().split('/').skip(1) {
+            text.literal("/");
+            let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();
+            match self.expression(Place::Path(before), &decoded) {
+                Some(expression) => text.expression(encoded(&expression, &decoded)),
+                None => text.literal(segment),
+            }
+            before = segment;
+        }
+        if let Some(query) = url.query() {
+            for (nth, pair) in query.split('&').enumerate() {
+                text.literal(if nth == 0 { "?" } else { "&" });
+                let Some((name, value)) = pair.split_once('=') else {
+                    text.literal(pair);
+                    continue;
+                };
+                text.literal(name);
+                text.literal("=");
+                let spaced = value.replace('+', " ");
+                let decoded = percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy();
+                match self.expression(Place::Field(name), &decoded) {
+                    Some(expression) => text.expression(encoded(&expression, &decoded)),
+                    None => text.literal(value),
+                }
+            }
+        }
+        text.finish()
+    }
+
+    /// Returns the expression for a value that is not as it was recorded.
+    pub(super) fn expression(&mut self, place: Place<'_>, value: &str) -> Option<String> {
+        match self.resolver.meaning(self.at, self.task, place, value) {
+            Meaning::Plain => None,
+            Meaning::Unknown => {
+                let what = match place {
+                    Place::Path(_) => "a part of its path".to_owned(),
+                    Place::Field(name) => format!("'{}'", lua_text::comment(name)),
+                    Place::Header(name) => format!("header '{}'", lua_text::comment(name)),
+                };
+                let start: String = value.chars().take(24).collect();
+                let dots = if start.len() < value.len() { "…" } else { "" };
+                self.told.push(format!(
+                    "{what} looks made for this visit ('{start}{dots}'), and no answer brought it"
+                ));
+                None
+            }
+            Meaning::Value(number) => Some(self.resolver.expression(number)),
+            Meaning::Cookie(name, false) => Some(format!("user.cookies:get({})", quoted(&name))),
+            Meaning::Cookie(name, true) => {
+                Some(format!("url.decode(user.cookies:get({}))", quoted(&name)))
+            }
+            Meaning::Secret(name) => Some(name),
+        }
+    }
+
+    /// Returns headers and credentials.
+    fn options(&mut self) -> Vec<(String, String)> {
+        let exchange = self.exchange();
+        let mut options = Vec::new();
+        let mut headers: Vec<(String, String)> = Vec::new();
+        for (name, value) in &exchange.headers {
+            let is_own = BROWSERS.contains(&name.as_str())
+                || name.starts_with("sec-")
+                || name.starts_with(':')
+                || !is_token(name);
+            let is_known = headers.iter().any(|(known, _)| *known == key(name));
+            // What a page is asked for with, browsers choose.
+            let wanted = exchange.kind == Kind::Call
+                && !(name == "accept"
+                    && (value.is_empty()
+                        || value.starts_with("*/*")
+                        || value.starts_with("text/html")));
+            if is_own || is_known || !wanted || value.chars().any(char::is_control) {
+                continue;
+            }
+            let value = match self.expression(Place::Header(name), value) {
+                Some(expression) => expression,
+                None => quoted(value),
+            };
+            headers.push((key(name), value));
+        }
+        if let (Some(kind), Some(Body::Text(_) | Body::Json(_))) =
+            (exchange.header("content-type"), &exchange.body)
+            && !(matches!(exchange.body, Some(Body::Json(_)))
+                && media_of(kind) == "application/json")
+            && !kind.chars().any(char::is_control)
+        {
+            headers.push((key("content-type"), quoted(kind)));
+        }
+        if !headers.is_empty() {
+            options.push(("headers".to_owned(), table(&headers, self.indent + 2)));
+        }
+        let auth = self.credentials(exchange);
+        options.extend(auth.map(|auth| ("auth".to_owned(), auth)));
+        options
+    }
+
+    fn credentials(&mut self, exchange: &Exchange) -> Option<String> {
+        let header = exchange
+            .header("authorization")
+            .map(|value| value.split_once(' ').unwrap_or(("", value)));
+        let basic = exchange.auth.clone().or_else(|| {
+            let (_, value) = header.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))?;
+            use base64::Engine as _;
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(value.trim())
+                .ok()?;
+            let text = String::from_utf8(bytes).ok()?;
+            let (user, password) = text.split_once(':')?;
+            Some((user.to_owned(), password.to_owned()))
+        });
+        if let Some((user, password)) = basic {
+            let what = format!(
+                "the password of '{}' for {}",
+                lua_text::comment(&user),
+                exchange.url.path()
+            );
+            let password = match password.is_empty() {
+                true => "\"\"".to_owned(),
+                false => self.resolver.secret("PASSWORD", &password, &what),
+            };
+            return Some(format!("{{ {}, {password} }}", quoted(&user)));
+        }
+        let (scheme, value) = header?;
+        if scheme.eq_ignore_ascii_case("bearer") {
+            let token = self.expression(Place::Header("authorization"), value.trim());
+            return Some(format!(
+                "{{ bearer = {} }}",
+                token.unwrap_or_else(|| quoted(value))
+            ));
+        }
+        let text =
+            "has an 'Authorization' of a kind that is not imported: set it in 'headers' or 'auth'";
+        self.told.push(text.to_owned());
+        None
+    }
+}

@@ -1,0 +1,396 @@
+//! What the values of requests are: brought by an earlier answer, a secret, or what was typed. Keeps what it has found, so
+//! that a plan written twice is the same: the first time shows which values are used where.
+
+use super::exchange::{Exchange, Kind};
+use super::lua_text::is_name;
+use super::origin::{self, How, Wanted, singular};
+use super::places::{is_id_value, may_be_id, named_token, sends, stem};
+use super::random::is_random;
+use super::secrets;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The most bytes of answers that are searched, all searches together: some seconds.
+const SEARCHED_BYTES: usize = 16 << 30;
+/// The most values of a task that are locals: Lua takes 200.
+const LOCALS: usize = 100;
+
+/// Names that are taken in a plan.
+const TAKEN: [&str; 45] = [
+    "user",
+    "page",
+    "answer",
+    "plan",
+    "scenario",
+    "task",
+    "on",
+    "env",
+    "check",
+    "regex",
+    "json",
+    "html",
+    "url",
+    "base64",
+    "hash",
+    "random",
+    "data",
+    "metric",
+    "run",
+    "log",
+    "wait",
+    "os",
+    "file",
+    "shared",
+    "require",
+    "string",
+    "table",
+    "math",
+    "type",
+    "next",
+    "pairs",
+    "ipairs",
+    "error",
+    "assert",
+    "select",
+    "print",
+    "tostring",
+    "tonumber",
+    "pcall",
+    "utf8",
+    "coroutine",
+    "xpcall",
+    "rawget",
+    "rawset",
+    "setmetatable",
+];
+
+/// Where in a request a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// After this part of the path.
+    Path(&'a str),
+    /// A field of a query, a form or JSON of that name.
+    Field(&'a str),
+    Header(&'a str),
+}
+
+/// What a value is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// What it says.
+    Plain,
+    /// Changes from visit to visit, as it seems, and no answer brought it.
+    Unknown,
+    Value(usize),
+    /// A cookie of that name, and whether it is percent-encoded there.
+    Cookie(String, bool),
+    /// The name of a variable.
+    Secret(String),
+}
+
+/// A value that an answer brings.
+#[derive(Debug)]
+pub(super) struct Value {
+    pub(super) name: String,
+    pub(super) source: usize,
+    pub(super) how: How,
+    /// The tasks that use it.
+    used_in: BTreeSet<usize>,
+    is_local: bool,
+}
+
+/// A variable of the environment.
+#[derive(Debug)]
+pub(super) struct Secret {
+    pub(super) value: String,
+    pub(super) what: String,
+}
+
+pub(super) struct Resolver<'a> {
+    exchanges: &'a [Exchange],
+    pub(super) values: Vec<Value>,
+    pub(super) secrets: BTreeMap<String, Secret>,
+    known: HashMap<(usize, String, String), Meaning>,
+    names: BTreeSet<String>,
+    searched: usize,
+    /// Some values were not looked for any more.
+    pub(super) gave_up: bool,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(exchanges: &'a [Exchange]) -> Self {
+        Resolver {
+            exchanges,
+            values: Vec::new(),
+            secrets: BTreeMap::new(),
+            known: HashMap::new(),
+            names: BTreeSet::new(),
+            searched: 0,
+            gave_up: false,
+        }
+    }
+
+    /// Returns the meaning of a value in the request of an exchange.
+    pub(super) fn meaning(
+        &mut self,
+        at: usize,
+        task: usize,
+        place: Place<'_>,
+        value: &str,
+    ) -> Meaning {
+        let key = (at, format!("{place:?}"), value.to_owned());
+        let meaning = match self.known.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.look_up(at, place, value);
+                self.known.insert(key, found.clone());
+                found
+            }
+        };
+        if let Meaning::Value(number) = meaning {
+            self.values[number].used_in.insert(task);
+        }
+        meaning
+    }
+
+    fn look_up(&mut self, at: usize, place: Place<'_>, value: &str) -> Meaning {
+        let exchanges = self.exchanges;
+        if value.is_empty() || value.len() > 8192 {
+            return Meaning::Plain;
+        }
+        let (key, is_header) = match place {
+            Place::Path(_) => ("", false),
+            Place::Field(name) => (name, false),
+            Place::Header(name) => (name, true),
+        };
+        if !is_header && secrets::is_secret(key) {
+            let request = &exchanges[at];
+            let what = format!("field '{key}' of {} {}", request.method, request.url.path());
+            return Meaning::Secret(self.secret(key, value, &what));
+        }
+        let is_token = named_token(key) && value.len() >= 6;
+        let random = is_random(value) || is_token;
+        let stem = match place {
+            Place::Path(before) => singular(before),
+            Place::Field(name) => stem(name),
+            Place::Header(_) => String::new(),
+        };
+        let id = is_id_value(value) && !is_header && may_be_id(place, &stem);
+        let secret_header = is_header && secrets::is_secret_header(key);
+        if !(random || id || secret_header) {
+            return Meaning::Plain;
+        }
+        if self.searched > SEARCHED_BYTES {
+            self.gave_up = true;
+        } else {
+            let wanted = Wanted {
+                value,
+                is_random: random,
+                stem: &stem,
+            };
+            if random && let Some(cookie) = self.cookie(at, value) {
+                return cookie;
+            }
+            if let Some((source, how, name)) = self.brought(at, &wanted) {
+                return Meaning::Value(self.value(source, how, &name));
+            }
+        }
+        if secret_header {
+            let name = if key == "authorization" { "TOKEN" } else { key };
+            let what = format!(
+                "header '{key}' of {} {}",
+                exchanges[at].method,
+                exchanges[at].url.path()
+            );
+            return Meaning::Secret(self.secret(name, value, &what));
+        }
+        if !is_header
+            && matches!(
+                key.to_ascii_lowercase().as_str(),
+                "access_token" | "auth_token" | "refresh_token" | "id_token"
+            )
+        {
+            let what = format!(
+                "field '{key}' of {} {}",
+                exchanges[at].method,
+                exchanges[at].url.path()
+            );
+            return Meaning::Secret(self.secret(key, value, &what));
+        }
+        match random {
+            true => Meaning::Unknown,
+            false => Meaning::Plain,
+        }
+    }
+
+    /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
+    fn brought(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
+        let exchanges = self.exchanges;
+        let found = exchanges[..at]
+            .iter()
+            .enumerate()
+            .find_map(|(source, exchange)| {
+                let answer = exchange
+                    .answer
+                    .as_ref()
+                    .filter(|_| exchange.kind != Kind::Asset)?;
+                self.searched += answer.body.as_ref().map_or(0, String::len);
+                Some((source, origin::find(exchange, wanted)?))
+            });
+        let (source, (how, name)) = found?;
+        let sent = self.exchanges[..=source]
+            .iter()
+            .any(|exchange| sends(exchange, wanted));
+        (!sent).then_some((source, how, name))
+    }
+
+    fn cookie(&self, at: usize, value: &str) -> Option<Meaning> {
+        let answers = self.exchanges[..at]
+            .iter()
+            .filter_map(|exchange| exchange.answer.as_ref());
+        let set = answers.flat_map(|answer| {
+            answer
+                .headers
+                .iter()
+                .filter(|(name, _)| name == "set-cookie")
+        });
+        // Firefox joins several by line breaks.
+        let set: Vec<&str> = set.flat_map(|(_, value)| value.lines()).collect();
+        set.iter().rev().find_map(|line| {
+            let (name, found) = line.split(';').next()?.split_once('=')?;
+            let (name, found) = (name.trim(), found.trim());
+            let decoded = percent_encoding::percent_decode_str(found).decode_utf8_lossy();
+            match () {
+                () if found == value => Some(Meaning::Cookie(name.to_owned(), false)),
+                () if decoded == value => Some(Meaning::Cookie(name.to_owned(), true)),
+                () => None,
+            }
+        })
+    }
+
+    /// Returns the number of a value, which is new unless it is taken from the same place already.
+    pub(super) fn value(&mut self, source: usize, how: How, name: &str) -> usize {
+        let known = self
+            .values
+            .iter()
+            .position(|value| value.source == source && value.how == how);
+        known.unwrap_or_else(|| {
+            let name = self.name(name);
+            self.values.push(Value {
+                name,
+                source,
+                how,
+                used_in: BTreeSet::new(),
+                is_local: false,
+            });
+            self.values.len() - 1
+        })
+    }
+
+    /// Returns the number of a form that a task submits.
+    pub(super) fn form(&mut self, source: usize, selector: Option<String>, task: usize) -> usize {
+        let number = self.value(source, How::Form(selector), "form");
+        self.values[number].used_in.insert(task);
+        number
+    }
+
+    fn name(&mut self, wanted: &str) -> String {
+        let mut name = String::new();
+        for c in wanted.chars().take(40) {
+            match c {
+                c if c.is_ascii_uppercase() && name.ends_with(|c: char| c.is_ascii_lowercase()) => {
+                    name.push('_');
+                    name.push(c.to_ascii_lowercase());
+                }
+                c if c.is_ascii_alphanumeric() => name.push(c.to_ascii_lowercase()),
+                _ if !name.is_empty() && !name.ends_with('_') => name.push('_'),
+                _ => {}
+            }
+        }
+        let name = name.trim_matches('_');
+        let name = match name {
+            "" => "value".to_owned(),
+            name if is_name(name) && !TAKEN.contains(&name) => name.to_owned(),
+            name => format!("the_{name}"),
+        };
+        let mut unique = name.clone();
+        let mut number = 2;
+        while !self.names.insert(unique.clone()) {
+            unique = format!("{name}_{number}");
+            number += 1;
+        }
+        unique
+    }
+
+    /// Returns the name of the variable for a secret.
+    pub(super) fn secret(&mut self, name: &str, value: &str, what: &str) -> String {
+        if let Some((known, _)) = self
+            .secrets
+            .iter()
+            .find(|(_, secret)| secret.value == value)
+        {
+            return known.clone();
+        }
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        };
+        let upper: String = name.chars().take(40).map(plain).collect();
+        let upper = upper.trim_matches('_').trim_start_matches("X_");
+        let upper = match upper {
+            "PASS" | "PWD" | "PASSWD" | "" => "PASSWORD",
+            upper => upper,
+        };
+        let upper = match upper.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("SECRET_{upper}"),
+            false => upper.to_owned(),
+        };
+        let mut unique = upper.clone();
+        let mut number = 2;
+        while self.secrets.contains_key(&unique) {
+            unique = format!("{upper}_{number}");
+            number += 1;
+        }
+        let secret = Secret {
+            value: value.to_owned(),
+            what: what.to_owned(),
+        };
+        self.secrets.insert(unique.clone(), secret);
+        unique
+    }
+
+    /// Decides which values are locals, once all of their uses are known: those used in the task of their source.
+    pub(super) fn settle(&mut self, task_of: &dyn Fn(usize) -> Option<usize>) {
+        let mut locals: BTreeMap<usize, usize> = BTreeMap::new();
+        for value in &mut self.values {
+            let Some(task) = task_of(value.source) else {
+                continue;
+            };
+            let count = locals.entry(task).or_default();
+            value.is_local = value.used_in.iter().all(|used| *used == task) && *count < LOCALS;
+            *count += usize::from(value.is_local);
+        }
+    }
+
+    /// Returns the expression for a value.
+    pub(super) fn expression(&self, number: usize) -> String {
+        let value = &self.values[number];
+        match value.is_local {
+            true => value.name.clone(),
+            false => format!("user.data.{}", value.name),
+        }
+    }
+
+    /// Returns the statement that takes a value from the variable of an answer.
+    pub(super) fn extraction(&self, number: usize, answer: &str) -> String {
+        let value = &self.values[number];
+        let local = if value.is_local { "local " } else { "" };
+        format!(
+            "{local}{} = {}",
+            self.expression(number),
+            value.how.expression(answer)
+        )
+    }
+}

@@ -1,0 +1,186 @@
+//! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
+
+use super::exchange::{Exchange, Kind};
+use std::collections::BTreeMap;
+use url::Url;
+
+/// How many requests after a redirect the one that it led to is looked for.
+const NEAR: usize = 60;
+
+/// What the author chooses.
+#[derive(Debug, Default)]
+pub(crate) struct Choices {
+    /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
+    pub(crate) hosts: Vec<String>,
+    /// Whether files can be written beside the plan.
+    pub(crate) files: bool,
+}
+
+/// The requests that the plan sends.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Any URL of the site.
+    pub(super) site: Url,
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+impl Kept {
+    pub(super) fn is_site(&self, url: &Url) -> bool {
+        url.origin() == self.site.origin()
+    }
+}
+
+/// Chooses them; `None` if there are none. Hosts that are left out are noted.
+pub(super) fn choose(
+    mut exchanges: Vec<Exchange>,
+    choices: &Choices,
+    notes: &mut Vec<String>,
+) -> Option<Kept> {
+    let site = main_site(&exchanges)?;
+    let is_kept = |url: &Url| {
+        url.origin() == site.origin() || choices.hosts.iter().any(|host| is_host(url, host))
+    };
+    let gone = merge_redirects(&mut exchanges, &is_kept);
+    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for (exchange, gone) in exchanges.into_iter().zip(gone) {
+        if gone {
+            continue;
+        }
+        if is_kept(&exchange.url) {
+            kept.push(exchange);
+        } else {
+            let host = exchange.url.host_str().unwrap_or_default();
+            let port = exchange
+                .url
+                .port()
+                .map(|port| format!(":{port}"))
+                .unwrap_or_default();
+            *others.entry(format!("{host}{port}")).or_default() += 1;
+        }
+    }
+    if !others.is_empty() {
+        let total: usize = others.values().sum();
+        let mut hosts: Vec<(String, usize)> = others.into_iter().collect();
+        hosts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let shown: Vec<String> = hosts
+            .iter()
+            .take(8)
+            .map(|(host, count)| format!("{host} ({count})"))
+            .collect();
+        let more = match hosts.len() {
+            0..=8 => String::new(),
+            length => format!(" and {} more hosts", length - 8),
+        };
+        let requests = if total == 1 {
+            "1 request".to_owned()
+        } else {
+            format!("{total} requests")
+        };
+        notes.push(format!(
+            "left out {requests} to other hosts: {}{more}; '--hosts {}' keeps those of one",
+            shown.join(", "),
+            hosts[0].0
+        ));
+    }
+    match kept.is_empty() {
+        true => None,
+        false => Some(Kept {
+            site,
+            exchanges: kept,
+        }),
+    }
+}
+
+/// Returns a URL of the site that was visited: of its first page that came, else of the first request.
+fn main_site(exchanges: &[Exchange]) -> Option<Url> {
+    let came = |exchange: &&Exchange| {
+        let status = exchange.answer.as_ref().map_or(200, |answer| answer.status);
+        exchange.kind == Kind::Page && !(300..400).contains(&status)
+    };
+    let first = exchanges.iter().find(came);
+    let first = first.or_else(|| {
+        exchanges
+            .iter()
+            .find(|exchange| exchange.kind != Kind::Asset)
+    });
+    first
+        .or(exchanges.first())
+        .map(|exchange| exchange.url.clone())
+}
+
+fn is_host(url: &Url, wanted: &str) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or(0));
+    wanted == "*" || wanted.eq_ignore_ascii_case(host) || wanted.eq_ignore_ascii_case(&with_port)
+}
+
+/// Gives each redirected request the answer that its chain ended with, and returns which requests those chains made.
+fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -> Vec<bool> {
+    let mut gone = vec![false; exchanges.len()];
+    for first in 0..exchanges.len() {
+        if gone[first] {
+            continue;
+        }
+        let mut last = first;
+        while let Some((target, keeps_method)) = redirect(&exchanges[last]) {
+            if is_kept(&exchanges[first].url) && !is_kept(&target) {
+                // What another host says is not the site's answer.
+                exchanges[first].follows = false;
+                break;
+            }
+            let method = match keeps_method {
+                true => exchanges[last].method.clone(),
+                false if exchanges[last].method == "HEAD" => "HEAD".to_owned(),
+                false => "GET".to_owned(),
+            };
+            let until = exchanges.len().min(last + NEAR);
+            let next = (last + 1..until).find(|at| {
+                !gone[*at] && exchanges[*at].url == target && exchanges[*at].method == method
+            });
+            let Some(next) = next else { break };
+            gone[next] = true;
+            last = next;
+        }
+        if last == first {
+            continue;
+        }
+        let mut answer = exchanges[last].answer.take();
+        let (kind, end_ms, url) = (
+            exchanges[last].kind,
+            exchanges[last].end_ms,
+            exchanges[last].url.clone(),
+        );
+        let hop = &mut exchanges[first];
+        if let (Some(answer), Some(before)) = (&mut answer, &hop.answer) {
+            let set = before
+                .headers
+                .iter()
+                .filter(|(name, _)| name == "set-cookie");
+            answer.headers.extend(set.cloned());
+        }
+        hop.answer = answer;
+        hop.end_ms = end_ms;
+        if kind == Kind::Page {
+            hop.kind = kind;
+        }
+        // `http://example.com` that leads to `https://www.example.com`: the visit begins there.
+        if !is_kept(&hop.url) && is_kept(&url) && hop.method == "GET" && hop.body.is_none() {
+            hop.url = url;
+        }
+    }
+    gone
+}
+
+/// Returns where an answer redirects to, and whether the method stays.
+fn redirect(exchange: &Exchange) -> Option<(Url, bool)> {
+    let answer = exchange.answer.as_ref()?;
+    let keeps = match answer.status {
+        301..=303 => matches!(exchange.method.as_str(), "GET" | "HEAD"),
+        307 | 308 => true,
+        _ => return None,
+    };
+    let mut target = exchange.url.join(answer.header("location")?).ok()?;
+    target.set_fragment(None);
+    Some((target, keeps))
+}

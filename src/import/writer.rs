@@ -1,0 +1,308 @@
+//! Writes the plan. It is written twice: the first time finds out which values are used where, so that the second can take
+//! each from its answer.
+
+use super::exchange::{Kind, PlanOptions};
+use super::forms::Submit;
+use super::head::{cookies, head};
+use super::lua_text::{comment, list, quoted};
+use super::request::{Call, Files};
+use super::resolve::Resolver;
+use super::site::Kept;
+use super::visit::{MOST, Step, Task, Visit};
+use std::collections::HashMap;
+
+/// The indentation of what a task does.
+const INDENT: usize = 4;
+
+/// A plan, and what goes with it.
+pub(super) struct Written {
+    pub(super) plan: String,
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Writes the plan of a visit; long bodies get files if those are wanted.
+pub(super) fn write(
+    kept: &Kept,
+    visit: &Visit,
+    wants_files: bool,
+    options: PlanOptions,
+) -> Written {
+    let mut resolver = Resolver::new(&kept.exchanges);
+    let tasks = tasks_of(visit);
+    let cookies = cookies(kept, &mut resolver);
+    let mut text = String::new();
+    let mut notes = Vec::new();
+    let mut files = Files::default();
+    for pass in 0..2 {
+        text.clear();
+        notes.clear();
+        files = Files {
+            wanted: wants_files,
+            ..Files::default()
+        };
+        let mut writer = Writer {
+            kept,
+            visit,
+            resolver: &mut resolver,
+            files: &mut files,
+            out: String::new(),
+            notes: Vec::new(),
+            settled: pass == 1,
+        };
+        for task in 0..visit.tasks.len() {
+            writer.task(task, if task == 0 { &cookies } else { &[] });
+        }
+        text.push_str(&writer.out);
+        notes.append(&mut writer.notes);
+        resolver.settle(&|at| tasks.get(&at).copied());
+    }
+    let head = head(kept, visit, options, &resolver.secrets, &files);
+    let offset = head.lines().count();
+    let mut told = by_line(&notes, offset);
+    if visit.left_out > 0 {
+        told.push(format!(
+            "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
+            visit.left_out
+        ));
+    }
+    if resolver.gave_up {
+        told.push(
+            "the recording is long: what its last requests sent was not looked for in answers"
+                .to_owned(),
+        );
+    }
+    for (name, secret) in &resolver.secrets {
+        told.push(format!(
+            "set {name} ('-e {name}=…', the environment or '--env-file'): {}",
+            comment(&secret.what)
+        ));
+        if secret.value.len() >= 6 && text.contains(&secret.value) {
+            told.push(format!("what {name} stands for is in the plan elsewhere, too: look for it before you share the plan"));
+        }
+    }
+    let files = files
+        .all
+        .into_iter()
+        .map(|(_, name, content)| (name, content));
+    Written {
+        plan: format!("{head}{text}}}\n"),
+        files: files.collect(),
+        notes: told,
+    }
+}
+
+/// Returns notes with their lines; what is told of one name again and again is told once, with all of its lines.
+fn by_line(notes: &[(usize, String)], offset: usize) -> Vec<String> {
+    const SIGN: &str = " looks made for this visit";
+    let name = |note: &str| {
+        let (before, _) = note.split_once(SIGN)?;
+        let (_, name) = before.rsplit_once(": ")?;
+        Some(name.to_owned())
+    };
+    let mut told: Vec<(Option<String>, String, Vec<String>)> = Vec::new();
+    for (line, note) in notes {
+        let (name, line) = (name(note), line + offset);
+        let same = told
+            .iter_mut()
+            .find(|(known, ..)| name.is_some() && *known == name);
+        match same {
+            Some((.., again)) => again.push(line.to_string()),
+            None => told.push((name, format!("line {line}: {note}"), Vec::new())),
+        }
+    }
+    let whole = told.into_iter().map(|(_, note, again)| match again.len() {
+        0 => note,
+        1 => format!("{note}; also in line {}", again[0]),
+        _ => format!("{note}; also in lines {}", again.join(", ")),
+    });
+    whole.collect()
+}
+
+/// Returns the task of each request.
+fn tasks_of(visit: &Visit) -> HashMap<usize, usize> {
+    let mut tasks = HashMap::new();
+    for (number, task) in visit.tasks.iter().enumerate() {
+        for step in &task.steps {
+            if let Step::Request { at, .. } = step {
+                tasks.insert(*at, number);
+            }
+        }
+    }
+    tasks
+}
+
+struct Writer<'a, 'b> {
+    kept: &'a Kept,
+    visit: &'a Visit,
+    resolver: &'b mut Resolver<'a>,
+    files: &'b mut Files,
+    out: String,
+    /// Lines, counted from the first task, and what is told about them.
+    notes: Vec<(usize, String)>,
+    /// Whether all uses of values are known.
+    settled: bool,
+}
+
+impl Writer<'_, '_> {
+    fn line(&mut self, indent: usize, text: &str) {
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn task(&mut self, number: usize, begin: &[String]) {
+        let visit = self.visit;
+        let task = &visit.tasks[number];
+        let wait = task
+            .wait
+            .map(|wait| format!(" wait = {wait},"))
+            .unwrap_or_default();
+        self.line(
+            2,
+            &format!("task {{ {},{wait} function(user)", quoted(&task.name)),
+        );
+        for statement in begin {
+            self.line(INDENT, statement);
+        }
+        let mut page = None;
+        let mut declared: Vec<&str> = Vec::new();
+        for (place, step) in task.steps.iter().enumerate() {
+            match step {
+                Step::Wait(seconds) => self.line(INDENT, &format!("user:wait({seconds})")),
+                Step::Assets { page, more } => self.assets(*page, more),
+                Step::Request { at, submit } => {
+                    let is_page = self.kept.exchanges[*at].kind == Kind::Page;
+                    let is_used = self.is_used(task, place, *at);
+                    let variable = is_used.then_some(if is_page { "page" } else { "answer" });
+                    let local = variable.is_some_and(|name| !declared.contains(&name));
+                    declared.extend(variable.filter(|_| local));
+                    self.request(
+                        number,
+                        *at,
+                        submit.as_ref(),
+                        page,
+                        variable.map(|name| (name, local)),
+                    );
+                    if is_page {
+                        page = Some(*at);
+                    }
+                }
+            }
+        }
+        self.line(2, "end },");
+    }
+
+    /// Returns whether something later needs the answer of a request.
+    fn is_used(&self, task: &Task, place: usize, at: usize) -> bool {
+        if self.settled && self.resolver.values.iter().any(|value| value.source == at) {
+            return true;
+        }
+        let mut later = task.steps[place + 1..].iter();
+        let is_page = self.kept.exchanges[at].kind == Kind::Page;
+        if !is_page {
+            return false;
+        }
+        for step in &mut later {
+            match step {
+                Step::Assets { page: true, .. } => return true,
+                Step::Request { at: next, submit }
+                    if self.kept.exchanges[*next].kind == Kind::Page =>
+                {
+                    return submit.as_ref().is_some_and(|submit| submit.source == at);
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn request(
+        &mut self,
+        task: usize,
+        at: usize,
+        submit: Option<&Submit>,
+        page: Option<usize>,
+        variable: Option<(&str, bool)>,
+    ) {
+        let line = self.out.matches('\n').count() + 1;
+        let form = submit.map(|submit| match page == Some(submit.source) {
+            true => super::origin::How::Form(submit.selector.clone()).expression("page"),
+            false => {
+                let number = self
+                    .resolver
+                    .form(submit.source, submit.selector.clone(), task);
+                self.resolver.expression(number)
+            }
+        });
+        let mut call = Call {
+            kept: self.kept,
+            at,
+            task,
+            indent: INDENT,
+            resolver: self.resolver,
+            files: self.files,
+            told: Vec::new(),
+        };
+        let text = match (submit, form) {
+            (Some(submit), Some(form)) => call.submit(&form, submit),
+            _ => call.send(),
+        };
+        let told = std::mem::take(&mut call.told);
+        let request = &self.kept.exchanges[at];
+        for note in told {
+            let place = comment(&format!("{} {}", request.method, request.url.path()));
+            self.notes.push((line, format!("{place}: {note}")));
+        }
+        let taken: Vec<usize> = match self.settled {
+            true => (0..self.resolver.values.len())
+                .filter(|number| self.resolver.values[*number].source == at)
+                .collect(),
+            false => Vec::new(),
+        };
+        let ensure = if taken.is_empty() { "" } else { ":ensure()" };
+        match variable {
+            Some((name, true)) => self.line(INDENT, &format!("local {name} = {text}{ensure}")),
+            Some((name, false)) => self.line(INDENT, &format!("{name} = {text}{ensure}")),
+            None => self.line(INDENT, &format!("{text}{ensure}")),
+        }
+        if let Some((name, _)) = variable {
+            for number in taken {
+                let statement = self.resolver.extraction(number, name);
+                self.line(INDENT, &statement);
+            }
+        }
+    }
+
+    fn assets(&mut self, page: bool, more: &[usize]) {
+        if page {
+            self.line(INDENT, "user:fetch(page:assets(), { name = \"assets\" })");
+        }
+        if more.is_empty() {
+            return;
+        }
+        let paths: Vec<String> = more
+            .iter()
+            .map(|at| {
+                let url = &self.kept.exchanges[*at].url;
+                match self.kept.is_site(url) {
+                    true => quoted(&url[url::Position::BeforePath..]),
+                    false => quoted(url.as_str()),
+                }
+            })
+            .collect();
+        let text = format!(
+            "user:fetch({}, {{ name = \"assets\" }})",
+            list(&paths, INDENT + 26)
+        );
+        let text = if text.contains('\n') {
+            format!(
+                "user:fetch({}, {{ name = \"assets\" }})",
+                list(&paths, INDENT)
+            )
+        } else {
+            text
+        };
+        self.line(INDENT, &text);
+    }
+}

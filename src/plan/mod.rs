@@ -193,6 +193,16 @@ impl Scenario {
     pub fn wait_of<'a>(&'a self, task: &'a Task) -> &'a Wait {
         task.wait.as_ref().unwrap_or(&self.wait)
     }
+
+    /// Returns the tags of a request of the task at that index that has some of its `own`; an event has no task.
+    pub(crate) fn tags_of_request(&self, task: Option<usize>, own: Option<&Tags>) -> Tags {
+        let task = task.and_then(|task| self.tasks.get(task));
+        match (task.map(|task| &task.request_tags), own) {
+            (Some(declared), Some(own)) => declared.with(own),
+            (Some(tags), None) | (None, Some(tags)) => tags.clone(),
+            (None, None) => Tags::default(),
+        }
+    }
 }
 
 /// The order of the tasks of one sequence group within an iteration.

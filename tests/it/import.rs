@@ -252,6 +252,19 @@ fn a_visit_with_a_login_and_a_comment_runs_for_ten_users() {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let before = site.served()["POST /comment/reply/%"];
+    ten_users_succeed(&path, &text);
+    assert_eq!(site.served()["POST /comment/reply/%"] - before, 20);
+    let without = Lgoose::new([path.as_str(), "-u", "1", "-i", "1"]).finish();
+    assert_ne!(without.code, 0);
+    assert!(
+        without.stderr.contains("PASSWORD is not set"),
+        "{}",
+        without.stderr
+    );
+}
+
+/// Runs an imported plan, whose text is told if anything fails, with ten users who make each visit twice.
+fn ten_users_succeed(path: &str, text: &str) {
     let many = [
         "-u",
         "10",
@@ -264,20 +277,12 @@ fn a_visit_with_a_login_and_a_comment_runs_for_ten_users() {
         "-e",
         "PASSWORD=12345",
     ];
-    let report = run([path.as_str()].into_iter().chain(many));
+    let report = run([path].into_iter().chain(many));
     assert_eq!(
         (report.total("failures"), report.task_failures()),
         (0, 0),
         "{text}\n{:?}",
         report.errors()
-    );
-    assert_eq!(site.served()["POST /comment/reply/%"] - before, 20);
-    let without = Lgoose::new([path.as_str(), "-u", "1", "-i", "1"]).finish();
-    assert_ne!(without.code, 0);
-    assert!(
-        without.stderr.contains("PASSWORD is not set"),
-        "{}",
-        without.stderr
     );
 }
 
@@ -321,25 +326,7 @@ fn a_visit_to_an_api_takes_its_token_and_its_ids_from_the_answers() {
         "{text}"
     );
     assert!(!told.contains("no answer brought it"), "{told}");
-    let many = [
-        "-u",
-        "10",
-        "-r",
-        "1000",
-        "-i",
-        "2",
-        "--wait-factor",
-        "0",
-        "-e",
-        "PASSWORD=12345",
-    ];
-    let report = run([path.as_str()].into_iter().chain(many));
-    assert_eq!(
-        (report.total("failures"), report.task_failures()),
-        (0, 0),
-        "{text}\n{:?}",
-        report.errors()
-    );
+    ten_users_succeed(&path, &text);
     assert_eq!(site.served()["DELETE /api/orders/%"], 21);
 }
 

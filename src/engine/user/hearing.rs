@@ -43,12 +43,7 @@ impl User {
             let Some(op) = asked.asked(one.place) else {
                 continue;
             };
-            let declared = task.map(|task| &task.request_tags);
-            let tags = match (declared, &op.tags) {
-                (Some(declared), Some(own)) => declared.with(own),
-                (Some(all), None) => all.clone(),
-                (None, own) => own.as_deref().cloned().unwrap_or_default(),
-            };
+            let tags = scenario.tags_of_request(self.task, op.tags.as_deref());
             let heard = HeardRequest {
                 tags,
                 method: op.request.method.as_str(),

@@ -76,58 +76,62 @@ impl Session {
     #[inline]
     pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
         // Most plans have no cache, and pay for none.
-        self.fresh(self.cache.as_ref()?, request)
-    }
-
-    fn fresh(&self, cache: &RefCell<Cache>, request: &Request) -> Option<Exchange> {
-        let target = self.cacheable(request)?;
-        let cache = cache.borrow();
-        let entry = cache.entries.get(&*target.text())?;
-        let parts = self.parts_of(request, &target)?;
-        let BeforeRequest::Fresh(_) = entry.policy.before_request(&parts, SystemTime::now()) else {
-            return None;
-        };
-        Some(Exchange {
-            begin: Instant::now(),
-            connection: None,
-            latency: Duration::ZERO,
-            timings: Phases::default(),
-            redirects: 0,
-            retries: 0,
-            bytes: 0,
-            trace: None,
-            outcome: Ok(entry.response.copy(CacheUse::Fresh)),
+        let cache = self.cache.as_ref()?;
+        self.look_up(cache, request, |entry, before| {
+            let BeforeRequest::Fresh(_) = before else {
+                return None;
+            };
+            Some(Exchange {
+                begin: Instant::now(),
+                connection: None,
+                latency: Duration::ZERO,
+                timings: Phases::default(),
+                redirects: 0,
+                retries: 0,
+                bytes: 0,
+                trace: None,
+                outcome: Ok(entry.response.copy(CacheUse::Fresh)),
+            })
         })
     }
 
     /// The request with the validators of what the cache has for it.
     #[inline]
     pub(super) fn conditional(&self, request: &Request) -> Option<Box<Request>> {
-        self.validating(self.cache.as_ref()?, request)
+        let cache = self.cache.as_ref()?;
+        self.look_up(cache, request, |_, before| {
+            let BeforeRequest::Stale {
+                request: parts,
+                matches: true,
+            } = before
+            else {
+                return None;
+            };
+            let mut conditional = None;
+            for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
+                if let Some(value) = parts.headers.get(&name) {
+                    let request: &mut Box<Request> =
+                        conditional.get_or_insert_with(|| Box::new(request.clone()));
+                    request.headers.push((name, value.clone()));
+                }
+            }
+            conditional
+        })
     }
 
-    fn validating(&self, cache: &RefCell<Cache>, request: &Request) -> Option<Box<Request>> {
+    /// Gives `read` what the cache has for a request, and what a browser would do with it.
+    fn look_up<R>(
+        &self,
+        cache: &RefCell<Cache>,
+        request: &Request,
+        read: impl FnOnce(&Entry, BeforeRequest) -> Option<R>,
+    ) -> Option<R> {
         let target = self.cacheable(request)?;
         let cache = cache.borrow();
         let entry = cache.entries.get(&*target.text())?;
         let parts = self.parts_of(request, &target)?;
-        let stale = entry.policy.before_request(&parts, SystemTime::now());
-        let BeforeRequest::Stale {
-            request: parts,
-            matches: true,
-        } = stale
-        else {
-            return None;
-        };
-        let mut conditional = None;
-        for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
-            if let Some(value) = parts.headers.get(&name) {
-                let request: &mut Box<Request> =
-                    conditional.get_or_insert_with(|| Box::new(request.clone()));
-                request.headers.push((name, value.clone()));
-            }
-        }
-        conditional
+        let before = entry.policy.before_request(&parts, SystemTime::now());
+        read(entry, before)
     }
 
     /// Keeps an answer, or puts the kept one in the place of one that says that nothing has changed.

@@ -153,14 +153,9 @@ impl User {
         let recorder = &mut *self.shared.recorder.borrow_mut();
         let tags = match (&op.tags, self.task) {
             (None, task) => task.and_then(|task| self.role.tags.get(task)).copied(),
-            (Some(own), None) => Some(recorder.tags(own)),
-            (Some(own), Some(task)) => {
-                let declared = self.role.scenario.tasks.get(task);
-                let declared = declared.map(|task| &task.request_tags);
-                Some(match declared {
-                    Some(declared) => recorder.tags(&declared.with(own)),
-                    None => recorder.tags(own),
-                })
+            (Some(own), task) => {
+                let all = self.role.scenario.tags_of_request(task, Some(own));
+                Some(recorder.tags(&all))
             }
         };
         let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());

@@ -336,3 +336,25 @@ fn mistakes_are_told_with_the_remedy() {
     );
     assert_eq!(full.code, 3, "{}", full.stderr);
 }
+
+#[test]
+fn nothing_is_written_over_a_report_that_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (before, after) = (path("before.json"), path("after.json"));
+    for file in [&before, &after] {
+        std::fs::write(file, "kept").expect("the folder takes a file");
+    }
+    let over = format!("json={after}");
+    for command in [
+        vec!["compare", &before, &after, "-o", &over],
+        vec!["compare", &before, "--after", &after, "-o", &over],
+        vec!["report", &after, "-o", &over],
+    ] {
+        let ended = Lgoose::new(command.iter().copied()).finish();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command:?}");
+        let told = "would be written over a report";
+        assert!(ended.stderr.contains(told), "{command:?}: {}", ended.stderr);
+        assert_eq!(std::fs::read(&after).expect("it is there"), b"kept");
+    }
+}

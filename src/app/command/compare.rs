@@ -1,6 +1,6 @@
 //! `lgoose compare`: reads reports, compares those before a change with those after it, and says what it found.
 
-use super::outputs::{read, write};
+use super::outputs::{apart, read, write};
 use super::screen::{self, complain, give_reason, say, terminal_width};
 use crate::cli;
 use crate::compare::{self, Comparison, GRAMMAR, Limit, NamedReport};
@@ -21,6 +21,7 @@ pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
         .map(|text| limit(text))
         .collect::<Result<_, _>>()?;
     let (before, after) = sides(flags)?;
+    apart(before.iter().chain(after), &flags.output)?;
     let mut texts = Vec::new();
     let before = reports(before, &mut texts)?;
     let after = reports(after, &mut texts)?;

@@ -1,7 +1,7 @@
 //! Writes reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{self, complain, say, terminal_width};
-use crate::app::places::or_here;
+use crate::app::places::{self, Place, or_here};
 use crate::app::writable::is_device;
 use crate::cli;
 use crate::config::{Format, Output};
@@ -13,7 +13,7 @@ use crate::output;
 use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes every output that can be written, files first: a pipe may keep whoever writes to it waiting. What goes to
 /// standard output is on its way when this returns. Calls `files_written` before anything that may keep it waiting.
@@ -62,6 +62,7 @@ fn write_one(output: &Output, report: &Report) -> Vec<Error> {
 /// Runs `lgoose report`: prints the tables of a saved run, and writes its other formats. The verdict was the run's;
 /// here 0 means that all was shown and written.
 pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
+    apart(&flags.file, &flags.output)?;
     let mut reports = Vec::new();
     for file in &flags.file {
         let (name, text) = read(file)?;
@@ -92,6 +93,16 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         complain(trouble, false);
     }
     Ok(written.map_or(exit::TROUBLE, |()| exit::OK))
+}
+
+/// Makes sure that no output is written over a report that is read.
+pub(super) fn apart<'a>(
+    read: impl IntoIterator<Item = &'a PathBuf>,
+    outputs: &[Output],
+) -> Result<(), Diagnostic> {
+    let read = read.into_iter().filter(|path| path.as_os_str() != "-");
+    let read: Vec<Place> = read.map(|path| Place::new("a report", path)).collect();
+    places::apart(&read, &places::reports(outputs))
 }
 
 /// Returns the name and the text of a saved report; `-` is standard input.

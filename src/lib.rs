@@ -120,6 +120,7 @@ pub mod report {
     //! What a run leaves behind: the [`Report`], its parts, and the formats that it is written in.
 
     pub use crate::config::Format;
+    pub use crate::lua::Written;
     pub use crate::metrics::{
         Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
         EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,

@@ -9,8 +9,9 @@ use crate::config::{Settings, Value};
 use crate::control::{Command, Handle};
 use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error};
-use crate::lua;
+use crate::lua::{self, Written};
 use crate::metrics::{Report, Snapshot};
+use crate::output;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -238,5 +239,34 @@ impl Running {
     pub fn wait(self) -> Result<Outcome, Error> {
         let fault = |_| Error::trouble("the run ended by a fault in lgoose".to_owned());
         self.thread.join().map_err(fault)?
+    }
+}
+
+impl Outcome {
+    /// Gives the report to the plan's function for it, `on("report")`, and returns what that wants to be written: at most one
+    /// text, or files in the order of their names. Writes nothing; empty where the plan has no such function.
+    ///
+    /// ```
+    /// use lgoose::report::Written;
+    ///
+    /// # fn main() -> Result<(), lgoose::Error> {
+    /// let plan = r#"
+    ///   on("report", function(report) return report.aggregated.count .. " requests" end)
+    ///   task { function(user) user:get "/api/products/1" end }
+    /// "#;
+    /// let test = lgoose::Test::from_source(plan).host("demo:api").users(1).iterations(2);
+    /// let outcome = test.start()?.wait()?;
+    /// assert_eq!(outcome.summary()?, [Written::Text(b"2 requests".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Trouble that names what the function raised, or what it returned that cannot be written.
+    pub fn summary(&self) -> Result<Vec<Written>, Error> {
+        if !self.wants_report {
+            return Ok(Vec::new());
+        }
+        lua::report(&self.program, &output::json::to_value(&self.report)?)
     }
 }

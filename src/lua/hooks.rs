@@ -80,10 +80,11 @@ fn told(hook: Hook, raised: &Raised) -> String {
 
 /// What the function of `on("report")` wants to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Written {
+#[non_exhaustive]
+pub enum Written {
     /// A text for whoever started the run.
     Text(Vec<u8>),
-    /// A file, by its path as the plan names it.
+    /// A file: its path as the plan names it, not checked for where it leads, and its contents.
     File(String, Vec<u8>),
 }
 

@@ -36,7 +36,8 @@ mod vm;
 mod vm_setup;
 
 pub(crate) use diagnostics::Raised;
-pub(crate) use hooks::{HeardRequest, Written, report};
+pub use hooks::Written;
+pub(crate) use hooks::{HeardRequest, report};
 pub use limits::Heartbeat;
 pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;

@@ -6,8 +6,7 @@ use crate::cli;
 use crate::config::Config;
 use crate::engine::Outcome;
 use crate::error::{Error, Trouble};
-use crate::lua::{self, Written};
-use crate::output;
+use crate::lua::Written;
 use std::path::PathBuf;
 
 /// The texts of a plan on its run, and what went wrong with its files.
@@ -20,11 +19,7 @@ pub(super) struct Summary {
 /// Gives the report to the plan's function, if it has one, and writes the files that it returns.
 pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summary {
     let mut summary = Summary::default();
-    if !outcome.wants_report {
-        return summary;
-    }
-    let report = output::json::to_value(&outcome.report);
-    match report.and_then(|report| lua::report(&outcome.program, &report)) {
+    match outcome.summary() {
         Ok(written) => {
             for one in written {
                 match one {

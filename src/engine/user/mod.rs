@@ -238,7 +238,7 @@ impl User {
             let ended = last_of_iteration.then_some(iteration);
             task = self.rest_after(step.task, task, ended, end).await;
             if last_of_iteration {
-                self.end_cycle(task.at - cycle_begin);
+                self.end_cycle(cycle_begin, task.at);
                 if self.stop.is_told_at_iteration_end() {
                     return;
                 }
@@ -247,7 +247,7 @@ impl User {
             }
         }
         // One that was broken off may have been late by then.
-        self.end_cycle(task.at - cycle_begin);
+        self.end_cycle(cycle_begin, task.at);
     }
 
     /// Counts an iteration that has ended.
@@ -273,9 +273,9 @@ impl User {
         }
     }
 
-    fn end_cycle(&mut self, took: Duration) {
+    fn end_cycle(&mut self, begin: Instant, end: Instant) {
         if let Some(cycles) = &mut self.cycles {
-            cycles.end(took, &mut self.shared.recorder.borrow_mut());
+            cycles.end(end - begin, &mut self.shared.recorder.borrow_mut());
         }
     }
 

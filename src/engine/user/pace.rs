@@ -2,7 +2,7 @@
 //! late timers do not add up, and what is measured goes by the second.
 
 use crate::engine::user::User;
-use crate::plan::{Rest, Work};
+use crate::plan::{Rest, Wait, Work};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -58,6 +58,9 @@ impl User {
     ) -> Begun {
         let scenario = &self.role.scenario;
         let wait = scenario.wait_of(&scenario.tasks[index]);
+        if matches!(wait, Wait::None) {
+            return Begun { due: end, at: end };
+        }
         let iteration = iteration.map(|iteration| iteration.work(end));
         let mut rest = wait.after_task(&mut self.random, task.work(end), iteration);
         rest.pause = self.shared.pause(rest.pause);

@@ -113,6 +113,7 @@ fn thresholds_choose_by_tags_and_names() {
         "iterations = 2, thresholds = {
            ['scenario=buyers'] = 'count >= 8', ['scenario=readers, GET front'] = { 'count < 4', 'failures < 1%' },
            ['kind=paid, phase=load'] = { 'p95 < 60s', 'count < 5' }, ['kind=paid,region=eu'] = 'count < 1',
+           ['scenario=buyers, GET front'] = 'tls p95 < 1s',
          }",
     );
     let path = plan("tags_thresholds.lua", &source);
@@ -130,7 +131,7 @@ fn thresholds_choose_by_tags_and_names() {
         })
         .collect();
     seen.sort();
-    assert_eq!(seen.len(), 6, "{seen:#?}");
+    assert_eq!(seen.len(), 7, "{seen:#?}");
     let has = |text: &str| {
         assert!(
             seen.iter().any(|row| row.contains(text)),
@@ -145,6 +146,10 @@ fn thresholds_choose_by_tags_and_names() {
     let warnings = report.json["warnings"].to_string();
     assert!(
         warnings.contains("no request had the tag 'region=eu'; did you mean 'region=us'?"),
+        "{warnings}"
+    );
+    assert!(
+        warnings.contains("no request named 'GET front' with all of these tags had a phase 'tls'"),
         "{warnings}"
     );
 }

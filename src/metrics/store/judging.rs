@@ -121,7 +121,7 @@ impl Store {
             }
             (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
                 Some(match split_selector(name) {
-                    Some((tags, name)) => self.no_tags(&tags, name),
+                    Some((tags, name)) => self.no_tags(&tags, name, threshold.phase),
                     None => self.nobody(name),
                 })
             }
@@ -176,8 +176,8 @@ impl Store {
         Some(threshold_figures)
     }
 
-    /// Explains that no request had these tags and this name, if so, and names the tag most like one that nothing has.
-    fn no_tags(&self, tags: &Tags, name: &str) -> String {
+    /// Explains that no request had these tags, this name and this phase, and names the tag most like one that nothing has.
+    fn no_tags(&self, tags: &Tags, name: &str, phase: Option<Phase>) -> String {
         let requests = &self.measured.requests;
         let tags_met = requests.by_tag.rows().map(|(tag, _)| tag);
         let known: Vec<String> = tags_met.chain(self.workers.label_texts()).collect();
@@ -193,8 +193,19 @@ impl Store {
                 }
                 None => format!("no request had the tag '{tag}'{or_label}"),
             },
-            None if name.is_empty() => "no request had all of these tags".to_owned(),
-            None => format!("no request named '{name}' had all of these tags"),
+            None => {
+                let called = match name {
+                    "" => String::new(),
+                    name => format!(" named '{name}'"),
+                };
+                match phase {
+                    Some(phase) => {
+                        let phase = phase.name();
+                        format!("no request{called} with all of these tags had a phase '{phase}'")
+                    }
+                    None => format!("no request{called} had all of these tags"),
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command that compares runs.
 
+use super::values::at_least_one;
 use crate::config::Output;
 use clap::Args;
 use std::path::PathBuf;
@@ -7,17 +8,31 @@ use std::path::PathBuf;
 /// `lgoose compare`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "lgoose compare BEFORE.json AFTER.json [options]\n       lgoose compare BEFORE.json… --after AFTER.json… [options]",
-    after_help = "Reports are those of '-o json=FILE'. Exit codes: 0 no regression beyond a limit of --max-regression and beyond \
-        chance, 1 one, 2 the runs are not comparable. How it is decided: docs/compare.md."
+    override_usage = "lgoose compare BEFORE.json AFTER.json [options]
+       lgoose compare BEFORE.json… --after AFTER.json… [options]
+       lgoose compare PLAN.lua --against URL [--repeat N] [options] -- [options of the runs]
+       lgoose compare BEFORE.json… PLAN.lua [--repeat N] [options] -- [options of the runs]",
+    after_help = "Reports are those of '-o json=FILE'; a plan is run here and now. Exit codes: 0 no regression beyond a limit of \
+        --max-regression and beyond chance, 1 one, 2 the runs are not comparable, 130 stopped. How it is decided: \
+        docs/compare.md."
 )]
 pub(crate) struct Compare {
-    /// The JSON reports of a run before the change and of one after it; with '--after', all of those before it
-    #[arg(required = true, value_name = "REPORT.json")]
+    /// The JSON reports of a run before the change and of one after it; with '--after', all of those before it. A plan stands
+    /// for runs of it
+    #[arg(required = true, value_name = "REPORT.json | PLAN.lua")]
     pub file: Vec<PathBuf>,
     /// The reports after the change, where there are several runs
     #[arg(short, long, value_name = "REPORT.json", num_args = 1..)]
     pub after: Vec<PathBuf>,
+    /// Run the plan against this site as the one after the change; '--host' is the one before it
+    #[arg(long, value_name = "URL")]
+    pub against: Option<String>,
+    /// Run the plan so often a side: A B B A and so on [default: 1]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
+    pub repeat: Option<u64>,
+    /// Keep the reports of the runs in this folder, as before-1.json, after-1.json and so on
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Fail if a figure is worse by more than this, beyond chance, such as 'p95 5%' or 'GET /cart: failures 1%' (repeatable)
     #[arg(long, value_name = "FIGURE LIMIT")]
     pub max_regression: Vec<String>,
@@ -27,4 +42,11 @@ pub(crate) struct Compare {
     /// Write it as json, html or md, such as md=change.md or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse_comparison)]
     pub output: Vec<Output>,
+    /// How the plan is run, such as: -- -H http://127.0.0.1 -u 20 -t 70s --warmup 10s
+    #[arg(
+        last = true,
+        value_name = "OPTIONS OF THE RUNS",
+        allow_hyphen_values = true
+    )]
+    pub options: Vec<String>,
 }

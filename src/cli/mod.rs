@@ -225,12 +225,11 @@ pub(crate) fn parse() -> Result<Cli, u8> {
         })
 }
 
-/// Parses the arguments of a run that 'lgoose serve' hosts.
+/// Parses the arguments of a run that another command starts: one that 'lgoose serve' hosts, or that is compared.
 ///
 /// # Errors
 /// What is wrong with them, as it would be printed, without the usage.
-#[cfg(feature = "web")]
-pub(crate) fn parse_hosted(arguments: Vec<String>) -> Result<Run, String> {
+pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<Run, String> {
     let all = std::iter::once("lgoose".to_owned()).chain(arguments);
     let parsed = command().try_get_matches_from(all).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;

@@ -16,6 +16,7 @@ pub(crate) struct NamedReport {
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Comparison {
     /// Whether the runs differ in nothing but what they measured.
     pub(crate) comparable: bool,
@@ -28,6 +29,7 @@ pub(crate) struct Comparison {
     /// The runs after it.
     pub(crate) after: Vec<RunFacts>,
     /// The limits that were given.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(crate) limits: Vec<Limit>,
     /// One row for each figure of the whole and of each name, the most requested name first.
     pub(crate) rows: Vec<Row>,
@@ -35,6 +37,7 @@ pub(crate) struct Comparison {
 
 /// Facts about one of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunFacts {
     /// The file of its report.
     pub(crate) file: String,

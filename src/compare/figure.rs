@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Figure {
     /// The median latency in milliseconds.

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// One figure of the whole or of a name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// `GET`; `null` for all requests together, like the name.
     pub(crate) method: Option<String>,
@@ -47,6 +48,7 @@ impl Row {
 
 /// What is to be said of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) enum Verdict {
     /// Latencies are longer or there are fewer requests per second, and not by chance.
     #[serde(rename = "slower")]

@@ -1,21 +1,43 @@
-//! The JSON Schema of the report, `schema/report.schema.json`: made from the types and their documentation,
-//! checked in, and held to reports by a validator of its own.
+//! The JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation, checked
+//! in, and held to reports by a validator of its own.
 
 use super::fixture;
+#[cfg(feature = "cli")]
+use crate::compare::Comparison;
 use crate::metrics::{ArrivalsRow, Report};
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Returns the schema as the types define it.
-fn schema() -> Value {
+/// Returns the schema of a type as its definition has it.
+fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator();
-    let schema = generator.into_root_schema_for::<Report>();
-    let mut schema = schema.to_value();
-    schema["title"] = "The JSON report of a run of lgoose ('-o json=FILE')".into();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["title"] = title.into();
     schema
+}
+
+/// Returns the schema of the report.
+fn schema() -> Value {
+    schema_of::<Report>("The JSON report of a run of lgoose ('-o json=FILE')")
+}
+
+/// Returns the schema of a comparison.
+#[cfg(feature = "cli")]
+fn comparison_schema() -> Value {
+    schema_of::<Comparison>("What 'lgoose compare … -o json=FILE' found")
+}
+
+/// Checks that a schema is the one that is checked in.
+fn is_checked_in(schema: &Value, file: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("schema")
+        .join(file);
+    let text = serde_json::to_string_pretty(schema).expect("plain data");
+    fixture::compare(&path, &format!("{text}\n"));
 }
 
 /// Returns the schema for documents in which every key must be known.
@@ -51,9 +73,15 @@ fn full() -> Report {
 
 #[test]
 fn the_schema_is_the_checked_in_one() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/report.schema.json");
-    let text = serde_json::to_string_pretty(&schema()).expect("plain data");
-    fixture::compare(&path, &format!("{text}\n"));
+    is_checked_in(&schema(), "report.schema.json");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_schema_of_a_comparison_is_the_checked_in_one_and_explains_every_key() {
+    let schema = comparison_schema();
+    is_checked_in(&schema, "comparison.schema.json");
+    assert_eq!(all_unexplained(&schema), Vec::<String>::new());
 }
 
 #[test]
@@ -80,24 +108,30 @@ fn reports_keep_to_it_and_have_no_key_that_it_does_not_know() {
     assert!(!validator.is_valid(&missing));
 }
 
-#[test]
-fn every_key_is_explained() {
-    fn unexplained(schema: &Value, at: &str, found: &mut Vec<String>) {
-        if let Some(properties) = schema["properties"].as_object() {
-            for (key, property) in properties {
-                if property["description"].as_str().is_none_or(str::is_empty) {
-                    found.push(format!("{at}/{key}"));
-                }
+/// Returns the keys of a schema that it does not explain.
+fn all_unexplained(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    unexplained(schema, "", &mut found);
+    for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
+        unexplained(part, name, &mut found);
+    }
+    found
+}
+
+fn unexplained(schema: &Value, at: &str, found: &mut Vec<String>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        for (key, property) in properties {
+            if property["description"].as_str().is_none_or(str::is_empty) {
+                found.push(format!("{at}/{key}"));
             }
         }
     }
+}
+
+#[test]
+fn every_key_is_explained() {
     let schema = schema();
-    let mut found = Vec::new();
-    unexplained(&schema, "", &mut found);
     let parts = schema["$defs"].as_object().expect("parts");
     assert!(parts.len() > 10);
-    for (name, part) in parts {
-        unexplained(part, name, &mut found);
-    }
-    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(all_unexplained(&schema), Vec::<String>::new());
 }

@@ -287,7 +287,7 @@ fn mistakes_are_told_with_the_remedy() {
             &["a.json", "other.json"],
             &["not a report of lgoose", "missing field"],
         ),
-        (&["a.json", "plan.lua"], &["not a report of lgoose"]),
+        (&["a.json", "plan.lua"], &["no host is given"]),
         (
             &["a.json", "b.json", "--max-regression", "p95"],
             &[

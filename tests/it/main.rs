@@ -14,6 +14,7 @@ mod bytes;
 mod cache;
 mod command_line;
 mod compare;
+mod compare_runs;
 mod connections;
 mod content;
 #[cfg(target_os = "linux")]

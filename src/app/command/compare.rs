@@ -1,6 +1,7 @@
-//! `lgoose compare`: reads reports, compares those before a change with those after it, and says what it found.
+//! `lgoose compare`: reads reports or runs a plan, compares runs before a change with those after it, and says what it found.
 
 use super::outputs::{apart, read, write};
+use super::repeat::Runs;
 use super::screen::{self, complain, give_reason, say, terminal_width};
 use crate::cli;
 use crate::compare::{self, Comparison, GRAMMAR, Limit, NamedReport};
@@ -20,11 +21,23 @@ pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
         .iter()
         .map(|text| limit(text))
         .collect::<Result<_, _>>()?;
-    let (before, after) = sides(flags)?;
-    apart(before.iter().chain(after), &flags.output)?;
-    let mut texts = Vec::new();
-    let before = reports(before, &mut texts)?;
-    let after = reports(after, &mut texts)?;
+    let runs = Runs::of(flags)?;
+    let sides = match &runs {
+        Some(runs) => (runs.before, &[][..]),
+        None => sides(flags)?,
+    };
+    apart(sides.0.iter().chain(sides.1), &flags.output)?;
+    let [before, after] = match runs {
+        Some(runs) => match runs.run()? {
+            Some(sides) => sides,
+            None => return Ok(exit::ABORTED),
+        },
+        None => {
+            let mut texts = Vec::new();
+            let before = read_reports(sides.0, &mut texts)?;
+            [before, read_reports(sides.1, &mut texts)?]
+        }
+    };
     let comparison = compare::compare(&before, &after, limits);
     show(&comparison, &flags.output, flags.anyway)
 }
@@ -65,7 +78,7 @@ fn sides(flags: &cli::Compare) -> Result<(&[PathBuf], &[PathBuf]), Error> {
 }
 
 /// Reads reports; `texts` are those of all that were read, with their names.
-fn reports(
+pub(super) fn read_reports(
     files: &[PathBuf],
     texts: &mut Vec<(String, String)>,
 ) -> Result<Vec<NamedReport>, Error> {

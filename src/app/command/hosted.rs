@@ -21,7 +21,7 @@ pub(super) enum Hosted {
 /// A mistake in the plan; trouble if nobody hosts this process.
 pub(super) fn take() -> Result<Hosted, Error> {
     let (order, link) = Order::receive()?;
-    let mut run_flags = match cli::parse_hosted(order.arguments) {
+    let mut run_flags = match cli::parse_run(order.arguments) {
         Ok(flags) => flags,
         Err(told) => {
             screen::complain_of_arguments(&told);

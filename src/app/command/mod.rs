@@ -12,6 +12,7 @@ mod flags;
 mod hosted;
 mod import;
 mod outputs;
+mod repeat;
 mod screen;
 #[cfg(feature = "web")]
 mod serve;

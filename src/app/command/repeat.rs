@@ -1,0 +1,344 @@
+//! Runs a plan several times for `lgoose compare`: against two sites in turn, or again where there are reports of runs
+//! before a change.
+
+use super::compare::read_reports;
+use super::screen::{announcement, aside, warn};
+use super::{flags, outputs};
+use crate::app::preflight;
+use crate::app::prepare::target;
+use crate::app::runtime;
+use crate::app::signals::Signals;
+use crate::app::supervisor::Supervisor;
+use crate::cli;
+use crate::compare::NamedReport;
+use crate::config::Format;
+use crate::error::{Diagnostic, Error, Trouble};
+use crate::metrics::{Cause, Report};
+use crate::output;
+use crate::units;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The reports before a change and those after it.
+pub(super) type Sides = [Vec<NamedReport>; 2];
+
+/// Where a run belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Side::Before => "before",
+            Side::After => "after",
+        }
+    }
+}
+
+/// The runs that a comparison wants.
+#[derive(Debug)]
+pub(super) struct Runs<'a> {
+    plan: &'a Path,
+    flags: cli::Run,
+    /// The site after the change, if the plan is run against two.
+    against: Option<&'a str>,
+    /// Reports of runs before the change; without any, the plan is run for both sides.
+    pub(super) before: &'a [PathBuf],
+    repeat: u64,
+    keep: Option<&'a Path>,
+}
+
+/// Returns whether that is a plan and no report.
+fn is_plan(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "lua")
+}
+
+impl<'a> Runs<'a> {
+    /// Returns the runs that the flags want; `None` if they only name reports.
+    ///
+    /// # Errors
+    /// A mistake in the flags, or in the options of the runs.
+    pub(super) fn of(wanted: &'a cli::Compare) -> Result<Option<Runs<'a>>, Error> {
+        let files = wanted.file.iter().chain(&wanted.after);
+        let plans: Vec<&PathBuf> = files.filter(|path| is_plan(path)).collect();
+        let [plan] = plans[..] else {
+            return match plans.is_empty() {
+                true => Ok(without_plan(wanted).map(|()| None)?),
+                false => Err(Diagnostic::new(format!(
+                    "'{}' and '{}' are two plans, and only runs of one can be compared",
+                    plans[0].display(),
+                    plans[1].display()
+                ))
+                .help("name one plan, and say with '--against URL' which site is the other")
+                .into()),
+            };
+        };
+        let before = before(wanted, plan)?;
+        let runs = Runs {
+            plan,
+            flags: options(plan, &wanted.options)?,
+            against: wanted.against.as_deref(),
+            before,
+            repeat: wanted.repeat.unwrap_or(1),
+            keep: wanted.keep.as_deref(),
+        };
+        if before.is_empty() && runs.against.is_none() && runs.repeat < 2 {
+            let message = format!(
+                "runs of '{}' are to be compared with nothing",
+                plan.display()
+            );
+            let help = "say with '--against URL' which site is the one after the change, put the reports before it first, or \
+                        compare runs of one site with each other: '--repeat 3'";
+            return Err(Diagnostic::new(message).help(help).into());
+        }
+        if let Some(folder) = runs.keep {
+            runs.prepare_folder(folder)?;
+        }
+        Ok(Some(runs))
+    }
+
+    /// Makes the folder of the reports, and makes sure that none of them is there.
+    fn prepare_folder(&self, folder: &Path) -> Result<(), Error> {
+        let cannot = |error| {
+            Trouble::cannot("make the folder")
+                .with_path(folder)
+                .because(error)
+        };
+        fs::create_dir_all(folder).map_err(cannot)?;
+        let taken = self
+            .order()
+            .into_iter()
+            .map(|(side, number)| file(folder, side, number));
+        match taken.into_iter().find(|path| path.exists()) {
+            Some(path) => Err(
+                Diagnostic::new(format!("'{}' is there already", path.display()))
+                    .help("give '--keep' another folder, or move the reports of earlier runs away")
+                    .into(),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the side of each run and its number there, in the order of the runs. Two sides alternate as A B B A, so that
+    /// what slowly changes on the machines falls on both alike.
+    fn order(&self) -> Vec<(Side, u64)> {
+        let pair = |number: u64| match (self.before.is_empty(), number % 2) {
+            (false, _) => vec![Side::After],
+            (true, 1) => vec![Side::Before, Side::After],
+            (true, _) => vec![Side::After, Side::Before],
+        };
+        let numbers = 1..=self.repeat;
+        let all =
+            numbers.flat_map(|number| pair(number).into_iter().map(move |side| (side, number)));
+        all.collect()
+    }
+
+    /// Runs the plan as often as is wanted, and returns all reports; `None` if it was stopped on the way.
+    ///
+    /// # Errors
+    /// A mistake in the plan, a report that cannot be read or written, or trouble in a run; what was run before is lost but for
+    /// the reports that are kept.
+    pub(super) fn run(mut self) -> Result<Option<Sides>, Error> {
+        let mut sides = [read_reports(self.before, &mut Vec::new())?, Vec::new()];
+        if let Some(first) = sides[0].first() {
+            // Without it each run would ask for other pages.
+            self.flags.load.seed.get_or_insert(first.report.seed);
+        }
+        let order = self.order();
+        let supervisor = Supervisor::new(Signals::Obeyed);
+        for (nth, (side, number)) in order.iter().enumerate() {
+            let told = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
+            let report = self.run_once(&supervisor, *side, &told, nth == 0)?;
+            let short = report.ending.as_ref().filter(|ending| ending.cut_short);
+            let short = short.map(|ending| (ending.cause, ending.text.clone()));
+            self.flags.load.seed.get_or_insert(report.seed);
+            let file = self.kept(*side, *number, &report)?;
+            match short {
+                Some((Cause::Signal | Cause::Aborted, why)) => {
+                    aside(&format!("{told}: {why}; nothing is compared"));
+                    return Ok(None);
+                }
+                Some((_, why)) => {
+                    let message = format!("{told}, was cut short: {why}");
+                    let help = "runs that are compared go on to their planned ends; '--keep DIR' keeps the reports";
+                    return Err(Diagnostic::new(message).help(help).into());
+                }
+                None => {}
+            }
+            sides[usize::from(*side == Side::After)].push(NamedReport { file, report });
+        }
+        Ok(Some(sides))
+    }
+
+    /// Runs the plan once for that side; `told` says which run it is.
+    fn run_once(
+        &self,
+        supervisor: &Supervisor,
+        side: Side,
+        told: &str,
+        first: bool,
+    ) -> Result<Report, Error> {
+        let mut flags = self.flags.clone();
+        if let (Some(host), Side::After) = (self.against, side) {
+            flags.target.host = Some(host.to_owned());
+        }
+        let begun = supervisor.begin(|| flags::prepare(self.plan, &flags))?;
+        let prepared = begun.prepared();
+        if first {
+            for shortage in preflight::preflight(prepared) {
+                warn(&shortage);
+            }
+            aside(&announcement(prepared));
+        }
+        aside(&format!("{told}: {}", target(prepared)));
+        let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()))?;
+        if let Some(trouble) = outcome.trouble {
+            return Err(trouble);
+        }
+        let figures = &outcome.report.aggregated;
+        let p95 = figures.latency_ms.map(|latency| {
+            let p95 = Duration::from_secs_f64(latency.p95 / 1e3);
+            format!(", p95 {}", units::show_duration(p95))
+        });
+        aside(&format!(
+            "{told}: {}, {} failed, {} requests/s{}",
+            units::counted(figures.count, "request"),
+            units::show_count(figures.failures),
+            units::show_count(figures.rate.round() as u64),
+            p95.unwrap_or_default(),
+        ));
+        Ok(outcome.report)
+    }
+
+    /// Writes the report of a run into the folder of those that are kept, if there is one, and returns its name.
+    fn kept(&self, side: Side, number: u64, report: &Report) -> Result<String, Error> {
+        let Some(folder) = self.keep else {
+            return Ok(format!("{}-{number}", side.name()));
+        };
+        let path = file(folder, side, number);
+        outputs::write(Some(&path), &output::render(report, Format::Json)?)?;
+        Ok(path.display().to_string())
+    }
+}
+
+fn file(folder: &Path, side: Side, number: u64) -> PathBuf {
+    folder.join(format!("{}-{number}.json", side.name()))
+}
+
+/// Makes sure that nothing is said of runs where no plan is named.
+fn without_plan(wanted: &cli::Compare) -> Result<(), Diagnostic> {
+    let typed = [
+        ("--against", wanted.against.is_some()),
+        ("--repeat", wanted.repeat.is_some()),
+        ("--keep", wanted.keep.is_some()),
+        ("--", !wanted.options.is_empty()),
+    ];
+    match typed.into_iter().find(|(_, typed)| *typed) {
+        Some((flag, _)) => Err(Diagnostic::new(format!(
+            "'{flag}' is for runs of a plan, and only reports are named"
+        ))
+        .help("name a plan, a file that ends in '.lua': lgoose compare before.json plan.lua --repeat 3")),
+        None => Ok(()),
+    }
+}
+
+/// Returns the reports before the change; none if the plan is run for both sides.
+fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Diagnostic> {
+    let shown = plan.display();
+    let before = match (&wanted.file[..], &wanted.after[..]) {
+        ([before @ .., last], []) if last == plan => before,
+        (before, [only]) if only == plan => before,
+        _ => {
+            let message = format!("'{shown}' stands before or among reports");
+            let help = format!(
+                "runs of a plan are those after the change: lgoose compare before.json {shown}"
+            );
+            return Err(Diagnostic::new(message).help(help));
+        }
+    };
+    if !before.is_empty() && wanted.against.is_some() {
+        let message = "reports before the change and '--against' both say what to compare with";
+        let help = "leave out one of them; '-- -H URL' says which site runs of the plan are for";
+        return Err(Diagnostic::new(message).help(help));
+    }
+    Ok(before)
+}
+
+/// Reads the options of the runs.
+fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
+    let Some(plan) = plan.to_str() else {
+        return Err(Diagnostic::new(format!(
+            "the name of '{}' is no text",
+            plan.display()
+        )));
+    };
+    let all = [plan.to_owned()].into_iter().chain(options.iter().cloned());
+    let run = cli::parse_run(all).map_err(|told| {
+        let told = told.split("\n\n").next().unwrap_or_default();
+        let told = told.trim_start_matches("error: ");
+        Diagnostic::new(format!("the options of the runs, after '--': {told}"))
+    })?;
+    let (outputs, screen) = (&run.outputs, &run.screen);
+    let logs = [
+        &outputs.request_log,
+        &outputs.task_log,
+        &outputs.error_log,
+        &outputs.debug_log,
+    ];
+    let unfit = [
+        (
+            "-o",
+            !outputs.output.is_empty(),
+            "put it before '--' to write the comparison; '--keep DIR' keeps the reports",
+        ),
+        (
+            "a log",
+            logs.into_iter().any(Option::is_some),
+            "each run would write over it: run lgoose by itself for a log",
+        ),
+        (
+            "--once",
+            run.load.once,
+            "one iteration tells nothing of how long requests take",
+        ),
+        (
+            "--paused",
+            run.load.paused,
+            "nobody could let the runs go on",
+        ),
+        (
+            "--part",
+            run.load.part.is_some(),
+            "join the reports of all parts with 'lgoose report', and compare those",
+        ),
+        (
+            "--watch",
+            screen.watch,
+            "a plan that changes is another one",
+        ),
+        ("--list", screen.list, "it runs nothing"),
+        #[cfg(feature = "gaggle")]
+        (
+            "--workers",
+            run.gaggle.workers.is_some(),
+            "run lgoose by itself with '-o json=…', and compare the reports",
+        ),
+        #[cfg(feature = "web")]
+        (
+            "--web",
+            run.web.web.is_some(),
+            "run lgoose by itself with '-o json=…', and compare the reports",
+        ),
+    ];
+    match unfit.into_iter().find(|(_, typed, _)| *typed) {
+        Some((flag, _, help)) => Err(Diagnostic::new(format!(
+            "{flag} is no option of runs that are compared"
+        ))
+        .help(help)),
+        None => Ok(run),
+    }
+}

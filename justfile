@@ -31,6 +31,17 @@ peers *OPTIONS:
     -benches/peers/install.sh
     benches/peers/run.sh {{OPTIONS}}
 
+# The documentation as a book in target/book/docs; needs mdbook
+book:
+    mdbook build docs
+    for part in plans examples lua schema benches deploy; do cp -r $part target/book/; done
+    cp *.md target/book/
+
+# The pictures of the README, from a real run; needs tmux and chromium
+pictures:
+    cargo build --release
+    docs/images/make
+
 # The binary that is shipped, without a path of this machine in it: target/dist/lgoose
 dist:
     .ci/dist

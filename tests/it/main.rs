@@ -70,6 +70,7 @@ mod proxy;
 mod raising;
 mod rate;
 mod readme;
+mod reference;
 mod reload;
 mod report;
 mod run_control;

@@ -454,7 +454,7 @@ fn paths_without_end_are_bounded_and_say_how_to_name_them() {
 }
 
 #[test]
-fn every_format_is_in_both_helps_in_the_readme_and_in_a_test() {
+fn every_format_is_in_both_helps_in_the_docs_and_in_a_test() {
     let refused = Lgoose::new(["plans/drupal.lua", "-o", "nope=x"]).finish();
     let list = refused.stderr.split("formats: ").nth(1).unwrap_or_default();
     let list = list.lines().next().unwrap_or_default();
@@ -464,15 +464,15 @@ fn every_format_is_in_both_helps_in_the_readme_and_in_a_test() {
         "{}",
         refused.stderr
     );
-    let readme = fs::read_to_string(in_repository("README.md")).expect("it is there");
+    let page = fs::read_to_string(in_repository("docs/outputs.md")).expect("it is there");
     let helps = [["--help", ""], ["report", "--help"]].map(|arguments| {
         let arguments = arguments.iter().filter(|argument| !argument.is_empty());
         Lgoose::new(arguments).finish().stdout
     });
     for word in words {
         assert!(
-            readme.contains(&format!("| `{word}` |")),
-            "{word} in the README"
+            page.contains(&format!("| `{word}` |")),
+            "{word} in docs/outputs.md"
         );
         for help in &helps {
             assert!(help.contains(word), "{word} in\n{help}");

@@ -1,5 +1,5 @@
-//! The README: every command in it is valid, and those that need no site of somebody else's run.
-//! Its plans are run by `tools`.
+//! The README and the book in `docs`: every command in them is valid, those that need no site of somebody else's run, and no
+//! link leads nowhere. Their plans are run by `tools`.
 
 use crate::program::{Ended, Lgoose, Running, in_repository, scratch, wait_until};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,60 @@ const SHOP: &str = "plan { host = \"demo:api\" }\n\
                     task { \"pay\", tags = \"smoke\", function(user) user:get \"/\" end }\n\
                     task { \"browse\", tags = { \"checkout\", \"slow\" }, function(user) user:get \"/about\" end }\n";
 
-fn readme() -> String {
-    std::fs::read_to_string(in_repository("README.md")).expect("there is a README")
+/// Returns the pages as paths in the repository and their texts: the README, and those that the book lists.
+pub(crate) fn pages() -> Vec<(String, String)> {
+    let read =
+        |path: &str| std::fs::read_to_string(in_repository(path)).expect("the page is there");
+    let book = read("docs/SUMMARY.md");
+    let listed = links(&book).into_iter().filter(|link| !link.contains('/'));
+    let listed = listed.map(|link| format!("docs/{link}"));
+    [
+        "README.md".to_owned(),
+        "SECURITY.md".to_owned(),
+        "docs/SUMMARY.md".to_owned(),
+    ]
+    .into_iter()
+    .chain(listed)
+    .map(|path| {
+        let text = read(&path);
+        (path, text)
+    })
+    .collect()
+}
+
+/// Returns the texts of all pages, the README's first.
+fn all_text() -> String {
+    let texts = pages().into_iter().map(|(_, text)| text);
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the targets of all links of a page, pictures among them.
+fn links(text: &str) -> Vec<String> {
+    let links = without_code(text);
+    let links = links.split("](").skip(1);
+    links
+        .filter_map(|rest| rest.split(')').next().map(str::to_owned))
+        .collect()
+}
+
+/// Returns the text without what stands between code fences.
+fn without_code(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// Returns the anchors of a page's headings, as forges and mdBook make them.
+fn anchors(text: &str) -> Vec<String> {
+    let text = without_code(text);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|heading| {
+            let heading = heading.trim_start_matches('#').trim().to_lowercase();
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.collect::<String>().replace(' ', "-")
+        })
+        .collect()
 }
 
 /// Returns the contents of all code blocks of a language.
@@ -61,9 +113,10 @@ fn folder() -> PathBuf {
         let link = std::os::unix::fs::symlink(in_repository(name), folder.join(name));
         link.expect("the folder takes a link");
     }
-    let text = readme();
+    let text = all_text();
     for (name, content) in [
         ("reader.lua", blocks(&text, "lua")[0]),
+        ("plan.lua", blocks(&text, "lua")[0]),
         ("shop.lua", SHOP),
         ("staging.env", "SITE=demo:api\n"),
     ] {
@@ -109,11 +162,14 @@ fn end(run: Running) -> Ended {
 }
 
 #[test]
-fn every_command_of_the_readme_does_what_it_says() {
+fn every_command_of_the_pages_does_what_it_says() {
     let folder = folder();
-    let mut commands = commands(&readme());
+    let mut commands = commands(&all_text());
     // Servers, and what reads runs of a minute: they have tests of their own.
-    commands.retain(|words| !["demo", "serve", "compare"].contains(&words[0].as_str()));
+    const APART: [&str; 8] = [
+        "attach", "compare", "demo", "gaggle", "gather", "import", "serve", "worker",
+    ];
+    commands.retain(|words| !APART.contains(&words[0].as_str()));
     assert!(commands.len() > 30, "{commands:?}");
     // Some read what others wrote: they come after those, one by one.
     let alone = |words: &Vec<String>| {
@@ -140,22 +196,55 @@ fn judge(words: &[String], ended: &Ended) {
 }
 
 #[test]
-fn the_files_that_the_readme_links_to_exist() {
-    let text = readme();
-    let links = text.split("](").skip(1);
-    let links = links.filter_map(|rest| rest.split(')').next());
-    let (local, sections): (Vec<_>, Vec<_>) = links
-        .filter(|link| !link.contains("://"))
-        .partition(|link| !link.starts_with('#'));
-    assert!(local.len() > 20, "{local:?}");
-    for link in local {
-        assert!(in_repository(link).exists(), "{link}");
+fn no_link_of_a_page_leads_nowhere() {
+    let mut seen = 0;
+    for (path, text) in pages() {
+        let folder = in_repository(&path);
+        let folder = folder.parent().expect("a page is in a folder");
+        for link in links(&text) {
+            if link.contains("://") {
+                continue;
+            }
+            seen += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => in_repository(&path),
+                file => folder.join(file),
+            };
+            assert!(target.exists(), "{path} links to {link}");
+            if !anchor.is_empty() {
+                let text = std::fs::read_to_string(&target).expect("a page is text");
+                assert!(
+                    anchors(&text).iter().any(|known| known == anchor),
+                    "{path} links to {link}"
+                );
+            }
+        }
     }
-    let headings = text.lines().filter_map(|line| line.strip_prefix("### "));
-    let anchors: Vec<String> = headings
-        .map(|heading| format!("#{}", heading.to_lowercase().replace(' ', "-")))
-        .collect();
-    for section in sections {
-        assert!(anchors.iter().any(|anchor| anchor == section), "{section}");
+    assert!(seen > 150, "{seen} links");
+}
+
+#[test]
+fn every_page_of_the_folder_is_in_the_book() {
+    let listed = pages();
+    for entry in std::fs::read_dir(in_repository("docs")).expect("the folder is there") {
+        let name = entry
+            .expect("it can be read")
+            .file_name()
+            .into_string()
+            .expect("text");
+        let is_page = name.ends_with(".md");
+        assert!(
+            !is_page
+                || listed
+                    .iter()
+                    .any(|(path, _)| *path == format!("docs/{name}")),
+            "docs/SUMMARY.md does not list {name}"
+        );
     }
+    let (_, readme) = &listed[0];
+    assert!(
+        readme.lines().count() <= 250,
+        "the README is read in five minutes"
+    );
 }

@@ -1,7 +1,7 @@
 //! The tools around a plan: `new`, `--list`, `check` with its warnings, and plans of several files.
 
 use crate::plans::plans_below;
-use crate::program::{Lgoose, in_repository, plan, scratch};
+use crate::program::{Lgoose, plan, scratch};
 use crate::report::run;
 use crate::server::Server;
 
@@ -272,13 +272,14 @@ fn messages_show_each_redirect_that_was_followed() {
 }
 
 #[test]
-fn the_plans_of_the_readme_run_as_they_stand() {
-    let text = std::fs::read_to_string(in_repository("README.md")).expect("there is a README");
+fn the_plans_of_the_pages_run_as_they_stand() {
+    let pages = crate::readme::pages().into_iter().map(|(_, text)| text);
+    let text = pages.collect::<Vec<_>>().join("\n");
     let mut rest = text.as_str();
     let mut runs = Vec::new();
     while let Some((_, from)) = rest.split_once("```lua\n") {
         let (lua, behind) = from.split_once("```").expect("the block ends");
-        let file = plan(&format!("readme_{}.lua", runs.len()), lua);
+        let file = plan(&format!("page_{}.lua", runs.len()), lua);
         runs.push((lua, Lgoose::new([file.as_str(), "--once"]).start()));
         rest = behind;
     }

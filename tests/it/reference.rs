@@ -1,0 +1,287 @@
+//! The references: of the plan language, `docs/language.md`, made from the stubs of editors in `lua/meta`, and of all commands
+//! and options, `docs/options.md`, made from the program's own help. `BLESS=1` writes them anew.
+
+use crate::program::{Lgoose, in_repository};
+use std::fs;
+
+/// The stubs in the order of the page, each with the heading of its part.
+const PARTS: [(&str, &str); 5] = [
+    ("plan.lua", "The top level of a plan"),
+    ("user.lua", "The user"),
+    ("options.lua", "Options of a request"),
+    ("response.lua", "The response"),
+    ("libraries.lua", "Libraries"),
+];
+
+const INTRODUCTION: &str = "\
+# The plan language
+
+All that a plan can say, on one page: for looking up, for printing and for assistants that write plans. It is made from the stubs that
+`lgoose new` gives your editor. [Write a plan](plans.md) explains the same by examples.
+
+A plan is a Lua 5.4 file. At its top level it declares scenarios and tasks; while it runs, a task's function is given the user:
+
+```lua
+plan { host = \"demo:drupal\", users = 3, iterations = 1 }
+
+scenario { \"reader\", wait = { 0.1, 0.2 },
+  task { \"front page\", weight = 3, function(user)
+    local page = user:get(\"/\", { expect = { status = 200, title = \"Welcome\" } })
+    user:fetch(page:assets(), { name = \"static asset\" })
+  end },
+}
+```
+
+`name?` may be left out. Of standard Lua there are `string`, `table`, `math`, `utf8` and `coroutine`, and of `os` the clock; a plan has no
+files, no processes and no network but those below.
+";
+
+/// What stands before a line of code: its documentation and annotations.
+#[derive(Default)]
+struct Annotated<'a> {
+    doc: Vec<&'a str>,
+    class: Option<&'a str>,
+    fields: Vec<&'a str>,
+    params: Vec<&'a str>,
+    returns: Vec<&'a str>,
+    overloads: Vec<&'a str>,
+}
+
+impl<'a> Annotated<'a> {
+    /// Takes a line of annotation in; returns an alias and what it stands for.
+    fn take(&mut self, line: &'a str) -> Option<&'a str> {
+        let Some(tag) = line.strip_prefix('@') else {
+            self.doc.push(line);
+            return None;
+        };
+        let (word, rest) = tag.split_once(' ').unwrap_or((tag, ""));
+        match word {
+            "class" => self.class = Some(rest),
+            "field" => self.fields.push(rest),
+            "param" => self.params.push(rest),
+            "return" => self.returns.push(rest),
+            "overload" => self.overloads.push(rest),
+            "alias" => return Some(rest),
+            "meta" | "generic" | "type" | "operator" => {}
+            other => panic!("an annotation that the reference does not show: @{other}"),
+        }
+        None
+    }
+
+    /// Writes its documentation as a paragraph, or as a list where it is one.
+    fn doc(&self, page: &mut String) {
+        let text = self.doc.join("\n");
+        let text = text.trim();
+        if !text.is_empty() {
+            page.push_str(&format!("\n{text}\n"));
+        }
+    }
+}
+
+/// Shows a type as readers know it: `lgoose.Response` is `Response`.
+fn shown(kind: &str) -> String {
+    kind.replace("lgoose.", "")
+}
+
+/// Splits an annotation `name type # comment` behind the name; a type may have spaces within brackets and strings.
+fn split_type(rest: &str) -> (&str, &str) {
+    match rest.split_once(" # ") {
+        Some((kind, comment)) => (kind.trim(), comment.trim()),
+        None => (rest.trim(), ""),
+    }
+}
+
+/// Writes a list item of a field or parameter.
+fn item(page: &mut String, annotation: &str) {
+    let end = match annotation.starts_with('[') {
+        true => annotation.find(']').map_or(0, |at| at + 1),
+        false => annotation.find(' ').unwrap_or(annotation.len()),
+    };
+    let optional = annotation[end..].starts_with('?');
+    let (name, rest) = annotation.split_at(end + usize::from(optional));
+    let (kind, comment) = split_type(rest);
+    let comment = match comment {
+        "" => String::new(),
+        comment => format!(": {comment}"),
+    };
+    page.push_str(&format!("- `{name}` `{}`{comment}\n", shown(kind)));
+}
+
+/// Writes a function: its signature, what it does, its parameters and what it returns.
+fn function(page: &mut String, signature: &str, said: &Annotated<'_>) {
+    let head = signature.trim_end_matches(" end");
+    let of_class = head
+        .split_once(':')
+        .map(|(class, rest)| (class.to_lowercase(), rest));
+    let head = match of_class {
+        Some((class, rest)) => format!("{class}:{rest}"),
+        None => head.to_owned(),
+    };
+    let results: Vec<&str> = said.returns.iter().map(|line| split_type(line).0).collect();
+    let results = match results.is_empty() {
+        true => String::new(),
+        false => format!(" → {}", shown(&results.join(", "))),
+    };
+    page.push_str(&format!("\n### `{head}{results}`\n"));
+    said.doc(page);
+    if !said.params.is_empty() {
+        page.push('\n');
+    }
+    for param in &said.params {
+        item(page, param);
+    }
+    let told = said.returns.iter().map(|line| split_type(line).1);
+    for told in told.filter(|told| !told.is_empty()) {
+        page.push_str(&format!("- returns {told}\n"));
+    }
+    for overload in &said.overloads {
+        page.push_str(&format!("- or `{}`\n", shown(overload)));
+    }
+}
+
+/// Returns the part of one stub.
+fn part(text: &str, heading: &str) -> String {
+    let mut page = format!("\n## {heading}\n");
+    let lead = text.lines().filter_map(|line| line.strip_prefix("-- "));
+    let lead = lead.collect::<Vec<_>>().join(" ");
+    let sentence = lead.split(". ").next().unwrap_or_default();
+    page.push_str(&format!("\n{}.\n", sentence.trim_end_matches('.')));
+    let mut aliases = Vec::new();
+    let mut said = Annotated::default();
+    for line in text.lines() {
+        if let Some(annotation) = line.strip_prefix("---") {
+            if let Some(alias) = said.take(annotation) {
+                aliases.push((said.doc.join(" "), alias));
+                said = Annotated::default();
+            }
+            continue;
+        }
+        let said = std::mem::take(&mut said);
+        if let Some(class) = said.class {
+            let (name, parent) = class.split_once(':').unwrap_or((class, ""));
+            let parent = match shown(parent.trim()).as_str() {
+                "" => String::new(),
+                parent => format!(", and all of `{parent}`"),
+            };
+            page.push_str(&format!(
+                "\n### `{}`{parent}\n",
+                shown(name.split(' ').next().unwrap_or(name))
+            ));
+            said.doc(&mut page);
+            if !said.fields.is_empty() {
+                page.push('\n');
+            }
+            for field in &said.fields {
+                item(&mut page, field);
+            }
+        }
+        if let Some(signature) = line.strip_prefix("function ") {
+            function(&mut page, signature, &said);
+        }
+        if let Some((name, _)) = line.split_once(" = nil") {
+            page.push_str(&format!("\n### `{name}`\n"));
+            said.doc(&mut page);
+        }
+    }
+    if !aliases.is_empty() {
+        page.push_str("\n### Types\n\n");
+    }
+    for (doc, alias) in aliases {
+        let (name, kind) = alias
+            .split_once(' ')
+            .expect("an alias stands for something");
+        let doc = match doc.trim() {
+            "" => String::new(),
+            doc => format!(": {doc}"),
+        };
+        page.push_str(&format!("- `{}` is `{}`{doc}\n", shown(name), shown(kind)));
+    }
+    page
+}
+
+#[test]
+fn the_reference_of_the_language_is_what_the_stubs_say() {
+    let mut page = INTRODUCTION.to_owned();
+    let mut functions = 0;
+    for (file, heading) in PARTS {
+        let text =
+            fs::read_to_string(in_repository("lua/meta").join(file)).expect("the stub is there");
+        functions += text
+            .lines()
+            .filter(|line| line.starts_with("function "))
+            .count();
+        page.push_str(&part(&text, heading));
+    }
+    let stubs = fs::read_dir(in_repository("lua/meta")).expect("the stubs are there");
+    assert_eq!(stubs.count(), PARTS.len(), "every stub is on the page");
+    let told = page
+        .lines()
+        .filter(|line| line.starts_with("### `") && line.contains('('))
+        .count();
+    assert_eq!(told, functions, "every function is on the page");
+    is_kept("docs/language.md", &page);
+}
+
+/// Checks that a page is the one that is checked in.
+fn is_kept(file: &str, page: &str) {
+    let path = in_repository(file);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, page).expect("the page can be written");
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == page,
+        "{file} is not what it is made from: BLESS=1 cargo test --test it -- reference"
+    );
+}
+
+/// The commands in the order of the page.
+const COMMANDS: [&str; 14] = [
+    "check",
+    "new",
+    "import",
+    "demo",
+    "report",
+    "compare",
+    "serve",
+    "worker",
+    "gather",
+    "gaggle",
+    "attach",
+    "completions",
+    "man",
+    "help",
+];
+
+#[test]
+fn the_reference_of_options_is_the_programs_own_help() {
+    let help = |arguments: &[&str]| {
+        let ended = Lgoose::new(arguments).finish();
+        assert_eq!(ended.code, 0, "{arguments:?}: {}", ended.stderr);
+        let text: Vec<&str> = ended.stdout.lines().map(str::trim_end).collect();
+        format!("\n```text\n{}\n```\n", text.join("\n").trim())
+    };
+    let whole = help(&["--help"]);
+    let mut page = format!(
+        "# Commands and options\n\nWhat `lgoose --help` and the help of each command say; `lgoose -h` lists the options of a \
+         run on one screen.\n\n## lgoose\n{whole}"
+    );
+    let listed = whole.split("Commands:").nth(1).unwrap_or_default();
+    let listed = listed.split("\n\n").next().unwrap_or_default();
+    let mut listed: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let mut told = COMMANDS.to_vec();
+    listed.sort_unstable();
+    told.sort_unstable();
+    assert_eq!(listed, told, "every command is on the page");
+    for command in COMMANDS.iter().filter(|command| **command != "help") {
+        page.push_str(&format!(
+            "\n## lgoose {command}\n{}",
+            help(&[*command, "--help"])
+        ));
+    }
+    is_kept("docs/options.md", &page);
+}

@@ -29,14 +29,22 @@ struct Supply {
     memory: Option<u64>,
 }
 
+impl Supply {
+    /// Raises the limits that this process may raise itself, and returns what there is, with so much memory.
+    fn of_machine(memory: Option<u64>) -> Supply {
+        Supply {
+            descriptors: machine::raise_descriptor_limit(),
+            ports: machine::local_ports(),
+            memory,
+        }
+    }
+}
+
 /// Raises the limits that this process may raise itself, and returns warnings of those that are too low for the
 /// run.
 pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
-    let supply = Supply {
-        descriptors: machine::raise_descriptor_limit(),
-        ports: machine::local_ports(),
-        memory: prepared.config.local.memory.or_else(machine::usual_memory),
-    };
+    let memory = prepared.config.local.memory;
+    let supply = Supply::of_machine(memory.or_else(machine::usual_memory));
     let mut at_hosts = BTreeMap::<&str, u64>::new();
     let lanes = prepared.plan.lanes(prepared.config.run.users);
     for (lane, users) in lanes.users().enumerate() {
@@ -53,6 +61,17 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
         own_site: prepared.sites.served().next().is_some(),
     };
     shortages(&need, &supply)
+}
+
+/// Returns what so many users of one site would lack, with one connection each.
+#[cfg(feature = "cli")]
+pub(super) fn for_users(users: u64) -> Vec<Diagnostic> {
+    let need = Need {
+        users,
+        at_one_host: users,
+        own_site: false,
+    };
+    shortages(&need, &Supply::of_machine(machine::usual_memory()))
 }
 
 fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {

@@ -4,6 +4,8 @@
 mod brief;
 mod check;
 mod compare;
+mod demo;
+mod doctor;
 mod elsewhere;
 #[cfg(feature = "otlp")]
 mod export;
@@ -24,6 +26,8 @@ mod words;
 
 pub(crate) use check::Check;
 pub(crate) use compare::Compare;
+pub(crate) use demo::Demo;
+pub(crate) use doctor::Doctor;
 #[cfg(feature = "otlp")]
 pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
@@ -40,7 +44,6 @@ pub(crate) use words::misspelt_variables;
 
 use crate::config::Output;
 use crate::error::exit;
-use crate::units;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{
@@ -48,7 +51,6 @@ use clap::{
 };
 use clap_complete::Shell;
 use std::path::PathBuf;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,7 +85,7 @@ A plan may set them too; the command line comes first, then the environment, the
 
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
-#[command(name = "lgoose", version, before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
+#[command(name = "lgoose", version, long_version = long_version(), before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
 #[command(override_usage = "lgoose <PLAN.lua | URL> [options]\n       lgoose <COMMAND>")]
 pub(crate) struct Cli {
     /// A command other than running a plan.
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Report(Saved),
     /// Compare runs before a change with runs after it: what is slower, what is faster, what is chance
     Compare(Compare),
+    /// Look at this machine as a load generator, and say what to change for so many users
+    Doctor(Doctor),
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
@@ -145,31 +149,6 @@ pub(crate) enum Command {
     },
     /// Print the manual page, as in: lgoose man >lgoose.1
     Man,
-}
-
-/// `lgoose demo`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami has \
-        admin with the password admin, and takes five messages an hour from an address. What a site has received, by method and path, is told as JSON at \
-        /_demo/served."
-)]
-pub(crate) struct Demo {
-    /// Which site: 'drupal', a Drupal 7 of 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
-    /// with an API in JSON and GraphQL
-    pub site: String,
-    /// The port on 127.0.0.1; 0 takes any free one
-    #[arg(long, default_value_t = 8080)]
-    pub port: u16,
-    /// Answer no sooner than after this time
-    #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
-    pub latency: Duration,
-    /// Spread the latency by up to this much both ways
-    #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
-    pub jitter: Duration,
-    /// Answer this share of the requests with a 500
-    #[arg(long, value_parser = units::share, default_value = "0", value_name = "SHARE")]
-    pub errors: f64,
 }
 
 /// `lgoose report`.
@@ -329,6 +308,11 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
         Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
         None => Ok(()),
     }
+}
+
+/// Returns version, commit, build, and versions of what is embedded.
+fn long_version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned() + &env!("LGOOSE_BUILD").replace("\\n", "\n")
 }
 
 /// Returns the one-screen help.

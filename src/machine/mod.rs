@@ -3,9 +3,15 @@
 
 mod memory;
 mod sockets;
+#[cfg(feature = "cli")]
+mod tuning;
 
 pub(crate) use memory::{taken_memory, total_memory, usual_memory};
 pub(crate) use sockets::{Destination, busiest_destination, local_ports, socket_count};
+#[cfg(feature = "cli")]
+pub(crate) use tuning::{
+    clock_source, cpu_quota, frequency_governor, load_average, tracked_connections, wake_up_delays,
+};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};

@@ -52,6 +52,11 @@ impl RunIdentity {
         }
     }
 
+    /// Returns whether the target, or a part of it, is a site built into lgoose.
+    pub(super) fn has_own_site(&self) -> bool {
+        self.host.split(", ").any(|host| host.starts_with("demo:"))
+    }
+
     /// Returns the place of a request's name among the tasks.
     pub(super) fn place_of_name(&self, name: &str) -> usize {
         let place = self.order.iter().position(|(_, task)| task == name);

@@ -20,6 +20,7 @@ mod content;
 #[cfg(target_os = "linux")]
 mod cores;
 mod django;
+mod doctor;
 mod drupal;
 mod embed;
 mod endings;

@@ -4,6 +4,7 @@ mod beside;
 mod check;
 mod compare;
 mod demo_site;
+mod doctor;
 mod env_file;
 #[cfg(feature = "otlp")]
 mod export;
@@ -107,6 +108,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Compare(flags)) => compare::compare(&flags),
+        Some(cli::Command::Doctor(flags)) => doctor::doctor(&flags),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
         #[cfg(feature = "gaggle")]

@@ -193,7 +193,10 @@ impl Store {
         let users = scenarios.users.now();
         let open = |second| requests.series.open_latencies(second, users);
         let row = generator.row(whole.as_ref(), open);
-        let warning = row.and_then(|row| row.warning(whole.as_ref()));
+        let mut warning = row.and_then(|row| row.warning(whole.as_ref()));
+        if let (Some(warning), true) = (&mut warning, self.identity.has_own_site()) {
+            warning.push_str("; expected here: the built-in site has the same cores");
+        }
         (row, warning)
     }
 

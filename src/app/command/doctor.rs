@@ -1,0 +1,212 @@
+//! `lgoose doctor`: looks at this machine as a load generator, and says what to change for so many users.
+
+use super::screen::say;
+use crate::app::preflight;
+use crate::cli;
+use crate::error::{Error, exit};
+use crate::machine;
+use crate::units::{show_count, show_duration, show_size};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Naps by which it is found how late threads wake.
+const NAPS: usize = 100;
+/// The median delay of a nap above which figures suffer: Linux wakes a thread within some 0.1 ms.
+const LATE: Duration = Duration::from_millis(1);
+
+/// Something that was looked at.
+#[derive(Debug, PartialEq)]
+struct Finding {
+    what: &'static str,
+    value: String,
+    /// What is wrong with it and what helps.
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn fine(what: &'static str, value: impl Into<String>) -> Finding {
+        Finding {
+            what,
+            value: value.into(),
+            remedy: None,
+        }
+    }
+
+    fn unless(self, fine: bool, remedy: impl Into<String>) -> Finding {
+        Finding {
+            remedy: (!fine).then(|| remedy.into()),
+            ..self
+        }
+    }
+}
+
+/// Prints what was found. The exit code is 1 if a run with that many users would lack something.
+pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
+    let mut findings = vec![cores(), load(), memory()];
+    findings.extend(network());
+    findings.extend(time());
+    let (median, worst) = machine::wake_up_delays(NAPS);
+    findings.push(wake_up(median, worst));
+    findings.push(broker());
+    let mut text = String::new();
+    for finding in &findings {
+        let mark = if finding.remedy.is_some() { '!' } else { '✓' };
+        // Writing to a string cannot fail.
+        let _infallible = writeln!(text, "{mark} {:<12} {}", finding.what, finding.value);
+        for line in finding.remedy.iter().flat_map(|remedy| remedy.lines()) {
+            let _infallible = writeln!(text, "{:15}{line}", "");
+        }
+    }
+    let shortages = preflight::for_users(flags.users);
+    let users = format!("{} users", show_count(flags.users));
+    if shortages.is_empty() {
+        let _infallible = writeln!(
+            text,
+            "✓ {users:<12} have all that they need, with one connection each"
+        );
+    }
+    for shortage in &shortages {
+        let told = shortage.to_string();
+        let told = told.trim_start_matches("error: ").trim_end();
+        let _infallible = writeln!(text, "✗ {users}: {}", told.replace(" = help: ", "  "));
+    }
+    say(text.trim_end())?;
+    Ok(match shortages.is_empty() {
+        true => exit::OK,
+        false => exit::VERDICT,
+    })
+}
+
+fn cores() -> Finding {
+    let cores = machine::cores();
+    let model = machine::cpu_model().map_or_else(String::new, |model| format!(", {model}"));
+    let finding = Finding::fine("cores", format!("{cores}{model}"));
+    match machine::cpu_quota() {
+        Some(quota) if quota < cores as u64 * 100 => Finding {
+            value: format!("{}, of which the control group gives {:.1}", finding.value, quota as f64 / 100.0),
+            ..finding
+        }
+        .unless(
+            false,
+            "a group that has used up its share stands still until the next tenth of a second, and latencies with it:\n\
+             raise the limit, or give lgoose fewer threads ('--threads')",
+        ),
+        _ => finding,
+    }
+}
+
+fn load() -> Finding {
+    let cores = machine::cores() as f64;
+    match machine::load_average() {
+        Some(load) => Finding::fine("load", format!("{load:.1} in the latest minute")).unless(
+            load < 0.5 * cores,
+            "other programs use the cores: their time becomes latency in the figures. End them before a test",
+        ),
+        None => Finding::fine("load", "not known"),
+    }
+}
+
+fn memory() -> Finding {
+    let size = |bytes: Option<u64>| {
+        bytes.map_or_else(|| "unknown".to_owned(), |bytes| show_size(bytes as f64))
+    };
+    let (total, usual) = (size(machine::total_memory()), size(machine::usual_memory()));
+    Finding::fine(
+        "memory",
+        format!("{total}, of which lgoose takes {usual} at most"),
+    )
+}
+
+fn network() -> Vec<Finding> {
+    let count = |number: Option<u64>| number.map_or_else(|| "no limit".to_owned(), show_count);
+    let descriptors = count(machine::raise_descriptor_limit());
+    let mut found = vec![
+        Finding::fine(
+            "descriptors",
+            format!("{descriptors}, one for each connection"),
+        ),
+        Finding::fine(
+            "local ports",
+            format!(
+                "{}, for connections to one address",
+                count(machine::local_ports())
+            ),
+        ),
+    ];
+    if let Some((most, now)) = machine::tracked_connections() {
+        let value = format!(
+            "tracks {} connections of {} at most",
+            show_count(now),
+            show_count(most)
+        );
+        found.push(Finding::fine("firewall", value).unless(
+            now < most / 2,
+            "beyond that it drops packets: 'sudo sysctl -w net.netfilter.nf_conntrack_max=1048576'",
+        ));
+    }
+    found
+}
+
+fn time() -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(source) = machine::clock_source() {
+        let quick = matches!(
+            source.as_str(),
+            "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page"
+        );
+        found.push(Finding::fine("clock", source).unless(
+            quick,
+            "each look at it costs a microsecond and lgoose looks several times a request; a host whose kernel trusts\n\
+             its time stamp counter has 'tsc'",
+        ));
+    }
+    if let Some(governor) = machine::frequency_governor() {
+        let steady = governor != "powersave";
+        found.push(Finding::fine("frequency", governor).unless(
+            steady,
+            "cores wake slowly: 'sudo cpupower frequency-set -g performance' for the time of a test",
+        ));
+    }
+    found
+}
+
+fn wake_up(median: Duration, worst: Duration) -> Finding {
+    let value = format!(
+        "a thread wakes {} late at the median, {} at worst",
+        show_duration(median),
+        show_duration(worst)
+    );
+    Finding::fine("timers", value).unless(
+        median < LATE,
+        "this machine is busy, or a guest of one that is: latencies below some milliseconds are its own",
+    )
+}
+
+fn broker() -> Finding {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
+    Finding::fine(
+        "broker",
+        match found {
+            true => "nats-server is there: runs on several machines can start from here",
+            false => "no nats-server here, which only runs on several machines need",
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_timers_and_nothing_else_are_told() {
+        let ms = Duration::from_millis;
+        assert_eq!(wake_up(Duration::from_micros(80), ms(3)).remedy, None);
+        let late = wake_up(ms(2), ms(9));
+        assert_eq!(
+            late.value,
+            "a thread wakes 2.00 ms late at the median, 9.00 ms at worst"
+        );
+        assert!(late.remedy.is_some());
+    }
+}

@@ -1,0 +1,15 @@
+//! The command that looks at this machine.
+
+use super::values::users;
+use clap::Args;
+
+/// `lgoose doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 the machine has what so many users need, 1 it lacks something. '!' marks what makes figures less true."
+)]
+pub(crate) struct Doctor {
+    /// The number of users that it should bear
+    #[arg(short, long, value_name = "N", default_value_t = 1_000, value_parser = users)]
+    pub users: u64,
+}

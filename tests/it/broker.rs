@@ -1,6 +1,7 @@
 //! A broker of its own for a test: Debian's `nats-server`, on a free port and in a folder of its own.
 
 use crate::program::wait_until;
+use crate::skipping::skip;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -43,7 +44,10 @@ impl Broker {
                     std::env::var_os("LGOOSE_NEED_NATS").is_none(),
                     "nats-server: {error}"
                 );
-                eprintln!("skipped: no 'nats-server' is installed ({error})");
+                skip(
+                    "runs on workers",
+                    &format!("Debian's package 'nats-server': {error}"),
+                );
                 return None;
             }
         };

@@ -2,6 +2,7 @@
 //! byte (<https://chromedevtools.github.io/devtools-protocol/>).
 
 use crate::program::{scratch, wait_until};
+use crate::skipping::skip;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use rcgen::{KeyPair, PublicKeyData as _};
@@ -54,7 +55,7 @@ impl Browser {
 
     fn with(name: &str, flags: &[&str]) -> Option<Browser> {
         if Command::new("chromium").arg("--version").output().is_err() {
-            eprintln!("passed over: there is no 'chromium'");
+            skip("pages in a browser", "Debian's package 'chromium'");
             return None;
         }
         let profile = scratch(&format!("chromium-{name}"));

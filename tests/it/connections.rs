@@ -3,6 +3,7 @@
 use crate::faulty::{Act, Site, answer};
 use crate::program::{plan, wait_until};
 use crate::report::{Report, run};
+use crate::skipping::skip;
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -238,7 +239,7 @@ fn six_connections_at_most_carry_what_is_fetched_at_once() {
 fn addresses_of_ip_version_six_work_as_hosts_and_pins() {
     let site = match Site::at("[::1]:0", None, |_| answer(200, "", "good")) {
         Ok(site) => site,
-        Err(error) => return eprintln!("skipped: this machine has no ::1 ({error})"),
+        Err(error) => return skip("IPv6", &format!("the address ::1: {error}")),
     };
     let (port, body) = (site.port(), "user:get('/', { name = 'page' })");
     let report = visit("ipv6.lua", &site.url(), body, &[]);

@@ -114,7 +114,7 @@ impl Drop for Django {
 
 /// Says why nothing is tested; a failure where that must not be.
 fn skip(why: &str) {
-    eprintln!("{PLAN} is not tested: {why}; {PYTHON} names a Python that has it");
+    crate::skipping::skip(PLAN, &format!("{why}; {PYTHON} names a Python that has it"));
     assert!(std::env::var_os("LGOOSE_NEED_DJANGO").is_none(), "{why}");
 }
 

@@ -3,6 +3,7 @@
 use crate::faulty::{Act, Site, answer};
 use crate::program::{Lgoose, plan};
 use crate::report::read;
+use crate::skipping::skip;
 use std::process::Command;
 
 #[test]
@@ -68,9 +69,17 @@ fn out_of_local_ports_is_counted_as_such() {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
             let why = String::from_utf8_lossy(&output.stderr).into_owned();
-            return eprintln!("skipped: no network of its own to be had here: {why}");
+            return skip(
+                "ports of a network that is full",
+                &format!("a network of its own, as 'unshare' makes: {why}"),
+            );
         }
-        Err(error) => return eprintln!("skipped: no 'unshare' here: {error}"),
+        Err(error) => {
+            return skip(
+                "ports of a network that is full",
+                &format!("Debian's package 'util-linux': {error}"),
+            );
+        }
     }
     let text = "task { function(user) user:get('/', { name = 'page' }) end }";
     let path = plan("ports.lua", text);
@@ -253,7 +262,12 @@ fn local_ports_that_run_out_are_told_with_the_address_that_takes_them() {
     let alone = ["-n", "sh", "-c", script];
     match Command::new("unshare").args(alone).arg("true").output() {
         Ok(output) if output.status.success() => {}
-        _ => return eprintln!("skipped: no network of its own to be had here"),
+        _ => {
+            return skip(
+                "ports of a network that is full",
+                "a network of its own, as 'unshare' makes",
+            );
+        }
     }
     let text = "task { wait = 0.1, function(user) user:get('/', { name = 'page' }) end }";
     let path = plan("few_ports.lua", text);

@@ -81,6 +81,7 @@ mod saturation;
 mod secure;
 mod seed;
 mod server;
+mod skipping;
 mod steering;
 mod stopping;
 mod tags;

@@ -2,6 +2,7 @@
 //! prometheus`); without one on the PATH a test says "skipped" and passes, and fails with `LGOOSE_NEED_PROMETHEUS=1`.
 
 use crate::program::{in_repository, scratch};
+use crate::skipping::skip;
 use crate::web_client::{Answer, TOKEN, Web};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -117,5 +118,8 @@ pub(crate) fn config(name: &str, run: Web) -> PathBuf {
 pub(crate) fn missing(program: &str, error: &std::io::Error) {
     let needed = std::env::var_os("LGOOSE_NEED_PROMETHEUS").is_some();
     assert!(!needed, "no '{program}' on the PATH: {error}");
-    eprintln!("skipped: there is no '{program}' on the PATH: {error}");
+    skip(
+        "what Prometheus scrapes",
+        &format!("Debian's package 'prometheus', for '{program}': {error}"),
+    );
 }

@@ -4,6 +4,7 @@ use crate::browser::{Browser, Tab};
 use crate::program::{plan, scratch, wait_until};
 use crate::report::saved;
 use crate::server::Server;
+use crate::skipping::skip;
 use crate::web_client::{Served, TOKEN, Web};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
@@ -289,7 +290,10 @@ fn axe() -> Option<String> {
         let fetched = fetched.expect("there is a shell");
         if !fetched.status.success() {
             let why = String::from_utf8_lossy(&fetched.stderr);
-            eprintln!("passed over: axe-core cannot be had by npm: {why}");
+            skip(
+                "accessibility of the page",
+                &format!("axe-core by npm: {why}"),
+            );
             return None;
         }
     }

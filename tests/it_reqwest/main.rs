@@ -56,6 +56,8 @@ mod report;
 mod secure;
 #[path = "../it/server.rs"]
 mod server;
+#[path = "../it/skipping.rs"]
+mod skipping;
 #[path = "../it/stopping.rs"]
 mod stopping;
 #[path = "../it/traceparent.rs"]

@@ -1,0 +1,21 @@
+//! The last of the tests: says what was skipped, and what those tests want.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+#[expect(clippy::print_stdout, reason = "it is what the reader of 'cargo test' sees last")]
+fn main() {
+    let list = concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped.txt");
+    let text = fs::read_to_string(list).unwrap_or_default();
+    let lines: BTreeSet<&str> = text.lines().collect();
+    match lines.len() {
+        0 => println!("\nno test was skipped"),
+        1 => println!("\n1 kind of test was skipped:"),
+        kinds => println!("\n{kinds} kinds of tests were skipped:"),
+    }
+    for line in lines {
+        println!("  {line}");
+    }
+    // The next run begins anew.
+    let _absent = fs::remove_file(list);
+}

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-#[expect(clippy::print_stdout, reason = "it is what the reader of 'cargo test' sees last")]
+#[expect(
+    clippy::print_stdout,
+    reason = "it is what the reader of 'cargo test' sees last"
+)]
 fn main() {
     let list = concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped.txt");
     let text = fs::read_to_string(list).unwrap_or_default();

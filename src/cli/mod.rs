@@ -48,6 +48,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    ValueEnum,
 };
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -112,6 +113,9 @@ pub(crate) enum Command {
         /// The folder to write into, made if it is not there
         #[arg(default_value = ".")]
         dir: PathBuf,
+        /// What the plan is for: a first look, a site of that kind, or an API; 'lgoose import' makes plans of recorded visits
+        #[arg(long, value_enum, default_value_t = Template::Starter, value_name = "NAME")]
+        template: Template,
     },
     /// Write the plan of a visit that a browser has recorded (HAR), or of a curl command line
     Import(Import),
@@ -149,6 +153,19 @@ pub(crate) enum Command {
     },
     /// Print the manual page, as in: lgoose man >lgoose.1
     Man,
+}
+
+/// Plans that `lgoose new` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Template {
+    /// A first plan, on the built-in site
+    Starter,
+    /// Readers and members of a Drupal site
+    Drupal,
+    /// Readers and commenters of a WordPress
+    Wordpress,
+    /// Customers of an API in JSON, with a login by token
+    Api,
 }
 
 /// `lgoose report`.

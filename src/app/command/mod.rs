@@ -100,8 +100,8 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
     }
     match cli.command {
         Some(cli::Command::Check(flags)) => check::check(&flags),
-        Some(cli::Command::New { dir }) => {
-            say(&starter::start(&dir)?)?;
+        Some(cli::Command::New { dir, template }) => {
+            say(&starter::start(&dir, template)?)?;
             Ok(exit::OK)
         }
         Some(cli::Command::Import(flags)) => import::import(&flags),

@@ -1,12 +1,14 @@
 //! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. Where they are, it
 //! renews the stubs, and writes nothing over anything else.
 
+use crate::cli::Template;
 use crate::error::{Diagnostic, Error, Trouble};
 use crate::lua;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-const PLAN: (&str, &str) = ("plan.lua", include_str!("../../../lua/starter/plan.lua"));
+/// Name of the plan.
+const PLAN: &str = "plan.lua";
 const SETTINGS: (&str, &str) = (
     ".luarc.json",
     include_str!("../../../lua/starter/luarc.json"),
@@ -14,9 +16,19 @@ const SETTINGS: (&str, &str) = (
 /// Folder of the stubs, which `.luarc.json` names.
 const LIBRARY: &str = ".lgoose";
 
-/// Writes a starter plan into a folder, which is created if it is missing, and returns a message about it.
-pub(super) fn start(folder: &Path) -> Result<String, Error> {
-    let files = files();
+/// Returns the plan of a template.
+fn plan_of(template: Template) -> &'static str {
+    match template {
+        Template::Starter => include_str!("../../../lua/starter/plan.lua"),
+        Template::Drupal => include_str!("../../../plans/drupal.lua"),
+        Template::Wordpress => include_str!("../../../plans/wordpress.lua"),
+        Template::Api => include_str!("../../../plans/rest-api.lua"),
+    }
+}
+
+/// Writes the plan of a template into a folder, which is created if it is missing, and returns a message about it.
+pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> {
+    let files = files(template);
     if is_ours(folder) {
         return renew(folder);
     }
@@ -33,13 +45,17 @@ pub(super) fn start(folder: &Path) -> Result<String, Error> {
     for (path, text) in &files {
         write(&folder.join(path), text)?;
     }
-    let plan = folder.join(PLAN.0);
+    let plan = folder.join(PLAN);
     let plan = plan.strip_prefix(".").unwrap_or(&plan).display();
+    let first = match template {
+        // There is no such site to try it on.
+        Template::Wordpress => String::new(),
+        _ => format!("  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n"),
+    };
     Ok(format!(
         "{plan} is a plan to start from; beside it are .luarc.json and {LIBRARY}/, for completion and type \
          checks\nin any editor with the Lua language server\n\n\
-         next:\n  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n  \
-         lgoose check {plan}             look for mistakes, send nothing\n  \
+         next:\n{first}  lgoose check {plan}             look for mistakes, send nothing\n  \
          lgoose {plan} -H URL -u 5       run it against your own site"
     ))
 }
@@ -82,11 +98,11 @@ fn renew(folder: &Path) -> Result<String, Error> {
 }
 
 /// Returns the path below the folder and the text of every file.
-fn files() -> Vec<(PathBuf, &'static str)> {
+fn files(template: Template) -> Vec<(PathBuf, &'static str)> {
     let stubs = lua::STUBS
         .iter()
         .map(|(path, text)| (Path::new(LIBRARY).join(path), *text));
-    [PLAN, SETTINGS]
+    [(PLAN, plan_of(template)), SETTINGS]
         .map(|(path, text)| (path.into(), text))
         .into_iter()
         .chain(stubs)
@@ -132,27 +148,36 @@ mod tests {
     }
 
     #[test]
-    fn a_starter_plan_loads_without_a_warning() {
-        let (program, plan, settings) =
-            lua::load(PLAN.0, PLAN.1, BTreeMap::new(), 0).expect("it loads");
-        assert_eq!(settings.host.as_deref(), Some("demo:drupal"));
-        assert!(lua::review(&program, &plan, RequestNames::default()).is_empty());
+    fn every_template_loads_without_a_warning() {
+        for (template, host) in [
+            (Template::Starter, Some("demo:drupal")),
+            (Template::Drupal, Some("demo:drupal")),
+            (Template::Api, Some("demo:api")),
+            (Template::Wordpress, None),
+        ] {
+            let text = plan_of(template);
+            let (program, plan, settings) =
+                lua::load(PLAN, text, BTreeMap::new(), 0).expect("it loads");
+            assert_eq!(settings.host.as_deref(), host, "{template:?}");
+            let warnings = lua::review(&program, &plan, RequestNames::default());
+            assert!(warnings.is_empty(), "{template:?}");
+        }
     }
 
     #[test]
     fn everything_is_written_once_and_nothing_over_anything() {
         let folder = scratch("starter");
-        start(&folder).expect("the folder is new");
-        for (path, text) in files() {
+        start(&folder, Template::Starter).expect("the folder is new");
+        for (path, text) in files(Template::Starter) {
             let written = std::fs::read_to_string(folder.join(&path)).expect("it was written");
             assert_eq!(written, text, "{}", path.display());
         }
         std::fs::write(folder.join("plan.lua"), "mine").expect("the folder takes a file");
-        let told = start(&folder).expect("its stubs are ours");
+        let told = start(&folder, Template::Starter).expect("its stubs are ours");
         assert!(told.contains("nothing was changed"), "{told}");
         let stub = folder.join(LIBRARY).join("user.lua");
         std::fs::write(&stub, "---@meta\n-- of before").expect("the folder takes a file");
-        let told = start(&folder).expect("its stubs are ours");
+        let told = start(&folder, Template::Starter).expect("its stubs are ours");
         assert!(told.contains("is that of this lgoose now"), "{told}");
         let renewed = std::fs::read_to_string(&stub).expect("it is there");
         assert!(renewed.len() > 1_000, "{renewed}");
@@ -166,7 +191,10 @@ mod tests {
         let folder = scratch("occupied");
         std::fs::create_dir_all(&folder).expect("a folder can be made");
         std::fs::write(folder.join(".luarc.json"), "{}").expect("the folder takes a file");
-        assert_eq!(start(&folder).map_err(|error| error.exit_code()), Err(2));
+        assert_eq!(
+            start(&folder, Template::Starter).map_err(|error| error.exit_code()),
+            Err(2)
+        );
         assert!(!folder.join("plan.lua").exists());
         std::fs::remove_dir_all(&folder).expect("the folder is ours");
     }

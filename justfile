@@ -46,6 +46,10 @@ pictures:
 dist:
     .ci/dist
 
-# The same, guided by a profile of itself; needs the llvm-profdata of rustc's LLVM
+# What this machine can make of a release: archive, .deb, checksums, in target/packages
+dist-all:
+    .ci/package
+
+# The binary that is shipped, guided by a profile of itself; needs the llvm-profdata of rustc's LLVM
 pgo:
     benches/pgo.sh

@@ -123,12 +123,13 @@ pub mod report {
 
     pub use crate::config::Format;
     pub use crate::metrics::{
-        Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
-        EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,
-        LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, LoadKind, LogRow, MachineRow, Metric,
-        MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow,
-        RunPhase, RunSettings, ScenarioRow, SeriesPoint, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow,
-        TraceRow, TracedRequest, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
+        CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow,
+        HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
+        LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
+        PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
+        ScenarioRow, SeriesPoint, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow,
+        TracedRequest, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

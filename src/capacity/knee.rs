@@ -18,7 +18,8 @@ pub(super) fn knee(steps: &[CapacityStep]) -> Option<f64> {
     if points.len() < FEWEST || high <= low {
         return None;
     }
-    let below = |(load, p95): &(f64, f64)| (load - first) / (last - first) - (p95 - low) / (high - low);
+    let below =
+        |(load, p95): &(f64, f64)| (load - first) / (last - first) - (p95 - low) / (high - low);
     let deepest = points.iter().max_by(|a, b| below(a).total_cmp(&below(b)))?;
     (below(deepest) >= DEEPEST_FLAT).then_some(deepest.0)
 }
@@ -39,7 +40,10 @@ fn curve(steps: &[CapacityStep]) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let most_held = points.iter().rposition(|(.., held)| *held);
     let end = most_held.map_or(0, |at| at + 2).min(points.len());
-    points[..end].iter().map(|(load, p95, _)| (*load, *p95)).collect()
+    points[..end]
+        .iter()
+        .map(|(load, p95, _)| (*load, *p95))
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ mod usl;
 mod watch;
 
 pub(crate) use recovery::Recovery;
-pub(crate) use search::{Aims, End, Next, Search};
+#[cfg(test)]
+use search::End;
+pub(crate) use search::{Aims, Next, Search};
 pub(crate) use summary::{Findings, summary};
 pub(crate) use watch::{Decision, Judgement, Lengths, Look, Watch};

@@ -34,7 +34,9 @@ impl Recovery {
             let count = point.count as f64;
             let quick = point.latency.sum_ms / count <= self.usual_ms * SLOWER.0 + SLOWER.1;
             // One more than usual may be chance.
-            quick && point.failures as f64 <= self.usual_failures * count + 1.0 && point.failures < point.count
+            quick
+                && point.failures as f64 <= self.usual_failures * count + 1.0
+                && point.failures < point.count
         })
     }
 

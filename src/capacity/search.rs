@@ -192,7 +192,7 @@ impl Search {
         }
     }
 
-    /// Returns the greatest load that held, in a step long enough to be trusted, and below which nothing failed since.
+    /// Returns the greatest load that held, in a step long enough to be trusted.
     fn low(&self) -> Option<f64> {
         let trusted = |tried: &&Tried| tried.held && (tried.thorough || !self.thorough);
         let loads = self.tried.iter().filter(trusted).map(|tried| tried.load);
@@ -203,9 +203,7 @@ impl Search {
     fn high(&self) -> Option<f64> {
         let low = self.low().unwrap_or(0.0);
         let failed = self.tried.iter().filter(|tried| !tried.held);
-        let loads = failed
-            .map(|tried| tried.load)
-            .filter(|load| *load > low);
+        let loads = failed.map(|tried| tried.load).filter(|load| *load > low);
         loads.min_by(f64::total_cmp)
     }
 

@@ -33,7 +33,10 @@ pub(crate) fn summary(findings: Findings) -> Capacity {
     Capacity {
         by: aims.by,
         rate: end.low.filter(|_| aims.by == LoadKind::Rate),
-        users: end.low.filter(|_| aims.by == LoadKind::Users).map(|users| users as u64),
+        users: end
+            .low
+            .filter(|_| aims.by == LoadKind::Users)
+            .map(|users| users as u64),
         low: end.low,
         high: end.high,
         text: text(aims, &end, limited_by.as_deref(), last.as_deref()),

@@ -24,7 +24,10 @@ pub(super) fn usl(steps: &[CapacityStep]) -> Option<Usl> {
         points.retain(|(load, ..)| *load != step.load);
         points.push((step.load, step.concurrency, avg_ms / 1e3));
     }
-    let points: Vec<(f64, f64)> = points.iter().map(|(_, n, latency)| (*n, *latency)).collect();
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .map(|(_, n, latency)| (*n, *latency))
+        .collect();
     if points.len() < FEWEST {
         return None;
     }
@@ -41,7 +44,11 @@ fn terms(n: f64) -> [f64; 3] {
 }
 
 fn latency(fit: &[f64; 3], n: f64) -> f64 {
-    terms(n).iter().zip(fit).map(|(term, factor)| term * factor).sum()
+    terms(n)
+        .iter()
+        .zip(fit)
+        .map(|(term, factor)| term * factor)
+        .sum()
 }
 
 /// Returns the sum of the squared relative errors.
@@ -128,7 +135,11 @@ fn told(fit: [f64; 3], points: &[(f64, f64)]) -> Usl {
         lambda,
         alpha,
         beta,
-        r_squared: if all > 0.0 { (1.0 - rest / all).clamp(0.0, 1.0) } else { 0.0 },
+        r_squared: if all > 0.0 {
+            (1.0 - rest / all).clamp(0.0, 1.0)
+        } else {
+            0.0
+        },
         peak,
         peak_concurrency,
         text,
@@ -168,7 +179,8 @@ mod tests {
         for (lambda, alpha, beta) in [(50.0, 0.03, 0.0004), (9.0, 0.2, 0.0), (1_000.0, 0.0, 0.01)] {
             let found = usl(&steps(lambda, alpha, beta)).expect("seven points are enough");
             let near = |one: f64, other: f64| (one - other).abs() <= 1e-6 * other.max(1.0);
-            let all = near(found.lambda, lambda) && near(found.alpha, alpha) && near(found.beta, beta);
+            let all =
+                near(found.lambda, lambda) && near(found.alpha, alpha) && near(found.beta, beta);
             assert!(all && found.r_squared > 0.999, "{found:?}");
             match beta > 0.0 {
                 true => {
@@ -184,7 +196,9 @@ mod tests {
     fn a_site_that_seems_to_gain_has_no_negative_coefficients() {
         let mut all = steps(50.0, 0.0, 0.0);
         for step in &mut all {
-            step.avg_ms = step.avg_ms.map(|avg| avg / (1.0 + step.concurrency / 100.0));
+            step.avg_ms = step
+                .avg_ms
+                .map(|avg| avg / (1.0 + step.concurrency / 100.0));
         }
         let found = usl(&all).expect("there are enough");
         assert_eq!((found.alpha, found.beta, found.peak), (0.0, 0.0, None));

@@ -85,12 +85,26 @@ impl Judgement {
         }
     }
 
-    fn failed(limited_by: impl Into<String>, reason: impl Into<String>) -> Judgement {
+    /// Returns that of a step that broke a limit.
+    pub(crate) fn failed(limited_by: impl Into<String>, reason: impl Into<String>) -> Judgement {
         Judgement {
             result: StepResult::Failed,
             reason: Some(reason.into()),
             limited_by: Some(limited_by.into()),
         }
+    }
+
+    /// Returns that of a step that broke this limit.
+    pub(crate) fn broke(row: &ThresholdRow) -> Judgement {
+        let limit = match &row.name {
+            Some(name) => format!("{name}: {}", row.threshold),
+            None => row.threshold.clone(),
+        };
+        let told = match row.value {
+            Some(value) => format!("{} where the limit is {limit}", shown(value, &row.unit)),
+            None => format!("no data for {limit}"),
+        };
+        Judgement::failed(limit, told)
     }
 }
 
@@ -219,7 +233,9 @@ impl Watch<'_> {
         let level = averages(points);
         let goes_on = last.iter().sum::<f64>() / last.len().max(1) as f64
             >= level.iter().sum::<f64>() / level.len().max(1) as f64 / PLAIN;
-        beyond.filter(|_| goes_on).map(|(_, row)| broke(row))
+        beyond
+            .filter(|_| goes_on)
+            .map(|(_, row)| Judgement::broke(row))
     }
 
     /// Judges a step whose users were all at work: because the site lets them wait, or because they are too few.
@@ -247,7 +263,10 @@ impl Watch<'_> {
 
     /// Returns the first limit that is broken.
     fn broken(&self, look: &Look<'_>) -> Option<Judgement> {
-        look.limits.iter().find(|row| !row.passed).map(broke)
+        look.limits
+            .iter()
+            .find(|row| !row.passed)
+            .map(Judgement::broke)
     }
 
     fn trend(&self, points: &[SeriesPoint]) -> Trend {
@@ -303,19 +322,6 @@ fn blamed(judgement: Judgement, look: &Look<'_>) -> Judgement {
         reason: Some(told),
         limited_by: Some("lgoose".to_owned()),
     }
-}
-
-/// Tells of a limit that is broken.
-pub(super) fn broke(row: &ThresholdRow) -> Judgement {
-    let limit = match &row.name {
-        Some(name) => format!("{name}: {}", row.threshold),
-        None => row.threshold.clone(),
-    };
-    let told = match row.value {
-        Some(value) => format!("{} where the limit is {limit}", shown(value, &row.unit)),
-        None => format!("no data for {limit}"),
-    };
-    Judgement::failed(limit, told)
 }
 
 /// Formats a figure in the unit of its limit.

@@ -30,14 +30,23 @@ fn hits(site: Site, share: f64) -> usize {
         hit && end.confirmed
     });
     let hits = hits.count();
-    eprintln!("{site:?}: {hits} of 20 within {share}, {:.0} s each", seconds / 20.0);
+    eprintln!(
+        "{site:?}: {hits} of 20 within {share}, {:.0} s each",
+        seconds / 20.0
+    );
     hits
 }
 
 #[test]
 fn the_capacity_of_a_queue_with_fixed_times_is_found() {
     for (workers, service_ms) in [(1, 10.0), (4, 50.0), (20, 100.0)] {
-        let found = hits(Site::Fixed { workers, service_ms }, 0.05);
+        let found = hits(
+            Site::Fixed {
+                workers,
+                service_ms,
+            },
+            0.05,
+        );
         assert!(found >= 18, "{found} with {workers}");
     }
 }
@@ -45,20 +54,38 @@ fn the_capacity_of_a_queue_with_fixed_times_is_found() {
 #[test]
 fn the_capacity_of_a_queue_with_random_times_is_found() {
     for (workers, service_ms) in [(4, 20.0), (8, 50.0)] {
-        let found = hits(Site::Random { workers, service_ms }, 0.05);
+        let found = hits(
+            Site::Random {
+                workers,
+                service_ms,
+            },
+            0.05,
+        );
         assert!(found >= 18, "{found} with {workers}");
     }
 }
 
 #[test]
 fn a_limit_on_connections_is_found() {
-    let found = hits(Site::Connections { most: 25, service_ms: 100.0 }, 0.05);
+    let found = hits(
+        Site::Connections {
+            most: 25,
+            service_ms: 100.0,
+        },
+        0.05,
+    );
     assert!(found >= 18, "{found}");
 }
 
 #[test]
 fn a_site_that_degrades_after_half_a_minute_is_found_out_by_the_confirming_run() {
-    let found = hits(Site::Degrading { workers: 8, service_ms: 50.0 }, 0.1);
+    let found = hits(
+        Site::Degrading {
+            workers: 8,
+            service_ms: 50.0,
+        },
+        0.1,
+    );
     assert!(found >= 18, "{found}");
 }
 
@@ -148,7 +175,14 @@ fn a_step_that_failed_by_chance_is_tried_again() {
         let by_chance = load == 160.0 && !failed;
         failed |= by_chance;
         let held = load <= 500.0 && !by_chance;
-        search.note(next, if held { StepResult::Held } else { StepResult::Failed });
+        search.note(
+            next,
+            if held {
+                StepResult::Held
+            } else {
+                StepResult::Failed
+            },
+        );
     };
     let low = end.low.expect("there is one");
     assert!((476.0..=500.0).contains(&low) && end.confirmed, "{end:?}");

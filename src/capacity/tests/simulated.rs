@@ -20,12 +20,24 @@ const LONGEST_MS: usize = 60_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Site {
     /// A queue with so many workers; each request takes one for so long, or on average for so long.
-    Fixed { workers: usize, service_ms: f64 },
-    Random { workers: usize, service_ms: f64 },
+    Fixed {
+        workers: usize,
+        service_ms: f64,
+    },
+    Random {
+        workers: usize,
+        service_ms: f64,
+    },
     /// So many connections; what comes beyond that is refused.
-    Connections { most: usize, service_ms: f64 },
+    Connections {
+        most: usize,
+        service_ms: f64,
+    },
     /// A queue that has half of its workers from the thirtieth second of a step on.
-    Degrading { workers: usize, service_ms: f64 },
+    Degrading {
+        workers: usize,
+        service_ms: f64,
+    },
 }
 
 impl Site {
@@ -35,14 +47,26 @@ impl Site {
         let mut busy: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         let mut serve = |at: f64| {
             let (workers, service_ms) = match self {
-                Site::Fixed { workers, service_ms } => (workers, service_ms),
-                Site::Random { workers, service_ms } => {
+                Site::Fixed {
+                    workers,
+                    service_ms,
+                } => (workers, service_ms),
+                Site::Random {
+                    workers,
+                    service_ms,
+                } => {
                     let uniform: f64 = random.random_range(f64::MIN_POSITIVE..1.0);
                     (workers, -service_ms * uniform.ln())
                 }
                 Site::Connections { most, service_ms } => (most, service_ms),
-                Site::Degrading { workers, service_ms } if at < 30.0 => (workers, service_ms),
-                Site::Degrading { workers, service_ms } => (workers / 2, service_ms),
+                Site::Degrading {
+                    workers,
+                    service_ms,
+                } if at < 30.0 => (workers, service_ms),
+                Site::Degrading {
+                    workers,
+                    service_ms,
+                } => (workers / 2, service_ms),
             };
             let now = micros(at);
             let mut begin = now;
@@ -53,7 +77,9 @@ impl Site {
                     }
                     _ => {}
                 }
-                let Some(Reverse(free)) = busy.pop() else { break };
+                let Some(Reverse(free)) = busy.pop() else {
+                    break;
+                };
                 begin = begin.max(free);
             }
             let end = begin + (service_ms * 1e3) as u64;
@@ -78,10 +104,22 @@ impl Site {
     pub(super) fn capacity(self, limit_ms: f64) -> f64 {
         let most = |workers: usize, service_ms: f64| workers as f64 * 1e3 / service_ms;
         match self {
-            Site::Fixed { workers, service_ms } => most(workers, service_ms),
-            Site::Connections { most: all, service_ms } => most(all, service_ms),
-            Site::Degrading { workers, service_ms } => most(workers / 2, service_ms),
-            Site::Random { workers, service_ms } => {
+            Site::Fixed {
+                workers,
+                service_ms,
+            } => most(workers, service_ms),
+            Site::Connections {
+                most: all,
+                service_ms,
+            } => most(all, service_ms),
+            Site::Degrading {
+                workers,
+                service_ms,
+            } => most(workers / 2, service_ms),
+            Site::Random {
+                workers,
+                service_ms,
+            } => {
                 let (mut low, mut high) = (0.0, most(workers, service_ms));
                 for _ in 0..12 {
                     let middle = (low + high) / 2.0;
@@ -219,8 +257,14 @@ pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> (E
         let next = search.next();
         let (load, least_s, most_s) = match next {
             Next::Over(end) => return (end, took),
-            Next::Step { load, thorough: false } => (load, 10.0, 90.0),
-            Next::Step { load, thorough: true } => (load, CONFIRM_S, CONFIRM_S * 2.0),
+            Next::Step {
+                load,
+                thorough: false,
+            } => (load, 10.0, 90.0),
+            Next::Step {
+                load,
+                thorough: true,
+            } => (load, CONFIRM_S, CONFIRM_S * 2.0),
             Next::Confirm { load } => (load, CONFIRM_S - 1.0, SETTLE_S + CONFIRM_S),
         };
         let lengths = Lengths { least_s, most_s };

@@ -141,6 +141,8 @@ async def search(lgoose, kind, seed, folder):
     path = os.path.join(folder, f"{kind}_{seed}.json")
     words = [lgoose, "capacity", url, "--slo", "p95 < 300ms", "--slo", "failures < 1%", "--from", str(begin)]
     words += ["-o", f"json={path}", "--threads", "1"]
+    # A user of lgoose keeps its connection while it is idle: then the limit would be one on users.
+    words += ["--no-keepalive"] if kind == "connections" else []
     began = time.monotonic()
     process = await asyncio.create_subprocess_exec(
         *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE

@@ -32,6 +32,9 @@ const MOST_SATURATED: f64 = 0.3;
 /// Requests that have to be beyond a percentile before it is believed.
 const BEYOND: f64 = 5.0;
 
+/// What a step breaks whose latency goes on rising.
+const DRIFT: &str = "drift";
+
 /// Seconds between two looks at a step that is not decided.
 const LOOK_AGAIN: f64 = 5.0;
 
@@ -159,6 +162,14 @@ impl Watch<'_> {
         }
     }
 
+    /// Judges a step that ends by itself, by the figures of that moment.
+    pub(crate) fn at_end(&self, look: &Look<'_>) -> Judgement {
+        match self.last_word(look) {
+            judgement if judgement.result == StepResult::Failed => blamed(judgement, look),
+            judgement => judgement,
+        }
+    }
+
     /// Judges a step whose stretch is over; it goes on where that says too little.
     fn judged(&self, look: &Look<'_>, seconds: f64) -> Decision {
         if (count(look.points) as f64) < self.wanted() {
@@ -189,7 +200,7 @@ impl Watch<'_> {
         }
         match self.trend(look.points) {
             Trend::Rising => Judgement::failed(
-                "drift",
+                DRIFT,
                 "its latency went on rising: requests pile up faster than they are answered",
             ),
             Trend::Steady | Trend::Falling => Judgement::held(),
@@ -252,7 +263,7 @@ impl Watch<'_> {
             };
         }
         match self.trend(look.points) {
-            Trend::Rising => Judgement::failed("drift", told),
+            Trend::Rising => Judgement::failed(DRIFT, told),
             Trend::Steady | Trend::Falling => Judgement {
                 result: StepResult::Generator,
                 reason: Some(format!("{told}: raise '--max-users'")),
@@ -306,8 +317,15 @@ impl Watch<'_> {
     }
 }
 
-/// Puts a failure down to lgoose where it was the bottleneck.
+/// Puts a failure down to lgoose where it was the bottleneck. It makes answers late and requests few, not wrong.
 fn blamed(judgement: Judgement, look: &Look<'_>) -> Judgement {
+    let limit = judgement.limited_by.as_deref();
+    let of_speed = look.limits.iter().any(|row| {
+        Judgement::broke(row).limited_by.as_deref() == limit && !matches!(&*row.unit, "" | "%")
+    });
+    if !of_speed && limit != Some(DRIFT) {
+        return judgement;
+    }
     let slow = look.points.iter().filter(|point| point.generator.saturated);
     let slow = slow.count();
     if (slow as f64) < MOST_SATURATED * look.points.len().max(1) as f64 {

@@ -265,7 +265,7 @@ pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> (E
                 load,
                 thorough: true,
             } => (load, CONFIRM_S, CONFIRM_S * 2.0),
-            Next::Confirm { load } => (load, CONFIRM_S - 1.0, SETTLE_S + CONFIRM_S),
+            Next::Confirm { load } => (load, f64::INFINITY, SETTLE_S + CONFIRM_S),
         };
         let lengths = Lengths { least_s, most_s };
         let (judgement, seconds) = step(site, load, lengths, slo, &mut random);

@@ -13,7 +13,10 @@ use std::time::Duration;
 const NARROWEST: f64 = 0.001;
 
 /// The shortest step and the shortest confirming run.
-const SHORTEST: Duration = Duration::from_secs(5);
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// The least time that a step has beside that.
+const LEAST_SPARE: Duration = Duration::from_secs(5);
 
 /// Users of the load that the flags get before the steps have their own.
 const SOME_USERS: u64 = 1_000;
@@ -55,10 +58,10 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
     ] {
         if time < SHORTEST {
             let message = format!("'{flag}' of {time:?} is too short to judge by");
-            return mistake(message, "give it 5s or more");
+            return mistake(message, "give it 2s or more");
         }
     }
-    if options.step_time_max < options.step_time + SHORTEST {
+    if options.step_time_max < options.step_time + LEAST_SPARE {
         let message = "'--step-time-max' leaves no time for a step to settle".to_owned();
         return mistake(message, "let it be at least 5s longer than '--step-time'");
     }

@@ -34,12 +34,12 @@ impl Progress {
     /// Says what is searched for, and heads the columns.
     pub(super) fn begin(&self, base: &Prepared) {
         let limits: Vec<String> = base.config.run.thresholds.iter().map(aims::shown).collect();
-        self.say(&format!(
-            "capacity of {} at {}: {}",
-            base.name,
-            target(base),
-            limits.join(", ")
-        ));
+        let host = target(base);
+        self.say(&match base.name.starts_with(&host) {
+            true => format!("capacity of {}", base.name),
+            false => format!("capacity of {} at {host}", base.name),
+        });
+        self.say(&format!("limits: {}", limits.join(", ")));
         self.say(&text::capacity_heading(self.by));
     }
 

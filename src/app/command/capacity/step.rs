@@ -64,8 +64,10 @@ enum Act {
 /// State of a step as it is watched.
 struct Watched<'a> {
     watch: Watch<'a>,
-    /// Whether the run goes on to its end if it holds.
+    /// Whether the run goes on to its end unless it plainly fails.
     confirms: bool,
+    /// The judgement if it ended now.
+    at_end: Judgement,
     judgement: Option<Judgement>,
     step: CapacityStep,
 }
@@ -111,15 +113,11 @@ impl<'a> Steps<'a> {
                 (load, false, Lengths { least_s, most_s })
             }
             Next::Confirm { load } => {
-                let least_s = confirm_s - 1.0;
-                (
-                    load,
-                    true,
-                    Lengths {
-                        least_s,
-                        most_s: f64::INFINITY,
-                    },
-                )
+                let endless = Lengths {
+                    least_s: f64::INFINITY,
+                    most_s: f64::INFINITY,
+                };
+                (load, true, endless)
             }
         };
         let same = before.iter().rfind(|step| step.load == load);
@@ -137,6 +135,7 @@ impl<'a> Steps<'a> {
         let mut watched = Watched {
             watch: Watch::new(lengths, &slo, rate),
             confirms,
+            at_end: Judgement::default(),
             judgement: None,
             step: CapacityStep {
                 load,
@@ -280,30 +279,23 @@ impl<'a> Steps<'a> {
 impl Watched<'_> {
     /// Looks at the figures so far.
     fn look(&mut self, now: &Snapshot, points: &[SeriesPoint]) -> Act {
-        let failed = |judgement: &Judgement| judgement.result != StepResult::Held;
-        let lost = self.judgement.as_ref().is_some_and(failed);
-        if now.progress.phase != RunPhase::Running || lost {
+        if now.progress.phase != RunPhase::Running || self.judgement.is_some() {
             return Act::GoOn;
         }
         self.note(now, points);
-        if self.judgement.is_some() {
-            return Act::GoOn;
-        }
-        let decision = self.watch.look(&Look {
+        let look = Look {
             elapsed_s: now.progress.elapsed.as_secs_f64(),
             points,
             limits: &now.thresholds,
             dropped: now.arrivals.dropped,
-        });
-        match decision {
+        };
+        self.at_end = self.watch.at_end(&look);
+        match self.watch.look(&look) {
             Decision::GoOn => Act::GoOn,
-            // Its beginning is known to be steady; what is not then, fails.
-            Decision::Anew if self.confirms => Act::GoOn,
             Decision::Anew => Act::Anew,
             Decision::Over(judgement) => {
-                let goes_on = self.confirms && !failed(&judgement);
                 self.judgement = Some(judgement);
-                if goes_on { Act::GoOn } else { Act::Finish }
+                Act::Finish
             }
         }
     }
@@ -337,7 +329,10 @@ impl Watched<'_> {
         let told = ending.map(|ending| ending.text.clone());
         let cause = ending.map(|ending| ending.cause);
         let broken = report.thresholds.iter().find(|row| !row.passed);
-        match (self.judgement.take(), broken) {
+        let by_itself = self.confirms && cause == Some(Cause::TimeUp);
+        let judgement = self.judgement.take();
+        let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
+        match (judgement, broken) {
             _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => Judgement {
                 reason: told,
                 ..Judgement::default()

@@ -16,7 +16,7 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// Waits for figures like those of the first step.
+    /// Waits for figures like those of the first step that held.
     pub(crate) fn like(first: &CapacityStep) -> Recovery {
         Recovery {
             usual_ms: first.avg_ms.unwrap_or(f64::INFINITY),

@@ -57,8 +57,6 @@ struct Tried {
     /// Whether the step was as long as a confirming run.
     thorough: bool,
     times: u32,
-    /// Steps that held since, one after the other.
-    held_since: u32,
 }
 
 /// State of a search.
@@ -72,8 +70,9 @@ pub(crate) struct Search {
     /// Steps down since the last confirming run that failed.
     descents: i32,
     confirmed: bool,
-    /// The load at which lgoose itself was the limit the last time.
+    /// The load at which lgoose itself was the limit the last time, and that whose confirming run failed.
     too_fast_at: Option<f64>,
+    refuted_at: Option<f64>,
     given_up: Option<CapacityOutcome>,
 }
 
@@ -88,6 +87,7 @@ impl Search {
             descents: 0,
             confirmed: false,
             too_fast_at: None,
+            refuted_at: None,
             given_up: None,
         }
     }
@@ -115,12 +115,11 @@ impl Search {
             },
             (Some(low), Some(high)) => match self.between(low, high) {
                 Some(load) => step(load),
-                None => match self.doubtful(high) {
-                    true => step(high),
-                    false => Next::Confirm { load: low },
-                },
+                None if self.tried_once(high) => step(high),
+                None => Next::Confirm { load: low },
             },
             (None, Some(high)) if high > self.aims.from => step(self.below(high)),
+            (None, Some(high)) if self.tried_once(high) => step(high),
             (None, _) if self.refutations > 0 => over(CapacityOutcome::NothingHolds),
             (None, _) => over(CapacityOutcome::FirstStepFails),
         }
@@ -134,6 +133,11 @@ impl Search {
             Next::Over(_) => return,
         };
         match result {
+            // A pause of the site or of this machine must not decide the search.
+            StepResult::Failed if confirms && self.refuted_at != Some(load) => {
+                self.refuted_at = Some(load);
+                return;
+            }
             StepResult::Held => self.tell(load, true, thorough),
             StepResult::Failed => self.tell(load, false, thorough),
             // Something else may have kept this machine busy: once more.
@@ -173,21 +177,17 @@ impl Search {
     }
 
     fn tell(&mut self, load: f64, held: bool, thorough: bool) {
-        for tried in self.tried.iter_mut().filter(|tried| tried.load != load) {
-            tried.held_since = if held { tried.held_since + 1 } else { 0 };
-        }
         let known = self.tried.iter_mut().find(|tried| tried.load == load);
         match known {
             Some(tried) => {
                 (tried.held, tried.thorough) = (held, thorough);
-                (tried.times, tried.held_since) = (tried.times + 1, 0);
+                tried.times += 1;
             }
             None => self.tried.push(Tried {
                 load,
                 held,
                 thorough,
                 times: 1,
-                held_since: 0,
             }),
         }
     }
@@ -216,11 +216,10 @@ impl Search {
         (middle > low && middle < high).then_some(middle)
     }
 
-    /// Returns whether a load failed only once, although all that was tried since has held up to it: that may have been
-    /// chance.
-    fn doubtful(&self, high: f64) -> bool {
-        let found = self.tried.iter().find(|tried| tried.load == high);
-        found.is_some_and(|tried| tried.times == 1 && tried.held_since >= 2)
+    /// Returns whether a load was tried only once: that it failed may have been chance.
+    fn tried_once(&self, load: f64) -> bool {
+        let found = self.tried.iter().find(|tried| tried.load == load);
+        found.is_some_and(|tried| tried.times == 1)
     }
 
     /// Returns the next load to try below one that failed, where none is known to hold.

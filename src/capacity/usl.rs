@@ -11,6 +11,9 @@ use crate::units::three_digits;
 /// The fewest different loads that a law of three coefficients is fitted to.
 const FEWEST: usize = 4;
 
+/// How far beyond the greatest throughput of any step a peak may lie to be told.
+const FARTHEST: f64 = 1.5;
+
 /// A contention or coherency below this is none that could be measured.
 const NOTHING: f64 = 1e-9;
 
@@ -36,7 +39,8 @@ pub(super) fn usl(steps: &[CapacityStep]) -> Option<Usl> {
     let fits = choices.iter().filter_map(|terms| fit(&points, terms));
     let possible = fits.filter(|fit| fit[0] > 0.0 && fit[1] >= 0.0 && fit[2] >= 0.0);
     let best = possible.min_by(|a, b| error(&points, a).total_cmp(&error(&points, b)))?;
-    Some(told(best, &points))
+    let most = steps.iter().map(|step| step.throughput).fold(0.0, f64::max);
+    Some(told(best, &points, most))
 }
 
 fn terms(n: f64) -> [f64; 3] {
@@ -94,7 +98,8 @@ fn fit(points: &[(f64, f64)], wanted: &[usize]) -> Option<[f64; 3]> {
     Some(fit)
 }
 
-fn told(fit: [f64; 3], points: &[(f64, f64)]) -> Usl {
+/// Tells of a fit; `most` is the greatest throughput that was seen.
+fn told(fit: [f64; 3], points: &[(f64, f64)], most: f64) -> Usl {
     let lambda = 1.0 / fit[0];
     let small = |value: f64| if value < NOTHING { 0.0 } else { value };
     let (alpha, beta) = (small(fit[1] * lambda), small(fit[2] * lambda));
@@ -107,6 +112,10 @@ fn told(fit: [f64; 3], points: &[(f64, f64)]) -> Usl {
         (alpha, _) if alpha > 0.0 => (Some(lambda / alpha), None),
         _ => (None, None),
     };
+    // What lies far beyond all that was measured is a guess.
+    let near = peak.is_some_and(|peak| peak <= most * FARTHEST);
+    let peak = peak.filter(|_| near);
+    let peak_concurrency = peak_concurrency.filter(|_| near);
     let mean = points.iter().map(|(n, latency)| n / latency).sum::<f64>() / points.len() as f64;
     let (mut rest, mut all) = (0.0, 0.0);
     for (n, latency) in points {
@@ -123,7 +132,10 @@ fn told(fit: [f64; 3], points: &[(f64, f64)]) -> Usl {
             "the site approaches {} requests/s and never passes them",
             three_digits(peak)
         ),
-        (None, _) => "no limit shows yet".to_owned(),
+        (None, _) => {
+            "what held shows no peak; the site's limit comes suddenly, or beyond these loads"
+                .to_owned()
+        }
     };
     let text = format!(
         "{} of the work is done one after the other (contention, α), each pair of requests under way costs {} of one \
@@ -164,6 +176,7 @@ mod tests {
         let step = |n: f64| {
             let latency = (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0)) / lambda;
             CapacityStep {
+                throughput: n / latency,
                 load: n / latency,
                 result: StepResult::Held,
                 avg_ms: Some(latency * 1e3),
@@ -202,7 +215,7 @@ mod tests {
         }
         let found = usl(&all).expect("there are enough");
         assert_eq!((found.alpha, found.beta, found.peak), (0.0, 0.0, None));
-        assert!(found.text.contains("no limit shows yet"), "{}", found.text);
+        assert!(found.text.contains("shows no peak"), "{}", found.text);
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn a_limit_on_connections_is_the_number_of_users_that_is_found() {
             (2.0, "held", false),
             (4.0, "failed", false),
             (3.0, "held", false),
+            (4.0, "failed", false),
             (3.0, "held", true)
         ]
     );

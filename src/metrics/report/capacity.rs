@@ -155,7 +155,8 @@ pub struct Usl {
     pub beta: f64,
     /// Share of the variance of the answers per second that the law explains, from 0 to 1.
     pub r_squared: f64,
-    /// Answers per second that the law allows at most; `null` if it knows no greatest.
+    /// Answers per second that the law allows at most; `null` if it knows none, or one far beyond
+    /// all that was measured.
     pub peak: Option<f64>,
     /// Requests under way at that peak; `null` likewise.
     pub peak_concurrency: Option<f64>,

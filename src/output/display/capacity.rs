@@ -49,7 +49,7 @@ pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
                 coefficient(usl.beta)
             );
             facts.push(("scalability", coefficients));
-            facts.push(("", one_line(&usl.text)));
+            facts.push(("in words", one_line(&usl.text)));
         }
         None => facts.push((
             "scalability",

@@ -22,7 +22,7 @@ pub(super) fn section(report: &Report) -> String {
         .collect();
     format!(
         "<section id=\"capacity\" aria-label=\"Capacity\">\n<h2>Capacity</h2>\n<div class=\"scroll\"><table class=\"facts\"><tbody>{facts}</tbody></table></div>\n\
-         <div class=\"charts\">{}{}</div></section>\n",
+         <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p></section>\n",
         figure("Latency over load", &latency(found)),
         figure("Throughput over load", &throughput(found)),
     )

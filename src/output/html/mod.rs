@@ -74,7 +74,7 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     let (head, charts) = (summary::head(report), charts(report));
     let capacity = capacity::section(report);
     let sections = tables::sections(report);
-    let contents = contents(&sections);
+    let contents = contents(report, &sections);
     let sections: String = sections.iter().map(|table| table.html()).collect();
     let data = data::blocks(report);
     let (style_hash, script_hash) = (hash(style), hash(script));
@@ -96,12 +96,18 @@ fn hash(text: &str) -> String {
 }
 
 /// Renders the links to the parts of the page.
-fn contents(sections: &[table::Table]) -> String {
+fn contents(report: &Report, sections: &[table::Table]) -> String {
+    let capacity = match report.capacity {
+        Some(_) => "<a href=\"#capacity\">Capacity</a>",
+        None => "",
+    };
     let links: String = sections
         .iter()
         .map(|table| format!("<a href=\"#{}\">{}</a>", table.id, table.title))
         .collect();
-    format!("<nav aria-label=\"Parts of this page\"><a href=\"#charts\">Charts</a>{links}</nav>\n")
+    format!(
+        "<nav aria-label=\"Parts of this page\">{capacity}<a href=\"#charts\">Charts</a>{links}</nav>\n"
+    )
 }
 
 /// Renders the static charts, as the page has them without scripts.

@@ -11,11 +11,7 @@ pub(super) fn section(report: &Report, out: &mut String) {
     };
     out.push('\n');
     for (label, text) in capacity_facts(found) {
-        let label = match label {
-            "" => String::new(),
-            label => format!("{label}: "),
-        };
-        *out += &format!("- {label}{}\n", prose(&cut(&text, LONGEST_MESSAGE)));
+        *out += &format!("- {label}: {}\n", prose(&cut(&text, LONGEST_MESSAGE)));
     }
     let rows = found.steps.iter().map(|step| {
         let mut cells = step_cells(found.by, step).to_vec();

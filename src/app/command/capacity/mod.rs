@@ -88,7 +88,8 @@ pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
 
 /// Lets the site recover, which ends the search if it does not answer any more.
 fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<(), Error> {
-    let Some(first) = found.steps.first() else {
+    let held = |step: &&CapacityStep| step.result == StepResult::Held;
+    let Some(first) = found.steps.iter().find(held) else {
         return Ok(());
     };
     let Some(pause) = steps.pause(Recovery::like(first))? else {

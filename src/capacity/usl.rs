@@ -82,12 +82,11 @@ fn fit(points: &[(f64, f64)], wanted: &[usize]) -> Option<[f64; 3]> {
         if scale.abs() < 1e-12 {
             return None;
         }
-        for other in 0..size {
-            if other != at {
-                let factor = rows[other][at] / scale;
-                for column in at..=size {
-                    rows[other][column] -= factor * rows[at][column];
-                }
+        let row = rows[at].clone();
+        for (_, other) in rows.iter_mut().enumerate().filter(|(n, _)| *n != at) {
+            let factor = other[at] / scale;
+            for (cell, term) in other.iter_mut().zip(&row) {
+                *cell -= factor * term;
             }
         }
     }

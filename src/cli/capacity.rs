@@ -70,7 +70,8 @@ pub(crate) enum By {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "lgoose capacity <PLAN.lua | URL> --slo 'p95 < 300ms' [options]",
-    after_help = "It takes the options of a run, too ('lgoose --help'), but for those of its load. Exit codes: 0 found, 1 the first \
+    after_help = "It takes the options of a run, too, but for those of its load: -H, -o html=capacity.html, --max-users, --workers and \
+        so on; 'lgoose --help' has them. Exit codes: 0 found, 1 the first \
         step fails or nothing was confirmed, 2 a mistake in the plan or the command line, 3 lgoose itself is the limit, 130 aborted. How \
         it searches: docs/capacity.md."
 )]

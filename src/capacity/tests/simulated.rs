@@ -92,9 +92,9 @@ impl Site {
     /// Returns the 95th percentile of many requests at that rate, in milliseconds.
     fn p95_at(self, rate: f64) -> f64 {
         let mut random = StdRng::seed_from_u64(99);
-        let arrivals: Vec<f64> = (0..200_000).map(|at| f64::from(at) / rate).collect();
+        let arrivals: Vec<f64> = (0..60_000).map(|at| f64::from(at) / rate).collect();
         let served = self.serve(&arrivals, &mut random);
-        let mut latencies: Vec<f64> = served[20_000..].iter().map(|(ms, _)| *ms).collect();
+        let mut latencies: Vec<f64> = served[6_000..].iter().map(|(ms, _)| *ms).collect();
         latencies.sort_by(f64::total_cmp);
         latencies[latencies.len() * 95 / 100]
     }
@@ -121,7 +121,7 @@ impl Site {
                 service_ms,
             } => {
                 let (mut low, mut high) = (0.0, most(workers, service_ms));
-                for _ in 0..12 {
+                for _ in 0..9 {
                     let middle = (low + high) / 2.0;
                     match self.p95_at(middle) < limit_ms {
                         true => low = middle,
@@ -198,14 +198,14 @@ impl Counted {
     }
 }
 
-/// Runs one step, and returns what came of it and how long it took in seconds.
-pub(super) fn step(
+/// Runs one step, and returns what came of it.
+fn step(
     site: Site,
     rate: f64,
     lengths: Lengths,
     slo: &[Threshold],
     random: &mut StdRng,
-) -> (Judgement, f64) {
+) -> Judgement {
     let mut arrivals = Vec::new();
     let ramped = rate * RAMP_S / 2.0;
     for n in 0_u32.. {
@@ -242,21 +242,20 @@ pub(super) fn step(
         match watch.look(&look) {
             Decision::GoOn => {}
             Decision::Anew => counted = Counted::new(),
-            Decision::Over(judgement) => return (judgement, look.elapsed_s),
+            Decision::Over(judgement) => return judgement,
         }
     }
     panic!("a step ends within its longest time");
 }
 
-/// Searches, and returns what was found and the seconds that it took.
-pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> (End, f64) {
+/// Searches, and returns what was found.
+pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> End {
     let mut random = StdRng::seed_from_u64(seed);
     let mut search = Search::new(aims);
-    let mut took = 0.0;
     loop {
         let next = search.next();
         let (load, least_s, most_s) = match next {
-            Next::Over(end) => return (end, took),
+            Next::Over(end) => return end,
             Next::Step {
                 load,
                 thorough: false,
@@ -268,11 +267,7 @@ pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> (E
             Next::Confirm { load } => (load, f64::INFINITY, SETTLE_S + CONFIRM_S),
         };
         let lengths = Lengths { least_s, most_s };
-        let (judgement, seconds) = step(site, load, lengths, slo, &mut random);
-        took += seconds + 2.0;
-        if std::env::var_os("CAPACITY_SHOW").is_some() {
-            eprintln!("{next:?} {seconds} {judgement:?}");
-        }
+        let judgement = step(site, load, lengths, slo, &mut random);
         search.note(next, judgement.result);
         assert_ne!(judgement.result, StepResult::Generator);
     }

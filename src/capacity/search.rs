@@ -6,6 +6,9 @@ use crate::metrics::{CapacityOutcome, LoadKind, StepResult};
 /// Confirming runs that may fail before the search gives up.
 const MOST_REFUTATIONS: usize = 5;
 
+/// Times that a step in which lgoose itself was the limit is run: other programs may have kept it waiting.
+const MOST_TOO_FAST: u32 = 3;
+
 /// First step down, as a share of the load, after a confirming run has failed; each further one is twice as long.
 const FIRST_DESCENT: f64 = 0.05;
 
@@ -70,8 +73,9 @@ pub(crate) struct Search {
     /// Steps down since the last confirming run that failed.
     descents: i32,
     confirmed: bool,
-    /// The load at which lgoose itself was the limit the last time, and that whose confirming run failed.
-    too_fast_at: Option<f64>,
+    /// The load at which lgoose itself was the limit the last time, and how often.
+    too_fast: (f64, u32),
+    /// The load whose confirming run has failed.
     refuted_at: Option<f64>,
     given_up: Option<CapacityOutcome>,
 }
@@ -86,7 +90,7 @@ impl Search {
             refutations: 0,
             descents: 0,
             confirmed: false,
-            too_fast_at: None,
+            too_fast: (0.0, 0),
             refuted_at: None,
             given_up: None,
         }
@@ -140,12 +144,18 @@ impl Search {
             }
             StepResult::Held => self.tell(load, true, thorough),
             StepResult::Failed => self.tell(load, false, thorough),
-            // Something else may have kept this machine busy: once more.
-            StepResult::Generator if self.too_fast_at != Some(load) => {
-                self.too_fast_at = Some(load);
+            StepResult::Generator => {
+                let before = if self.too_fast.0 == load {
+                    self.too_fast.1
+                } else {
+                    0
+                };
+                self.too_fast = (load, before + 1);
+                if before + 1 >= MOST_TOO_FAST {
+                    self.give_up(CapacityOutcome::Generator);
+                }
                 return;
             }
-            StepResult::Generator => self.give_up(CapacityOutcome::Generator),
             _ => self.give_up(CapacityOutcome::Stopped),
         }
         match (confirms, result) {

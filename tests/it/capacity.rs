@@ -1,6 +1,8 @@
 //! `lgoose capacity` with real runs: what is found, what is refused, and what is reported. How often a search finds what it
 //! should is told by `benches/capacity.py`, and for simulated sites by the unit tests.
 
+use crate::broker::Broker;
+use crate::gaggle::worker;
 use crate::program::{Ended, Lgoose, plan, scratch, wait_until};
 use crate::report::saved;
 use crate::server::Server;
@@ -273,4 +275,43 @@ fn mistakes_are_told_with_the_way_out_before_anything_is_sent() {
         ended.stderr
     );
     assert_eq!(site.received(), 0);
+}
+
+#[test]
+fn a_search_runs_on_workers() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let site = Server::start();
+    let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
+    let file = scratch("capacity_gaggle.json");
+    let (url, output) = (
+        format!("{}/a", site.url()),
+        format!("json={}", file.display()),
+    );
+    let more = [
+        "--from",
+        "60",
+        "--to",
+        "60",
+        "--workers",
+        "2",
+        "-o",
+        &output,
+    ];
+    let all = arguments(&[&url, "--slo", "failures < 50%"], &more);
+    let ended = Lgoose::new(all).env("LGOOSE_NATS", &broker.url()).finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = saved(&file);
+    assert_eq!(
+        steps(&report),
+        [(60.0, "held", false), (60.0, "held", true)]
+    );
+    let workers = report["workers"]
+        .as_array()
+        .expect("they are in the report");
+    assert!(
+        workers.iter().all(|one| one["requests"].as_u64() > Some(0)),
+        "{workers:?}"
+    );
 }

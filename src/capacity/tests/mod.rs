@@ -145,12 +145,12 @@ fn a_first_step_that_fails_ends_the_search() {
 }
 
 #[test]
-fn a_generator_that_is_too_slow_twice_ends_the_search_with_what_was_found() {
+fn a_generator_that_is_too_slow_again_and_again_ends_the_search_with_what_was_found() {
     let (end, loads) = ended(aims(), |load| match load < 100.0 {
         true => StepResult::Held,
         false => StepResult::Generator,
     });
-    assert_eq!(loads, [10.0, 20.0, 40.0, 80.0, 160.0, 160.0]);
+    assert_eq!(loads, [10.0, 20.0, 40.0, 80.0, 160.0, 160.0, 160.0]);
     let told = (end.outcome, end.low, end.confirmed);
     assert_eq!(told, (CapacityOutcome::Generator, Some(80.0), false));
 }

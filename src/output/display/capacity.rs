@@ -95,6 +95,9 @@ pub(crate) fn step_result(step: &CapacityStep) -> &'static str {
     match (step.confirms, step.result) {
         (true, StepResult::Held) => "confirmed",
         (true, StepResult::Failed) => "not confirmed",
+        (_, StepResult::Generator) if step.limited_by.as_deref() == Some("users") => {
+            "too few users"
+        }
         (_, result) => result.word(),
     }
 }

@@ -14,6 +14,8 @@ use crate::config::{Config, Load, Logs};
 use crate::control::{Command, Handle};
 use crate::error::Error;
 use crate::metrics::{CapacityStep, Cause, RunPhase, SeriesPoint, Snapshot, StepResult};
+#[cfg(feature = "gaggle")]
+use std::cell::Cell;
 use std::time::Duration;
 
 /// Time in which a step reaches its load.
@@ -41,6 +43,9 @@ pub(super) struct Steps<'a> {
     options: &'a cli::Capacity,
     run: &'a cli::Run,
     progress: &'a Progress,
+    /// Whether workers were hired before: it is not told again.
+    #[cfg(feature = "gaggle")]
+    hired: Cell<bool>,
 }
 
 /// A pause between two steps.
@@ -86,6 +91,8 @@ impl<'a> Steps<'a> {
             options,
             run,
             progress,
+            #[cfg(feature = "gaggle")]
+            hired: Cell::new(false),
         }
     }
 
@@ -261,7 +268,11 @@ impl<'a> Steps<'a> {
         let handle = begun.handle().clone();
         guard::attend(&handle);
         #[cfg(feature = "gaggle")]
-        let dismissal = workers::hire(&mut begun, self.run)?;
+        let dismissal = {
+            let mut run = self.run.clone();
+            run.screen.quiet |= self.hired.replace(true);
+            workers::hire(&mut begun, &run)?
+        };
         let runtime = runtime()?;
         let outcome = runtime.block_on(begun.run(None, |handle| watch(handle, act)));
         #[cfg(feature = "gaggle")]

@@ -74,6 +74,8 @@
 
 mod app;
 #[cfg(feature = "cli")]
+mod capacity;
+#[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
 mod compare;
@@ -122,12 +124,13 @@ pub mod report {
     pub use crate::config::Format;
     pub use crate::lua::Written;
     pub use crate::metrics::{
-        Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
-        EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,
-        LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, LogRow, MachineRow, Metric,
-        MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow,
-        RunPhase, RunSettings, ScenarioRow, SeriesPoint, Snapshot, TagRow, TaskRow, ThresholdRow,
-        TraceRow, TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
+        CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow,
+        HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
+        LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
+        PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
+        ScenarioRow, SeriesPoint, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow,
+        TracedRequest, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

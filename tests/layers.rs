@@ -37,6 +37,7 @@ cli       threshold config error units
 import    html error
 lua       plan threshold config http html metrics tags files error units
 engine    lua plan config http metrics control machine phases tags trace error units
+capacity  threshold metrics units
 compare   metrics error
 output    compare metrics config trace error units
 tui       metrics control console error units

@@ -25,12 +25,27 @@ pub(super) struct Prepared {
     pub(super) name: String,
     pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
-    pub(super) resolver: Resolver,
+    pub(super) resolver: Arc<Resolver>,
     /// The built-in sites that run for this test.
     pub(super) sites: Sites,
 }
 
 impl Prepared {
+    /// Returns the same for one run of several, which all have the same target; the built-in sites stay with this.
+    #[cfg(feature = "cli")]
+    pub(super) fn with_config(&self, config: Config) -> Prepared {
+        Prepared {
+            program: self.program.clone(),
+            plan: self.plan.clone(),
+            config: Arc::new(config),
+            name: self.name.clone(),
+            hosts: self.hosts.clone(),
+            client: self.client.clone(),
+            resolver: self.resolver.clone(),
+            sites: Sites::default(),
+        }
+    }
+
     /// Returns the engine's run, and the built-in sites that have to outlive it.
     pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Sites) {
         let target = target(&self);
@@ -44,7 +59,7 @@ impl Prepared {
             name: self.name,
             target,
             client: self.client,
-            resolver: Arc::new(self.resolver),
+            resolver: self.resolver,
             run_logs,
         };
         (run, self.sites)
@@ -123,7 +138,7 @@ pub(super) fn assemble(
         name,
         hosts,
         client,
-        resolver,
+        resolver: Arc::new(resolver),
         sites,
     })
 }

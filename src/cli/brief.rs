@@ -91,6 +91,7 @@ mod tests {
             "demo",
             "report",
             "compare",
+            "capacity",
             "completions",
             "man",
         ] {

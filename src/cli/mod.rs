@@ -2,6 +2,7 @@
 //! `config` decides what the options mean together.
 
 mod brief;
+mod capacity;
 mod check;
 mod compare;
 mod demo;
@@ -24,6 +25,7 @@ mod values;
 mod web;
 mod words;
 
+pub(crate) use capacity::{By, Capacity};
 pub(crate) use check::Check;
 pub(crate) use compare::Compare;
 pub(crate) use demo::Demo;
@@ -127,6 +129,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Look at this machine as a load generator, and say what to change for so many users
     Doctor(Doctor),
+    /// Search for the greatest load at which a site keeps its limits
+    Capacity(Box<Capacity>),
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
@@ -202,7 +206,12 @@ pub(crate) fn parse() -> Result<Cli, u8> {
     matches
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
-            fitting(&matches, &cli.run)?;
+            match (&cli.command, matches.subcommand()) {
+                (Some(Command::Capacity(search)), Some((_, matches))) => {
+                    searching(matches, search)?;
+                }
+                _ => fitting(&matches, &cli.run)?,
+            }
             apart(&cli)?;
             Ok(with_flags_of_command(cli))
         })
@@ -240,14 +249,21 @@ pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<R
     })
 }
 
+/// Checks the options of a search.
+fn searching(matches: &ArgMatches, search: &Capacity) -> Result<(), clap::Error> {
+    let told = match (capacity::refused(matches), &search.run.plan) {
+        (Some(told), _) => told,
+        (None, None) => "no plan is given: lgoose capacity plan.lua --slo 'p95 < 300ms'".to_owned(),
+        (None, Some(_)) => return fitting(matches, &search.run),
+    };
+    Err(command().error(ErrorKind::ArgumentConflict, told))
+}
+
 /// Makes what a command has in common with a run an option of that.
-#[cfg_attr(
-    not(feature = "gaggle"),
-    expect(unused_mut, reason = "no command has any")
-)]
 fn with_flags_of_command(mut cli: Cli) -> Cli {
-    #[cfg(feature = "gaggle")]
     match &cli.command {
+        Some(Command::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
+        #[cfg(feature = "gaggle")]
         Some(Command::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
         Some(Command::Attach(attach)) => {
             cli.run.outputs.output.clone_from(&attach.output);
@@ -317,6 +333,7 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(Command::Report(saved)) => &saved.output,
         Some(Command::Compare(compare)) => &compare.output,
+        Some(Command::Capacity(search)) => &search.run.outputs.output,
         #[cfg(feature = "gaggle")]
         Some(Command::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,
@@ -363,6 +380,10 @@ fn command() -> clap::Command {
             let command = command.arg(help());
             match command.get_name() {
                 "serve" => command.mut_args(from_environment),
+                "capacity" => command.mut_args(|arg| match arg.get_help_heading() {
+                    Some(capacity::HEADING) => arg,
+                    _ => from_environment(arg).hide_short_help(true),
+                }),
                 _ => command,
             }
         })

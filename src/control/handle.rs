@@ -131,6 +131,20 @@ impl Handle {
         noted
     }
 
+    /// Stops the run for the program's own reasons: an interrupt that follows is the first one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn finish(&self) {
+        let (reply, _nobody_waits) = oneshot::channel();
+        // It may be over.
+        let _over = self.calls.send(Call::Command(Command::Stop, Reply(reply)));
+    }
+
+    /// Returns whether somebody has asked for the end, also after the run was over.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_stopped(&self) -> bool {
+        *self.urgency.borrow() != Urgency::None
+    }
+
     /// Returns whether somebody has asked for an abort, also after the run was over.
     pub(crate) fn is_aborted(&self) -> bool {
         *self.urgency.borrow() == Urgency::Abort

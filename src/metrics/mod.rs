@@ -69,11 +69,12 @@ pub(crate) use report::Cadence;
 #[cfg(any(feature = "otlp", feature = "web"))]
 pub(crate) use report::LatestTrace;
 pub use report::{
-    ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
-    Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LogRow, MachineRow, Metric,
-    MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings,
-    ScenarioRow, SeriesPoint, TagRow, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict,
-    VerdictResult, WorkerRow, WorkerState,
+    ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation,
+    CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow,
+    Latency, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs, PointGenerator,
+    PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, StepResult, TagRow,
+    TaskRow, ThresholdRow, TraceRow, TracedRequest, Usl, Verdict, VerdictResult, WorkerRow,
+    WorkerState,
 };
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,

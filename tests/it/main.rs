@@ -12,6 +12,7 @@ mod broker;
 mod browser;
 mod bytes;
 mod cache;
+mod capacity;
 mod ci;
 mod command_line;
 mod compare;

@@ -236,13 +236,14 @@ fn is_kept(file: &str, page: &str) {
 }
 
 /// The commands in the order of the page.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "check",
     "new",
     "import",
     "demo",
     "report",
     "compare",
+    "capacity",
     "doctor",
     "serve",
     "worker",

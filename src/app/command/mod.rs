@@ -1,6 +1,7 @@
 //! Runs the command from flags to exit code.
 
 mod beside;
+mod capacity;
 mod check;
 mod compare;
 mod demo_site;
@@ -109,6 +110,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Compare(flags)) => compare::compare(&flags),
         Some(cli::Command::Doctor(flags)) => doctor::doctor(&flags),
+        Some(cli::Command::Capacity(options)) => capacity::capacity(&options),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
         #[cfg(feature = "gaggle")]

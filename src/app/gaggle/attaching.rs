@@ -56,7 +56,7 @@ pub(in crate::app) async fn attach(
         name: facts.name.clone(),
         hosts: Vec::new(),
         client,
-        resolver,
+        resolver: std::sync::Arc::new(resolver),
         sites: Sites::default(),
     };
     let told = match is_led {

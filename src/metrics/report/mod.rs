@@ -3,6 +3,7 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+mod capacity;
 mod ending;
 mod error;
 mod latency;
@@ -18,6 +19,7 @@ mod worker;
 
 use super::columns::NameSeries;
 pub use super::events::{Event, EventKind};
+pub use capacity::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult, Usl};
 pub use ending::{Cause, Ending};
 pub use error::{ErrorRow, Exemplar};
 pub use latency::{Latency, PhasesMs};
@@ -75,6 +77,9 @@ pub struct Report {
     /// Everything that decided the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<RunSettings>,
+    /// What a search for the greatest load has found (`lgoose capacity`); the rest is then the run that confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Box<Capacity>>,
     /// Warnings of lgoose about the run.
     pub warnings: Vec<String>,
     /// One row for each request name, in the order of first appearance.

@@ -3,6 +3,7 @@
 //!
 //! All readable formats and the verdict take their words from here, so that they say the same. Knows no format.
 
+mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
 mod facts;
@@ -12,6 +13,7 @@ mod thresholds;
 mod traces;
 mod workers;
 
+pub(super) use capacity::{capacity_facts, load_unit, step_cells, step_result};
 #[cfg(feature = "cli")]
 pub(super) use comparison::{
     begins_a_name, outcome, row_change, row_interval, row_name, row_requests, row_value, side,

@@ -14,6 +14,8 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 26.0;
+/// Borders of the area of the lines: left, right, top and bottom.
+pub(super) const AREA: (f64, f64, f64, f64) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
 /// The most points of a line; neighbouring points are merged into their largest.
 const MOST_POINTS: usize = 300;
 
@@ -196,17 +198,17 @@ fn chart(report: &Report, lines: &[Line], show: &dyn Fn(f64) -> String) -> Strin
     svg(&format!("{} over time", names.join(", ")), &out)
 }
 
-fn none() -> String {
+pub(super) fn none() -> String {
     "<p class=\"note\">no data</p>".to_owned()
 }
 
-fn svg(name: &str, content: &str) -> String {
+pub(super) fn svg(name: &str, content: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{name}\">{content}</svg>"
     )
 }
 
-fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
+pub(super) fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>")
 }
 
@@ -236,7 +238,7 @@ fn round_powers((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
 }
 
 /// Returns the next 1, 2 or 5 times a power of ten.
-fn round_step(least: f64) -> f64 {
+pub(super) fn round_step(least: f64) -> f64 {
     if least <= 0.0 || !least.is_finite() {
         return 1.0;
     }

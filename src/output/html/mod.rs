@@ -3,6 +3,7 @@
 //! The tables and static charts are rendered here; `html/*.js` then makes the charts interactive and the tables
 //! sortable. The scripts' data is embedded as JSON, one block a name, read only when it is shown.
 
+mod capacity;
 mod charts;
 #[cfg(feature = "cli")]
 mod comparison;
@@ -71,8 +72,9 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     let Assets { style, script } = assets;
     let title = text(&format!("{} · {}", report.plan, report.host));
     let (head, charts) = (summary::head(report), charts(report));
+    let capacity = capacity::section(report);
     let sections = tables::sections(report);
-    let contents = contents(&sections);
+    let contents = contents(report, &sections);
     let sections: String = sections.iter().map(|table| table.html()).collect();
     let data = data::blocks(report);
     let (style_hash, script_hash) = (hash(style), hash(script));
@@ -83,7 +85,7 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
          <title>lgoose · {title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
-         {head}{contents}<main>\n{charts}{sections}</main>\n{data}<script>{script}</script>\n</body>\n</html>\n"
+         {head}{contents}<main>\n{capacity}{charts}{sections}</main>\n{data}<script>{script}</script>\n</body>\n</html>\n"
     )
 }
 
@@ -94,12 +96,18 @@ fn hash(text: &str) -> String {
 }
 
 /// Renders the links to the parts of the page.
-fn contents(sections: &[table::Table]) -> String {
+fn contents(report: &Report, sections: &[table::Table]) -> String {
+    let capacity = match report.capacity {
+        Some(_) => "<a href=\"#capacity\">Capacity</a>",
+        None => "",
+    };
     let links: String = sections
         .iter()
         .map(|table| format!("<a href=\"#{}\">{}</a>", table.id, table.title))
         .collect();
-    format!("<nav aria-label=\"Parts of this page\"><a href=\"#charts\">Charts</a>{links}</nav>\n")
+    format!(
+        "<nav aria-label=\"Parts of this page\">{capacity}<a href=\"#charts\">Charts</a>{links}</nav>\n"
+    )
 }
 
 /// Renders the static charts, as the page has them without scripts.

@@ -1,7 +1,7 @@
 //! The tables of requests, tasks and errors, and the order of all tables.
 
 use super::table::{Cell, Table, count, duration, times};
-use super::{exemplar, measures, tags, workers};
+use super::{capacity, exemplar, measures, tags, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
 use crate::output::display::{
     moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
@@ -15,6 +15,7 @@ const LONG_MESSAGE: usize = 160;
 /// Returns the tables in reading order; those without rows are left out.
 pub(super) fn sections(report: &Report) -> Vec<Table> {
     let mut all = Vec::new();
+    all.extend(capacity::steps(report));
     all.extend(measures::thresholds(report));
     all.extend(errors(report));
     if report.aggregated.count > 0 {

@@ -4,6 +4,7 @@
 //! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
 //! linked.
 
+mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
 
@@ -55,6 +56,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
         let before = if at == 0 { "\n" } else { "" };
         out += &format!("{before}- {mark} {}\n", prose(&cut(text, LONGEST_MESSAGE)));
     }
+    capacity::section(report, &mut out);
     requests(report, &mut out);
     tasks(report, &mut out);
     start_stop(report, &mut out);

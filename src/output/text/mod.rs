@@ -2,6 +2,7 @@
 //!
 //! Plain text without colour. The caller knows the terminal's width and where the text goes.
 
+mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
 mod omission;
@@ -14,6 +15,8 @@ mod workers;
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
 use crate::units::{show_count, show_duration, show_long};
+#[cfg(feature = "cli")]
+pub(crate) use capacity::{capacity_heading, capacity_now, capacity_step};
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 use std::time::Duration;
@@ -29,7 +32,7 @@ pub(crate) struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, traces, checks
+/// Renders the end of a run: warnings, what a search has found, requests, latency, percentiles, tasks, status codes, errors, traces, checks
 /// and metrics, thresholds, coordinated omission, tags, labels, workers, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
@@ -47,6 +50,7 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
     let page = natural.max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
     sections::warnings(report, page, &mut out);
+    capacity::section(report, page, &mut out);
     for block in &blocks {
         out.push('\n');
         block.render(page, &mut out);

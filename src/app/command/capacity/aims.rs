@@ -1,0 +1,138 @@
+//! What the flags of a search mean, and whether the plan fits them.
+
+use crate::app::prepare::Prepared;
+use crate::capacity::Aims;
+use crate::cli::{self, By};
+use crate::config::MOST_USERS;
+use crate::error::{Diagnostic, Error};
+use crate::metrics::LoadKind;
+use crate::threshold::Threshold;
+use std::time::Duration;
+
+/// The narrowest interval.
+const NARROWEST: f64 = 0.001;
+
+/// The shortest step and the shortest confirming run.
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// The least time that a step has beside that.
+const LEAST_SPARE: Duration = Duration::from_secs(5);
+
+/// Users of the load that the flags get before the steps have their own.
+const SOME_USERS: u64 = 1_000;
+
+/// Reads what is searched for.
+///
+/// # Errors
+/// A mistake in a flag.
+pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
+    let by = match options.by {
+        By::Rate => LoadKind::Rate,
+        By::Users => LoadKind::Users,
+    };
+    let mistake = |message: String, help: &str| Err(Diagnostic::new(message).help(help).into());
+    for (flag, load) in [("--from", Some(options.from)), ("--to", options.to)] {
+        let users = load.filter(|_| by == LoadKind::Users);
+        if users.is_some_and(|users| users.fract() != 0.0 || users > MOST_USERS as f64) {
+            let message = format!("'{flag} {}' is no number of users", load.unwrap_or(0.0));
+            return mistake(
+                message,
+                "write a whole number up to a million, or search '--by rate'",
+            );
+        }
+    }
+    if let Some(to) = options.to.filter(|to| *to < options.from) {
+        let message = format!("'--from {}' is more than '--to {to}'", options.from);
+        return mistake(
+            message,
+            "the search goes up: begin with a load that surely holds",
+        );
+    }
+    if options.within < NARROWEST {
+        let message = format!("'--within {}%' is too narrow", options.within * 100.0);
+        return mistake(message, "0.1% is the narrowest; each halving costs a step");
+    }
+    for (flag, time) in [
+        ("--step-time", options.step_time),
+        ("--confirm-time", options.confirm_time),
+    ] {
+        if time < SHORTEST {
+            let message = format!("'{flag}' of {time:?} is too short to judge by");
+            return mistake(message, "give it 2s or more");
+        }
+    }
+    if options.step_time_max < options.step_time + LEAST_SPARE {
+        let message = "'--step-time-max' leaves no time for a step to settle".to_owned();
+        return mistake(message, "let it be at least 5s longer than '--step-time'");
+    }
+    Ok(Aims {
+        by,
+        from: options.from,
+        to: options.to,
+        within: options.within,
+    })
+}
+
+/// Returns the flags of a run with the kind of load and the limits of the search, and without what the environment says
+/// of its load.
+pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
+    let mut run = options.run.clone();
+    let load = &mut run.load;
+    (load.users, load.hatch_rate, load.startup_time) = (None, None, None);
+    (load.run_time, load.warmup) = (None, None);
+    (load.iterations, load.shared_iterations) = (None, None);
+    (load.stage, load.test_plan, load.rate) = (Vec::new(), None, None);
+    (load.reset_stats, load.paused, load.part, load.once) = (false, false, None, false);
+    match options.by {
+        By::Rate => load.rate = Some(options.from),
+        By::Users => {
+            load.users = Some(SOME_USERS);
+            load.hatch_rate = Some(SOME_USERS as f64);
+            (load.max_users, load.arrivals) = (None, None);
+        }
+    }
+    run.outputs.co_mitigation = None;
+    (run.outputs.request_log, run.outputs.task_log) = (None, None);
+    (run.outputs.error_log, run.outputs.debug_log) = (None, None);
+    run.verdict.threshold.clone_from(&options.slo);
+    (run.screen.watch, run.screen.list, run.screen.http_debug) = (false, false, false);
+    run
+}
+
+/// Checks that the load of the plan can be searched for.
+///
+/// # Errors
+/// A mistake in the plan, or that no limit is given.
+pub(super) fn fits(base: &Prepared) -> Result<(), Diagnostic> {
+    if base.config.run.thresholds.is_empty() {
+        return Err(Diagnostic::new("no limit is given that the site has to keep")
+            .help("add '--slo', such as --slo 'p95 < 300ms' --slo 'failures < 1%', or thresholds to the plan"));
+    }
+    let scenarios = &base.plan.scenarios;
+    if let Some(scenario) = scenarios.iter().find(|scenario| scenario.load.is_some()) {
+        let message = format!(
+            "scenario '{}' has a load of its own, and the search decides the load",
+            scenario.name
+        );
+        return Err(Diagnostic::new(message).help(
+            "leave its load out, or search without it: '--scenario' chooses which ones run",
+        ));
+    }
+    if let Some(scenario) = scenarios.iter().find(|scenario| scenario.users.is_some()) {
+        let message = format!(
+            "scenario '{}' has a fixed number of users, and the search decides the load",
+            scenario.name
+        );
+        return Err(Diagnostic::new(message)
+            .help("give it a 'weight' instead of 'users', its share of the load"));
+    }
+    Ok(())
+}
+
+/// Returns a limit as it is written.
+pub(super) fn shown(limit: &Threshold) -> String {
+    match &limit.name {
+        Some(name) => format!("{name}: {limit}"),
+        None => limit.to_string(),
+    }
+}

@@ -1,0 +1,35 @@
+//! The report of a search: that of one of its runs, with what was found and the verdict on the search.
+
+use crate::app::prepare::{Prepared, target};
+use crate::engine::Outcome;
+use crate::error::exit;
+use crate::metrics::{Capacity, CapacityOutcome, Verdict, VerdictResult};
+use crate::output;
+
+/// Completes the report of the run that stands for the search.
+pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, aborted: bool) {
+    outcome.report.host = target(base);
+    let mut verdict = output::judge(&outcome.report, outcome.trouble.as_ref());
+    let code = exit_code(found.outcome);
+    if outcome.trouble.is_none() && code != exit::OK {
+        verdict = Verdict {
+            result: VerdictResult::Failed,
+            exit_code: if aborted { exit::ABORTED } else { code },
+            reasons: vec![found.text.clone()],
+            text: format!("failed: {}", found.text),
+            ..verdict
+        };
+    } else if verdict.exit_code == exit::OK {
+        verdict.text = format!("passed: {}", found.text);
+    }
+    outcome.report.verdict = Some(verdict);
+    outcome.report.capacity = Some(Box::new(found));
+}
+
+fn exit_code(outcome: CapacityOutcome) -> u8 {
+    match outcome {
+        CapacityOutcome::Found | CapacityOutcome::AtLeast => exit::OK,
+        CapacityOutcome::Generator => exit::TROUBLE,
+        _ => exit::VERDICT,
+    }
+}

@@ -1,0 +1,185 @@
+//! `lgoose capacity`: runs the steps of a search for the greatest load that a site holds, one run after another, shows
+//! them as they go on, and writes the report of the run that confirms the result.
+
+mod aims;
+mod found;
+mod progress;
+mod step;
+
+use super::{conclude, flags, outputs, preflight, screen, summary};
+use crate::app::prepare::Prepared;
+use crate::app::signals::Signals;
+use crate::app::supervisor::Supervisor;
+use crate::app::{guard, log, runtime, writable};
+use crate::capacity::{self, Findings, Next, Recovery, Search};
+use crate::cli;
+use crate::control::Handle;
+use crate::engine::Outcome;
+use crate::error::Error;
+use crate::metrics::{CapacityOutcome, CapacityStep, StepResult};
+use progress::Progress;
+use step::Steps;
+
+/// The end of a run of the search.
+struct Ended {
+    outcome: Outcome,
+    handle: Handle,
+}
+
+/// What a search has come to.
+struct Found {
+    steps: Vec<CapacityStep>,
+    /// The run to be reported: the one that confirms, else the greatest that held, else the last.
+    reported: Option<(f64, Ended)>,
+}
+
+/// Searches for the greatest load at which the limits are kept, and returns the exit code.
+///
+/// # Errors
+/// A mistake in the plan or in a flag; trouble that keeps a run from starting.
+pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
+    let aims = aims::aims(options)?;
+    let run = aims::run_flags(options);
+    let path = run.plan.clone().unwrap_or_default();
+    let base = flags::prepare(&path, &run)?;
+    aims::fits(&base)?;
+    writable::try_places(&run.outputs.output, &base.config)?;
+    if let Some(path) = &run.screen.log_file {
+        log::write_to(path)?;
+    }
+    if !super::on_workers(&run) {
+        for shortage in preflight::preflight(&base) {
+            screen::warn(&shortage);
+        }
+    }
+    let progress = Progress::new(aims.by, run.screen.quiet);
+    progress.begin(&base);
+    let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
+    let supervisor = Supervisor::new(Signals::Obeyed);
+    let steps = Steps::new(&supervisor, &base, options, &run, &progress);
+    let mut search = Search::new(aims);
+    let mut found = Found {
+        steps: Vec::new(),
+        reported: None,
+    };
+    let trouble = loop {
+        let next = search.next();
+        let Some((step, ended)) = steps.run(next, &found.steps)? else {
+            break None;
+        };
+        progress.done(&step);
+        search.note(next, step.result);
+        let broken = ended.outcome.trouble.is_some();
+        let stopped = ended.handle.is_stopped();
+        if stopped || broken {
+            search.give_up(CapacityOutcome::Stopped);
+        }
+        found.keep(step, ended);
+        if broken {
+            break found.trouble();
+        }
+        if !stopped && !matches!(search.next(), Next::Over(_)) {
+            pause(&steps, &mut search, &mut found)?;
+        }
+    };
+    guard::note_files_due(to_files);
+    report(&base, &run, aims, &search, found, trouble)
+}
+
+/// Lets the site recover, which ends the search if it does not answer any more.
+fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<(), Error> {
+    let held = |step: &&CapacityStep| step.result == StepResult::Held;
+    let Some(first) = found.steps.iter().find(held) else {
+        return Ok(());
+    };
+    let Some(pause) = steps.pause(Recovery::like(first))? else {
+        return Ok(());
+    };
+    if let Some(last) = found.steps.last_mut() {
+        (last.pause_s, last.recovered) = (pause.seconds, Some(pause.recovered));
+    }
+    if pause.stopped {
+        search.give_up(CapacityOutcome::Stopped);
+    } else if pause.is_down {
+        search.give_up(CapacityOutcome::NotRecovered);
+    }
+    if pause.stopped
+        && let Some((_, reported)) = &mut found.reported
+    {
+        // What follows obeys a second Ctrl-C.
+        reported.handle = pause.handle;
+    }
+    Ok(())
+}
+
+impl Found {
+    /// Keeps a step, and its run if that is to be reported rather than the one before.
+    fn keep(&mut self, step: CapacityStep, ended: Ended) {
+        let rank = |step: &CapacityStep| match (step.confirms, step.result) {
+            (true, StepResult::Held) => f64::INFINITY,
+            (_, StepResult::Held) => step.load,
+            _ => 0.0,
+        };
+        let (rank, interrupted) = (rank(&step), ended.handle.is_stopped());
+        match &mut self.reported {
+            Some((known, kept)) if *known > rank => {
+                if interrupted || ended.outcome.trouble.is_some() {
+                    kept.handle = ended.handle;
+                    kept.outcome.trouble = ended.outcome.trouble;
+                }
+            }
+            reported => *reported = Some((rank, ended)),
+        }
+        self.steps.push(step);
+    }
+
+    /// Takes the trouble of the run to be reported.
+    fn trouble(&mut self) -> Option<Error> {
+        let (_, ended) = self.reported.as_mut()?;
+        ended.outcome.trouble.take()
+    }
+}
+
+/// Completes the report of the run with what was found, writes and shows it, and returns the exit code.
+fn report(
+    base: &Prepared,
+    run: &cli::Run,
+    aims: capacity::Aims,
+    search: &Search,
+    found: Found,
+    trouble: Option<Error>,
+) -> Result<u8, Error> {
+    let Next::Over(end) = search.next() else {
+        return Err(Error::trouble("the search has no end"));
+    };
+    let Some((
+        _,
+        Ended {
+            mut outcome,
+            handle,
+        },
+    )) = found.reported
+    else {
+        return Err(Error::trouble("the search has no step"));
+    };
+    let findings = Findings {
+        aims,
+        slo: base.config.run.thresholds.iter().map(aims::shown).collect(),
+        end,
+        steps: found.steps,
+    };
+    outcome.trouble = trouble;
+    found::complete(
+        &mut outcome,
+        base,
+        capacity::summary(findings),
+        handle.is_aborted(),
+    );
+    let config = &base.config;
+    let summary = summary::write(&outcome, config, run);
+    let written = outputs::write_all(&run.outputs.output, &outcome.report, || {
+        guard::note_files_due(false);
+    });
+    let runtime = runtime()?;
+    Ok(runtime.block_on(conclude((&outcome, summary), written, &handle, config, run)))
+}

@@ -1,0 +1,71 @@
+//! Shows a search as it goes on: a line for each step that is over, and over a terminal the step under way in place. All of
+//! it goes to standard error; the result is for standard output.
+
+use super::super::screen;
+use super::aims;
+use crate::app::prepare::{Prepared, target};
+use crate::console;
+use crate::metrics::{CapacityStep, LoadKind, Snapshot};
+use crate::output::text;
+use std::io::IsTerminal as _;
+
+/// Erases the line under way.
+const ERASE: &str = "\r\x1b[K";
+
+/// The screen of a search.
+#[derive(Debug)]
+pub(super) struct Progress {
+    by: LoadKind,
+    quiet: bool,
+    /// Whether lines can be written over.
+    in_place: bool,
+}
+
+impl Progress {
+    pub(super) fn new(by: LoadKind, quiet: bool) -> Progress {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        Progress {
+            by,
+            quiet,
+            in_place: std::io::stderr().is_terminal() && !dumb,
+        }
+    }
+
+    /// Says what is searched for, and heads the columns.
+    pub(super) fn begin(&self, base: &Prepared) {
+        let limits: Vec<String> = base.config.run.thresholds.iter().map(aims::shown).collect();
+        let host = target(base);
+        self.say(&match base.name.starts_with(&host) {
+            true => format!("capacity of {}", base.name),
+            false => format!("capacity of {} at {host}", base.name),
+        });
+        self.say(&format!("limits: {}", limits.join(", ")));
+        self.say(&text::capacity_heading(self.by));
+    }
+
+    /// Shows the step under way.
+    pub(super) fn now(&self, load: f64, doing: &str, now: &Snapshot) {
+        if self.in_place && !self.quiet {
+            let line = text::capacity_now(self.by, load, doing, now);
+            console::err().offer(format!("{ERASE}{line}").into_bytes());
+        }
+    }
+
+    /// Shows a step that is over.
+    pub(super) fn done(&self, step: &CapacityStep) {
+        for line in text::capacity_step(self.by, step) {
+            self.say(&line);
+        }
+    }
+
+    /// Says something between the steps.
+    pub(super) fn say(&self, told: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.in_place {
+            console::err().put(ERASE.into());
+        }
+        screen::aside(told);
+    }
+}

@@ -1,0 +1,392 @@
+//! One step of a search: a run of the engine with one load, watched second by second and ended when it is decided.
+
+use super::Ended;
+use super::progress::Progress;
+#[cfg(feature = "gaggle")]
+use crate::app::command::workers;
+use crate::app::guard;
+use crate::app::prepare::Prepared;
+use crate::app::runtime;
+use crate::app::supervisor::Supervisor;
+use crate::capacity::{Decision, Judgement, Lengths, Look, Next, Recovery, Watch};
+use crate::cli::{self, By};
+use crate::config::{Config, Load, Logs};
+use crate::control::{Command, Handle};
+use crate::error::Error;
+use crate::metrics::{CapacityStep, Cause, RunPhase, SeriesPoint, Snapshot, StepResult};
+#[cfg(feature = "gaggle")]
+use std::cell::Cell;
+use std::time::Duration;
+
+/// Time in which a step reaches its load.
+const RAMP: Duration = Duration::from_secs(2);
+
+/// Time at the beginning of a step that is never judged: the ramp, and what its new users and connections cost.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// Time that the run of a step may last longer than the step: it is ended before.
+const SPARE: Duration = Duration::from_secs(5);
+
+/// The longest that tasks of a step that is over may take to finish.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Users at a time where nobody says how many: as many as two seconds bring, between these.
+const USERS: (u64, u64) = (1_000, 10_000);
+
+/// How much longer than a confirming run a step may last that is as long as one.
+const THOROUGH: f64 = 1.5;
+
+/// What the steps of a search have in common.
+pub(super) struct Steps<'a> {
+    supervisor: &'a Supervisor,
+    base: &'a Prepared,
+    options: &'a cli::Capacity,
+    run: &'a cli::Run,
+    progress: &'a Progress,
+    /// Whether workers were hired before: it is not told again.
+    #[cfg(feature = "gaggle")]
+    hired: Cell<bool>,
+}
+
+/// A pause between two steps.
+pub(super) struct Pause {
+    pub(super) seconds: f64,
+    pub(super) recovered: bool,
+    /// Whether the site answered nothing to the end.
+    pub(super) is_down: bool,
+    /// Whether somebody has stopped the search.
+    pub(super) stopped: bool,
+    pub(super) handle: Handle,
+}
+
+/// What is to be done with a run after a look at it.
+enum Act {
+    GoOn,
+    Anew,
+    Finish,
+}
+
+/// State of a step as it is watched.
+struct Watched<'a> {
+    watch: Watch<'a>,
+    /// Whether the run goes on to its end unless it plainly fails.
+    confirms: bool,
+    /// The judgement if it ended now.
+    at_end: Judgement,
+    judgement: Option<Judgement>,
+    step: CapacityStep,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn new(
+        supervisor: &'a Supervisor,
+        base: &'a Prepared,
+        options: &'a cli::Capacity,
+        run: &'a cli::Run,
+        progress: &'a Progress,
+    ) -> Steps<'a> {
+        Steps {
+            supervisor,
+            base,
+            options,
+            run,
+            progress,
+            #[cfg(feature = "gaggle")]
+            hired: Cell::new(false),
+        }
+    }
+
+    /// Runs a step or the confirming run; `None` if the search is over.
+    ///
+    /// # Errors
+    /// Trouble that keeps the run from starting.
+    pub(super) fn run(
+        &self,
+        next: Next,
+        before: &[CapacityStep],
+    ) -> Result<Option<(CapacityStep, Ended)>, Error> {
+        let confirm_s = self.options.confirm_time.as_secs_f64();
+        let most_s = self.options.step_time_max.as_secs_f64();
+        let (load, confirms, lengths) = match next {
+            Next::Over(_) => return Ok(None),
+            Next::Step { load, thorough } => {
+                let (least_s, most_s) = match thorough {
+                    true => (
+                        confirm_s,
+                        most_s.max(confirm_s * THOROUGH + SETTLE.as_secs_f64()),
+                    ),
+                    false => (self.options.step_time.as_secs_f64(), most_s),
+                };
+                (load, false, Lengths { least_s, most_s })
+            }
+            Next::Confirm { load } => {
+                let endless = Lengths {
+                    least_s: f64::INFINITY,
+                    most_s: f64::INFINITY,
+                };
+                (load, true, endless)
+            }
+        };
+        let same = before.iter().rfind(|step| step.load == load);
+        let settle = same.map_or(0.0, |step| step.settling_s).min(most_s);
+        let settle = Duration::from_secs_f64(settle).max(SETTLE);
+        let settle = if confirms { settle } else { SETTLE };
+        let length = match confirms {
+            true => settle + self.options.confirm_time,
+            false => Duration::from_secs_f64(lengths.most_s) + SPARE,
+        };
+        let mut config = self.config(load, length);
+        config.run.warmup = Some(settle);
+        let slo = config.run.thresholds.clone();
+        let rate = (self.options.by == By::Rate).then_some(load);
+        let mut watched = Watched {
+            watch: Watch::new(lengths, &slo, rate),
+            confirms,
+            at_end: Judgement::default(),
+            judgement: None,
+            step: CapacityStep {
+                load,
+                confirms,
+                ..CapacityStep::default()
+            },
+        };
+        let ended = self.conduct(config, |now, points| {
+            let doing = match (now.progress.wanted.warmup_ends, confirms) {
+                (Some(_), _) => "settling",
+                (None, false) => "measuring",
+                (None, true) => "confirming",
+            };
+            self.progress.now(load, doing, now);
+            match now.progress.wanted.warmup_ends {
+                Some(_) => Act::GoOn,
+                None => watched.look(now, points),
+            }
+        })?;
+        let judgement = watched.judged(&ended);
+        let step = CapacityStep {
+            result: judgement.result,
+            reason: judgement.reason,
+            limited_by: judgement.limited_by,
+            ..watched.step
+        };
+        Ok(Some((step, ended)))
+    }
+
+    /// Lets the site recover under the load of the first step; `None` if nobody wants to wait for that.
+    ///
+    /// # Errors
+    /// Trouble that keeps the run from starting.
+    pub(super) fn pause(&self, recovery: Recovery) -> Result<Option<Pause>, Error> {
+        let most = self.options.recovery_time;
+        if most.is_zero() {
+            return Ok(None);
+        }
+        let mut config = self.config(self.options.from, most);
+        config.run.warmup = None;
+        config.run.thresholds.clear();
+        let (mut recovered, mut last, mut seconds) = (false, Vec::new(), 0.0);
+        let ended = self.conduct(config, |now, points| {
+            self.progress.now(
+                self.options.from,
+                "waiting until the site has recovered",
+                now,
+            );
+            if recovered {
+                return Act::GoOn;
+            }
+            seconds = now.progress.elapsed.as_secs_f64();
+            recovered = recovery.is_over(points);
+            last = points.to_vec();
+            match recovered {
+                true => Act::Finish,
+                false => Act::GoOn,
+            }
+        })?;
+        let is_down = !recovered && Recovery::is_down(&last);
+        let stopped = ended.handle.is_stopped() || ended.outcome.trouble.is_some();
+        if !recovered && !stopped {
+            let most = crate::units::show_long(most);
+            self.progress.say(&match is_down {
+                true => format!("  the site answers nothing any more, {most} after that step"),
+                false => {
+                    format!("  the site is still slower than at first, {most} after that step")
+                }
+            });
+        }
+        Ok(Some(Pause {
+            seconds,
+            recovered,
+            is_down,
+            stopped,
+            handle: ended.handle,
+        }))
+    }
+
+    /// Returns the configuration of a run with that load and length.
+    fn config(&self, load: f64, length: Duration) -> Config {
+        let mut config = (*self.base.config).clone();
+        let run = &mut config.run;
+        match self.options.by {
+            By::Rate => {
+                let spacing = match run.load {
+                    Load::Rate(_, spacing) => spacing,
+                    Load::Users | Load::Stages(_) => Default::default(),
+                };
+                run.load = Load::Rate(vec![(RAMP, load)], spacing);
+                if self.run.load.max_users.is_none() {
+                    let usual = (load * 2.0).ceil() as u64;
+                    run.users = run.users.max(usual.clamp(USERS.0, USERS.1));
+                }
+            }
+            By::Users => {
+                run.load = Load::Users;
+                run.users = load as u64;
+                run.hatch_rate = load / RAMP.as_secs_f64();
+            }
+        }
+        run.run_time = Some(length);
+        (run.iterations, run.shared_iterations) = (None, None);
+        run.reset_stats = false;
+        run.stop_timeout = run.stop_timeout.min(STOP_TIMEOUT);
+        config.local.logs = Logs::default();
+        config
+    }
+
+    /// Runs to the end, and obeys what `act` says of each picture until then.
+    fn conduct(
+        &self,
+        config: Config,
+        act: impl FnMut(&Snapshot, &[SeriesPoint]) -> Act,
+    ) -> Result<Ended, Error> {
+        #[cfg_attr(
+            not(feature = "gaggle"),
+            expect(unused_mut, reason = "users stay here")
+        )]
+        let mut begun = self
+            .supervisor
+            .begin(|| Ok(self.base.with_config(config)))?;
+        let handle = begun.handle().clone();
+        guard::attend(&handle);
+        #[cfg(feature = "gaggle")]
+        let dismissal = {
+            let mut run = self.run.clone();
+            run.screen.quiet |= self.hired.replace(true);
+            workers::hire(&mut begun, &run)?
+        };
+        let runtime = runtime()?;
+        let outcome = runtime.block_on(begun.run(None, |handle| watch(handle, act)));
+        #[cfg(feature = "gaggle")]
+        if let Some(dismissal) = dismissal {
+            dismissal.now();
+        }
+        runtime.shutdown_background();
+        Ok(Ended {
+            outcome: outcome?,
+            handle,
+        })
+    }
+}
+
+impl Watched<'_> {
+    /// Looks at the figures so far.
+    fn look(&mut self, now: &Snapshot, points: &[SeriesPoint]) -> Act {
+        if now.progress.phase != RunPhase::Running || self.judgement.is_some() {
+            return Act::GoOn;
+        }
+        self.note(now, points);
+        let look = Look {
+            elapsed_s: now.progress.elapsed.as_secs_f64(),
+            points,
+            limits: &now.thresholds,
+            dropped: now.arrivals.dropped,
+        };
+        self.at_end = self.watch.at_end(&look);
+        match self.watch.look(&look) {
+            Decision::GoOn => Act::GoOn,
+            Decision::Anew => Act::Anew,
+            Decision::Over(judgement) => {
+                self.judgement = Some(judgement);
+                Act::Finish
+            }
+        }
+    }
+
+    /// Notes the figures of the whole seconds so far.
+    fn note(&mut self, now: &Snapshot, points: &[SeriesPoint]) {
+        let seconds = points.len() as f64;
+        if points.is_empty() {
+            return;
+        }
+        let count: u64 = points.iter().map(|point| point.count).sum();
+        let failures: u64 = points.iter().map(|point| point.failures).sum();
+        let sum_ms: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
+        let total = &now.requests.total;
+        let ms = |time: Duration| (total.count > 0).then_some(time.as_secs_f64() * 1e3);
+        let step = &mut self.step;
+        step.settling_s = now.progress.measured_since().as_secs_f64();
+        step.measured_s = seconds;
+        (step.count, step.failures) = (count, failures);
+        step.throughput = (count - failures) as f64 / seconds;
+        step.concurrency = sum_ms / 1e3 / seconds;
+        step.avg_ms = (count > 0).then(|| sum_ms / count as f64);
+        (step.p50_ms, step.p95_ms, step.p99_ms) = (ms(total.p50), ms(total.p95), ms(total.p99));
+        step.figures = now.thresholds.iter().map(|row| row.value).collect();
+    }
+
+    /// Returns the judgement of the run that is over.
+    fn judged(&mut self, ended: &Ended) -> Judgement {
+        let report = &ended.outcome.report;
+        let ending = report.ending.as_ref();
+        let told = ending.map(|ending| ending.text.clone());
+        let cause = ending.map(|ending| ending.cause);
+        let broken = report.thresholds.iter().find(|row| !row.passed);
+        let by_itself = self.confirms && cause == Some(Cause::TimeUp);
+        let judgement = self.judgement.take();
+        let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
+        match (judgement, broken) {
+            _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => Judgement {
+                reason: told,
+                ..Judgement::default()
+            },
+            (Some(judgement), Some(row))
+                if self.confirms && judgement.result == StepResult::Held =>
+            {
+                Judgement::broke(row)
+            }
+            (Some(judgement), _) => judgement,
+            (None, _) if cause == Some(Cause::StoppedByPlan) => Judgement {
+                reason: told,
+                ..Judgement::default()
+            },
+            (None, _) => Judgement::failed("no answer", told.unwrap_or_default()),
+        }
+    }
+}
+
+/// Looks at each picture of a run and does what `act` says; ends never.
+async fn watch(handle: Handle, mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> Act) -> Error {
+    let mut pictures = handle.snapshots();
+    let (mut points, mut begun): (Vec<SeriesPoint>, _) = (Vec::new(), Duration::MAX);
+    while pictures.changed().await.is_ok() {
+        let Some(now) = pictures.borrow_and_update().clone() else {
+            continue;
+        };
+        let begins = now.progress.measured_since();
+        if begins.abs_diff(begun) > Duration::from_millis(100) {
+            points.clear();
+            begun = begins;
+        }
+        for point in now.recent.iter().filter(|point| point.seconds > 0.99) {
+            if points.last().is_none_or(|last| last.second < point.second) {
+                points.push(point.clone());
+            }
+        }
+        match act(&now, &points) {
+            Act::GoOn => {}
+            // A run that is over takes no command.
+            Act::Anew => drop(handle.ask(Command::ResetStatistics).await),
+            Act::Finish => handle.finish(),
+        }
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,22 @@
+//! The search for the greatest load that a site holds.
+//!
+//! Driven by `lgoose capacity`, which runs the steps. Everything here is a pure function of what was measured: which load
+//! is next ([`Search`]), whether a step has settled and whether it held ([`Watch`], [`trend`]), and what the steps say
+//! together ([`usl`], [`knee`]). Knows no engine and no clock.
+
+mod knee;
+mod recovery;
+mod search;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod trend;
+mod usl;
+mod watch;
+
+pub(crate) use recovery::Recovery;
+#[cfg(test)]
+use search::End;
+pub(crate) use search::{Aims, Next, Search};
+pub(crate) use summary::{Findings, summary};
+pub(crate) use watch::{Decision, Judgement, Lengths, Look, Watch};

@@ -1,0 +1,96 @@
+//! What the steps of a search say together, as the report has it.
+
+use super::search::{Aims, End};
+use super::{knee, usl};
+use crate::metrics::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult};
+
+/// All that a search has found.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    /// What was searched for.
+    pub aims: Aims,
+    /// The limits that had to be kept, as they were written.
+    pub slo: Vec<String>,
+    /// How the search ended.
+    pub end: End,
+    /// Its steps.
+    pub steps: Vec<CapacityStep>,
+}
+
+/// Sums up a search.
+pub(crate) fn summary(findings: Findings) -> Capacity {
+    let Findings {
+        aims,
+        slo,
+        end,
+        steps,
+    } = findings;
+    let limiting = steps.iter().rev().find(|step| {
+        step.result == StepResult::Failed && end.high.is_none_or(|high| step.load == high)
+    });
+    let limited_by = limiting.and_then(|step| step.limited_by.clone());
+    let last = steps.last().and_then(|step| step.reason.clone());
+    Capacity {
+        by: aims.by,
+        rate: end.low.filter(|_| aims.by == LoadKind::Rate),
+        users: end
+            .low
+            .filter(|_| aims.by == LoadKind::Users)
+            .map(|users| users as u64),
+        low: end.low,
+        high: end.high,
+        text: text(aims, &end, limited_by.as_deref(), last.as_deref()),
+        limited_by,
+        outcome: end.outcome,
+        confirmed: end.confirmed,
+        slo,
+        within: aims.within,
+        knee: knee::knee(&steps),
+        usl: usl::usl(&steps),
+        steps,
+    }
+}
+
+fn text(aims: Aims, end: &End, limited_by: Option<&str>, last: Option<&str>) -> String {
+    let by = aims.by;
+    let so_far = match (end.low, end.high) {
+        (Some(low), Some(high)) => format!(
+            "so far {} held and {} did not",
+            by.shown(low),
+            by.shown(high)
+        ),
+        (Some(low), None) => format!("so far {} held", by.shown(low)),
+        (None, Some(high)) => format!("{} did not hold", by.shown(high)),
+        (None, None) => "no step came to its end".to_owned(),
+    };
+    let because = limited_by.map_or_else(String::new, |limit| format!(" ({limit})"));
+    let low = end.low.map(|low| by.shown(low)).unwrap_or_default();
+    let why = last.map_or_else(String::new, |why| format!(": {why}"));
+    match end.outcome {
+        CapacityOutcome::Found => format!(
+            "the site holds {low}; {} break its limits{because}",
+            by.shown(end.high.unwrap_or_default())
+        ),
+        CapacityOutcome::AtLeast => {
+            format!("the site holds at least {low}, the greatest load that '--to' allows")
+        }
+        CapacityOutcome::FirstStepFails => format!(
+            "the first step fails already, with {}{because}{why}: begin with less ('--from'), or check the site and the limits",
+            by.shown(aims.from)
+        ),
+        CapacityOutcome::NothingHolds => format!(
+            "no load from {} on holds as long as a confirming run{because}: begin with less ('--from')",
+            by.shown(aims.from)
+        ),
+        CapacityOutcome::Generator => {
+            format!("lgoose and not the site is the limit{why}; {so_far}")
+        }
+        CapacityOutcome::NotRecovered => {
+            format!("the site did not recover after the last step, so the search ended; {so_far}")
+        }
+        CapacityOutcome::NotConfirmed => format!(
+            "what held in a step failed again and again in the run that was to confirm it; {so_far}"
+        ),
+        CapacityOutcome::Stopped => format!("the search was stopped; {so_far}"),
+    }
+}

@@ -1,0 +1,371 @@
+//! Watches one step: leaves out its transient, goes on until its figures are steady, and judges it.
+
+use super::trend::{Trend, trend};
+use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
+use crate::threshold::{Figure, Threshold, Unit};
+use crate::units::counted;
+
+/// How much longer each stretch is than the one before it that was not steady.
+const LONGER: f64 = 1.5;
+
+/// Stretches that a step goes on for if a figure is near its limit.
+const NEAR_STRETCHES: f64 = 3.0;
+
+/// A figure within this factor of its limit is near it.
+const NEAR: f64 = 1.25;
+
+/// A figure beyond its limit by this factor is plainly too much.
+const PLAIN: f64 = 2.0;
+
+/// Seconds after which a step that plainly fails is over.
+const PLAIN_AFTER: usize = 5;
+
+/// Share of failed requests from which on no step holds, whatever its limits.
+const MOST_FAILED: f64 = 0.5;
+
+/// Share of the starts that may find no user.
+const MOST_DROPPED: f64 = 0.01;
+
+/// Share of the seconds in which lgoose was the bottleneck, from which on it and not the site failed.
+const MOST_SATURATED: f64 = 0.3;
+
+/// Requests that have to be beyond a percentile before it is believed.
+const BEYOND: f64 = 5.0;
+
+/// What a step breaks whose latency goes on rising.
+const DRIFT: &str = "drift";
+
+/// Seconds between two looks at a step that is not decided.
+const LOOK_AGAIN: f64 = 5.0;
+
+/// The shortest and the longest time of a step, in seconds: of what is judged, and of all.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lengths {
+    pub least_s: f64,
+    pub most_s: f64,
+}
+
+/// State of a step that goes on, since its figures began to count.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// Seconds since the step began.
+    pub elapsed_s: f64,
+    /// Whole seconds since the figures began to count.
+    pub points: &'a [SeriesPoint],
+    /// The limits of the search with their figures.
+    pub limits: &'a [ThresholdRow],
+    /// Starts that found no free user.
+    pub dropped: u64,
+}
+
+/// What is to be done with a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Decision {
+    /// Let it go on.
+    GoOn,
+    /// Forget what was counted: that was the transient.
+    Anew,
+    /// End it.
+    Over(Judgement),
+}
+
+/// Judgement of a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Judgement {
+    /// Its result.
+    pub result: StepResult,
+    /// Why it did not hold.
+    pub reason: Option<String>,
+    /// The limit that it broke: one of the search, or `drift`, `failures`, `no answer`, `users`.
+    pub limited_by: Option<String>,
+}
+
+impl Judgement {
+    fn held() -> Judgement {
+        Judgement {
+            result: StepResult::Held,
+            ..Judgement::default()
+        }
+    }
+
+    /// Returns that of a step that broke a limit.
+    pub(crate) fn failed(limited_by: impl Into<String>, reason: impl Into<String>) -> Judgement {
+        Judgement {
+            result: StepResult::Failed,
+            reason: Some(reason.into()),
+            limited_by: Some(limited_by.into()),
+        }
+    }
+
+    /// Returns that of a step that broke this limit.
+    pub(crate) fn broke(row: &ThresholdRow) -> Judgement {
+        let limit = match &row.name {
+            Some(name) => format!("{name}: {}", row.threshold),
+            None => row.threshold.clone(),
+        };
+        let told = match row.value {
+            Some(value) => format!("{} where the limit is {limit}", shown(value, &row.unit)),
+            None => format!("no data for {limit}"),
+        };
+        Judgement::failed(limit, told)
+    }
+}
+
+/// Watch over one step.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    lengths: Lengths,
+    slo: &'a [Threshold],
+    /// Iterations started per second; `None` in a search by users.
+    rate: Option<f64>,
+    /// Seconds of the stretch that is being measured, at least.
+    stretch_s: f64,
+    /// When to look again.
+    due_s: f64,
+}
+
+impl Watch<'_> {
+    /// Begins to watch a step.
+    pub(crate) fn new(lengths: Lengths, slo: &[Threshold], rate: Option<f64>) -> Watch<'_> {
+        Watch {
+            lengths,
+            slo,
+            rate,
+            stretch_s: lengths.least_s,
+            due_s: lengths.least_s,
+        }
+    }
+
+    /// Decides what is to be done, once a second.
+    pub(crate) fn look(&mut self, look: &Look<'_>) -> Decision {
+        let seconds = look.points.len() as f64;
+        let decision = match self.plain(look) {
+            Some(judgement) => Decision::Over(judgement),
+            None if look.elapsed_s >= self.lengths.most_s => Decision::Over(self.last_word(look)),
+            None if seconds < self.due_s => Decision::GoOn,
+            None => self.judged(look, seconds),
+        };
+        match decision {
+            Decision::Over(judgement) if judgement.result == StepResult::Failed => {
+                Decision::Over(blamed(judgement, look))
+            }
+            Decision::Anew => {
+                self.stretch_s *= LONGER;
+                self.due_s = self.stretch_s;
+                Decision::Anew
+            }
+            Decision::GoOn if seconds >= self.due_s => {
+                self.due_s = seconds + LOOK_AGAIN;
+                Decision::GoOn
+            }
+            other => other,
+        }
+    }
+
+    /// Judges a step that ends by itself, by the figures of that moment.
+    pub(crate) fn at_end(&self, look: &Look<'_>) -> Judgement {
+        match self.last_word(look) {
+            judgement if judgement.result == StepResult::Failed => blamed(judgement, look),
+            judgement => judgement,
+        }
+    }
+
+    /// Judges a step whose stretch is over; it goes on where that says too little.
+    fn judged(&self, look: &Look<'_>, seconds: f64) -> Decision {
+        if (count(look.points) as f64) < self.wanted() {
+            return Decision::GoOn;
+        }
+        let broken = self.broken(look);
+        let rest_s = self.lengths.most_s - look.elapsed_s;
+        let anew = match rest_s > self.stretch_s * LONGER {
+            true => Decision::Anew,
+            false => Decision::GoOn,
+        };
+        match (self.trend(look.points), broken) {
+            (Trend::Rising, Some(judgement)) => Decision::Over(judgement),
+            (Trend::Rising, None) | (Trend::Falling, Some(_)) => anew,
+            (Trend::Steady, _) if seconds < self.wanted_s(look) => Decision::GoOn,
+            (_, Some(judgement)) => Decision::Over(judgement),
+            (_, None) => Decision::Over(Judgement::held()),
+        }
+    }
+
+    /// Judges a step that has had all of its time.
+    fn last_word(&self, look: &Look<'_>) -> Judgement {
+        if let Some(judgement) = self.broken(look) {
+            return judgement;
+        }
+        if count(look.points) == 0 {
+            return Judgement::failed("no answer", "no request was answered");
+        }
+        match self.trend(look.points) {
+            Trend::Rising => Judgement::failed(
+                DRIFT,
+                "its latency went on rising: requests pile up faster than they are answered",
+            ),
+            Trend::Steady | Trend::Falling => Judgement::held(),
+        }
+    }
+
+    /// Judges a step that fails beyond doubt.
+    fn plain(&self, look: &Look<'_>) -> Option<Judgement> {
+        let points = look.points;
+        if points.len() < PLAIN_AFTER {
+            return None;
+        }
+        let (count, failures) = (count(points), failures(points));
+        let oldest = points.last().map_or(0.0, |point| point.oldest_ms);
+        if count == 0 && oldest >= PLAIN_AFTER as f64 * 1e3 {
+            return Some(Judgement::failed("no answer", "no request was answered"));
+        }
+        if count >= 10 && failures as f64 >= MOST_FAILED * count as f64 {
+            let told = format!("{failures} of {} failed", counted(count, "request"));
+            return Some(Judgement::failed("failures", told));
+        }
+        let due = self.rate.unwrap_or(0.0) * points.len() as f64;
+        if look.dropped > 0 && look.dropped as f64 > MOST_DROPPED * due {
+            return Some(self.without_users(look));
+        }
+        if self.trend(points) == Trend::Falling {
+            return None;
+        }
+        let beyond = self.slo.iter().zip(look.limits).find(|(limit, row)| {
+            let counts = limit.is_upper() && !limit.only_grows() && row.limit > 0.0;
+            let value = row.value.unwrap_or(0.0);
+            // A second in which a garbage collector ran is not beyond doubt.
+            let enough = match limit.figure {
+                Figure::Failures => failures >= 10,
+                Figure::Max | Figure::Oldest => false,
+                _ => count >= 20,
+            };
+            counts && enough && value >= row.limit * PLAIN
+        });
+        let last: Vec<f64> = averages(&points[points.len() - 3..]);
+        let level = averages(points);
+        let goes_on = last.iter().sum::<f64>() / last.len().max(1) as f64
+            >= level.iter().sum::<f64>() / level.len().max(1) as f64 / PLAIN;
+        beyond
+            .filter(|_| goes_on)
+            .map(|(_, row)| Judgement::broke(row))
+    }
+
+    /// Judges a step whose users were all at work: because the site lets them wait, or because they are too few.
+    fn without_users(&self, look: &Look<'_>) -> Judgement {
+        let told = format!(
+            "{} found no free user",
+            counted(look.dropped, "start of an iteration")
+                .replace("start of an iterations", "starts of iterations")
+        );
+        if let Some(judgement) = self.broken(look) {
+            return Judgement {
+                reason: Some(told),
+                ..judgement
+            };
+        }
+        match self.trend(look.points) {
+            Trend::Rising => Judgement::failed(DRIFT, told),
+            Trend::Steady | Trend::Falling => Judgement {
+                result: StepResult::Generator,
+                reason: Some(format!("{told}: raise '--max-users'")),
+                limited_by: Some("users".to_owned()),
+            },
+        }
+    }
+
+    /// Returns the first limit that is broken.
+    fn broken(&self, look: &Look<'_>) -> Option<Judgement> {
+        look.limits
+            .iter()
+            .find(|row| !row.passed)
+            .map(Judgement::broke)
+    }
+
+    fn trend(&self, points: &[SeriesPoint]) -> Trend {
+        let limits = self.slo.iter().filter(|limit| limit.is_upper());
+        let limits = limits.filter_map(|limit| Some(limit.limit / limit.unit.per_millisecond()?));
+        let least = limits.fold(f64::INFINITY, f64::min);
+        let matters = match least.is_finite() {
+            true => (least / 50.0).max(1.0),
+            false => 1.0,
+        };
+        trend(&averages(points), matters)
+    }
+
+    /// Returns how many requests the limits need.
+    fn wanted(&self) -> f64 {
+        let beyond = self.slo.iter().map(|limit| match limit.figure {
+            Figure::Percentile(percent) => BEYOND / (1.0 - percent / 100.0).max(1e-4),
+            Figure::Failures if limit.unit == Unit::Percent => {
+                BEYOND / (limit.limit / 100.0).max(1e-4)
+            }
+            _ => 0.0,
+        });
+        // What a step of the usual length at ten requests a second has.
+        beyond.fold(0.0, f64::max).min(100.0 * NEAR_STRETCHES)
+    }
+
+    /// Returns how many seconds are to be judged: more if a figure is near its limit.
+    fn wanted_s(&self, look: &Look<'_>) -> f64 {
+        let near = look.limits.iter().any(|row| {
+            let part = row.value.map_or(1.0, |value| value / row.limit);
+            (1.0 / NEAR..NEAR).contains(&part)
+        });
+        match near {
+            true => self.lengths.least_s * NEAR_STRETCHES,
+            false => self.lengths.least_s,
+        }
+    }
+}
+
+/// Puts a failure down to lgoose where it was the bottleneck. It makes answers late and requests few, not wrong.
+fn blamed(judgement: Judgement, look: &Look<'_>) -> Judgement {
+    let limit = judgement.limited_by.as_deref();
+    let of_speed = look.limits.iter().any(|row| {
+        Judgement::broke(row).limited_by.as_deref() == limit && !matches!(&*row.unit, "" | "%")
+    });
+    if !of_speed && limit != Some(DRIFT) {
+        return judgement;
+    }
+    let slow = look.points.iter().filter(|point| point.generator.saturated);
+    let slow = slow.count();
+    if (slow as f64) < MOST_SATURATED * look.points.len().max(1) as f64 {
+        return judgement;
+    }
+    let told = format!(
+        "lgoose itself was the bottleneck in {slow} of {} s",
+        look.points.len()
+    );
+    Judgement {
+        result: StepResult::Generator,
+        reason: Some(told),
+        limited_by: Some("lgoose".to_owned()),
+    }
+}
+
+/// Formats a figure in the unit of its limit.
+fn shown(value: f64, unit: &str) -> String {
+    let digits = match value.abs() {
+        large if large >= 100.0 => 0,
+        middle if middle >= 10.0 => 1,
+        _ => 2,
+    };
+    match unit {
+        "" | "%" | "/s" => format!("{value:.digits$}{unit}"),
+        _ => format!("{value:.digits$} {unit}"),
+    }
+}
+
+fn count(points: &[SeriesPoint]) -> u64 {
+    points.iter().map(|point| point.count).sum()
+}
+
+fn failures(points: &[SeriesPoint]) -> u64 {
+    points.iter().map(|point| point.failures).sum()
+}
+
+/// Returns the mean latency of each second that had requests, in milliseconds.
+fn averages(points: &[SeriesPoint]) -> Vec<f64> {
+    let had = points.iter().filter(|point| point.count > 0);
+    had.map(|point| point.latency.sum_ms / point.count as f64)
+        .collect()
+}

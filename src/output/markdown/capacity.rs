@@ -1,0 +1,30 @@
+//! A search for the greatest load as Markdown.
+
+use super::{LONGEST_MESSAGE, cut, prose, table};
+use crate::metrics::Report;
+use crate::output::display::{capacity_facts, load_unit, step_cells, step_result};
+
+/// Appends what a search has found, if the report is that of one.
+pub(super) fn section(report: &Report, out: &mut String) {
+    let Some(found) = &report.capacity else {
+        return;
+    };
+    out.push('\n');
+    for (label, text) in capacity_facts(found) {
+        *out += &format!("- {label}: {}\n", prose(&cut(&text, LONGEST_MESSAGE)));
+    }
+    let rows = found.steps.iter().map(|step| {
+        let mut cells = step_cells(found.by, step).to_vec();
+        cells.push(step_result(step).to_owned());
+        cells.push(prose(&cut(
+            step.reason.as_deref().unwrap_or(""),
+            LONGEST_MESSAGE,
+        )));
+        cells
+    });
+    let columns = format!(
+        "{}|requests/s|p95|failed|judged|<result|<why",
+        load_unit(found.by)
+    );
+    table(&columns, rows, out);
+}

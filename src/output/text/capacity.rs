@@ -1,0 +1,126 @@
+//! A search for the greatest load: its steps as they go on, and the section of the report.
+
+use super::table::{Table, rule};
+use crate::metrics::{Capacity, CapacityStep, LoadKind, Report, Snapshot};
+use crate::output::display::{
+    capacity_facts, load_unit, one_line, rate, step_cells, step_result, wrapped,
+};
+use crate::units::{show_duration, show_long};
+
+/// The columns of a screen that nothing of a search exceeds.
+const WIDTH: usize = 80;
+
+/// Returns the heads of the columns of [`capacity_step`].
+pub(crate) fn capacity_heading(by: LoadKind) -> String {
+    let cells = ["requests/s", "p95", "failed", "judged"];
+    line(load_unit(by), cells.map(str::to_owned), "")
+}
+
+/// Returns a step that is over, and below it why it did not hold.
+pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep) -> Vec<String> {
+    let [load, cells @ ..] = step_cells(by, step);
+    let mut lines = vec![line(&load, cells, step_result(step))];
+    if let Some(reason) = &step.reason {
+        let texts = wrapped(&one_line(reason), WIDTH - 17);
+        lines.extend(texts.iter().map(|text| format!("{:17}{text}", "")));
+    }
+    lines
+}
+
+/// Returns the step under way, to be shown in place.
+pub(crate) fn capacity_now(by: LoadKind, load: f64, doing: &str, now: &Snapshot) -> String {
+    let second = now.recent.iter().rev().find(|point| point.seconds > 0.99);
+    let figures = second.map_or_else(String::new, |point| {
+        let p95 = point.latency.p95_ms.unwrap_or(0.0);
+        let p95 = std::time::Duration::try_from_secs_f64(p95 / 1e3).unwrap_or_default();
+        format!(
+            " · {} requests/s · p95 {}",
+            rate(point.rate().unwrap_or(0.0)),
+            show_duration(p95)
+        )
+    });
+    let lasted = show_long(now.progress.elapsed);
+    let text = format!("{:>14}  {doing} {lasted}{figures}", by.number(load));
+    text.chars().take(WIDTH - 1).collect()
+}
+
+fn line(load: &str, cells: [String; 4], result: &str) -> String {
+    let [throughput, p95, failed, judged] = cells;
+    let line =
+        format!("{load:>14}  {throughput:>10}  {p95:>8}  {failed:>7}  {judged:>6}  {result}");
+    line.trim_end().to_owned()
+}
+
+/// Appends what a search has found, if the report is that of one.
+pub(super) fn section(report: &Report, page: usize, out: &mut String) {
+    let Some(found) = &report.capacity else {
+        return;
+    };
+    out.push_str("\n Capacity\n");
+    out.push_str(&rule(page));
+    for (label, text) in capacity_facts(found) {
+        let mut label = label;
+        for line in wrapped(&text, page.saturating_sub(16)) {
+            out.push_str(&format!(" {label:<13}  {line}\n"));
+            label = "";
+        }
+    }
+    out.push('\n');
+    steps(found).render(page, out);
+}
+
+fn steps(found: &Capacity) -> Table {
+    let mut table = Table::new(
+        "Steps",
+        &["requests/s", "p95", "failed", "judged", "result"],
+    );
+    for step in &found.steps {
+        let [_, cells @ ..] = step_cells(found.by, step);
+        let mut cells = cells.to_vec();
+        cells.push(step_result(step).to_owned());
+        table.row(found.shown(step.load), cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+    use crate::output::text::{TableOptions, tables};
+    use unicode_width::UnicodeWidthStr as _;
+
+    #[test]
+    fn a_search_fits_eighty_columns() {
+        let report = fixture::capacity();
+        let mut out = String::new();
+        section(&report, 80, &mut out);
+        fixture::golden("capacity.txt", &out);
+        let found = report.capacity.as_deref().expect("it is one of a search");
+        let steps = found.steps.iter();
+        let lines = steps.flat_map(|step| capacity_step(found.by, step));
+        let lines: Vec<String> = lines.chain([capacity_heading(found.by)]).collect();
+        let all = lines.iter().map(String::as_str).chain(out.lines());
+        assert!(all.map(|line| line.width()).max() <= Some(80), "{lines:#?}");
+        assert!(tables(&report, 80, TableOptions::default()).contains("Capacity"));
+    }
+
+    #[test]
+    fn limits_from_a_plan_cannot_harm_a_terminal() {
+        let mut report = fixture::capacity();
+        if let Some(found) = &mut report.capacity {
+            found.limited_by = Some("\x1b[31mGET /".to_owned());
+            found.text = "\x07".to_owned();
+            found.steps[0].reason = Some("\x1b]0;x".to_owned());
+            for line in found
+                .steps
+                .iter()
+                .flat_map(|step| capacity_step(found.by, step))
+            {
+                assert!(!line.contains('\x1b'), "{line:?}");
+            }
+        }
+        let text = tables(&report, 80, TableOptions::default());
+        assert!(!text.contains(['\x1b', '\x07']), "{text:?}");
+    }
+}

@@ -14,9 +14,11 @@ mod export;
 mod gaggle;
 mod import;
 mod load;
+mod new;
 mod one_request;
 mod outputs;
 mod run;
+mod saved;
 #[cfg(feature = "web")]
 mod serve;
 mod traces;
@@ -35,8 +37,10 @@ pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use import::Import;
+pub(crate) use new::{New, Template};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
+pub(crate) use saved::Saved;
 #[cfg(feature = "web")]
 pub(crate) use serve::Serve;
 pub(crate) use traces::Traces;
@@ -49,11 +53,9 @@ use crate::error::exit;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    ValueEnum,
+    Arg, ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
 use clap_complete::Shell;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,14 +113,7 @@ pub(crate) enum Command {
     /// Load a plan, show its scenarios and one iteration, send nothing
     Check(Check),
     /// Write a first plan with what an editor needs to complete and check it
-    New {
-        /// The folder to write into, made if it is not there
-        #[arg(default_value = ".")]
-        dir: PathBuf,
-        /// What the plan is for: a first look, a site of that kind, or an API; 'lgoose import' makes plans of recorded visits
-        #[arg(long, value_enum, default_value_t = Template::Starter, value_name = "NAME")]
-        template: Template,
-    },
+    New(New),
     /// Write the plan of a visit that a browser has recorded (HAR), or of a curl command line
     Import(Import),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
@@ -157,36 +152,6 @@ pub(crate) enum Command {
     },
     /// Print the manual page, as in: lgoose man >lgoose.1
     Man,
-}
-
-/// Plans that `lgoose new` writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Template {
-    /// A first plan, on the built-in site
-    Starter,
-    /// Readers and members of a Drupal site
-    Drupal,
-    /// Readers and commenters of a WordPress
-    Wordpress,
-    /// Customers of an API in JSON, with a login by token
-    Api,
-}
-
-/// `lgoose report`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "The verdict shown is the run's: here the exit code is 0 when all was shown and written."
-)]
-pub(crate) struct Saved {
-    /// The JSON report of a run, or those of all parts of one ('--part'); '-' reads it from standard input
-    #[arg(required = true)]
-    pub file: Vec<PathBuf>,
-    /// Write it as json, yaml, csv, hdr, html, md or junit, such as md=run.md or csv=- (repeatable)
-    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
-    pub output: Vec<Output>,
-    /// Show the table of status codes also when all are the same
-    #[arg(long)]
-    pub status_codes: bool,
 }
 
 /// Parses the command line of this process. Help and version (`--help`, `--version`) and errors are printed here.

@@ -101,8 +101,8 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
     }
     match cli.command {
         Some(cli::Command::Check(flags)) => check::check(&flags),
-        Some(cli::Command::New { dir, template }) => {
-            say(&starter::start(&dir, template)?)?;
+        Some(cli::Command::New(flags)) => {
+            say(&starter::start(&flags.dir, flags.template)?)?;
             Ok(exit::OK)
         }
         Some(cli::Command::Import(flags)) => import::import(&flags),

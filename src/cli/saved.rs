@@ -1,0 +1,22 @@
+//! The command that shows saved runs.
+
+use crate::config::Output;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `lgoose report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The verdict shown is the run's: here the exit code is 0 when all was shown and written."
+)]
+pub(crate) struct Saved {
+    /// The JSON report of a run, or those of all parts of one ('--part'); '-' reads it from standard input
+    #[arg(required = true)]
+    pub file: Vec<PathBuf>,
+    /// Write it as json, yaml, csv, hdr, html, md or junit, such as md=run.md or csv=- (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+    /// Show the table of status codes also when all are the same
+    #[arg(long)]
+    pub status_codes: bool,
+}

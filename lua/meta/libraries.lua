@@ -1,7 +1,7 @@
 ---@meta
 -- The globals of a plan, in addition to standard Lua. All are read-only.
 
----Loads a module beside the plan ("lib.forms" is lib/forms.lua) or one of lgoose's own ("lgoose.drupal"). The file runs
+---Loads a module next to the plan ("lib.forms" is lib/forms.lua) or one of lgoose's own ("lgoose.drupal"). The file runs
 ---once per user, and its return value is returned.
 ---@param name string
 ---@return any
@@ -302,7 +302,7 @@ run = {}
 ---@param why string
 function run.stop(why) end
 
----Makes the run fail: the verdict says why, and the exit code is 1. The run goes on; `run.stop` ends it. Each reason counts
+---Makes the run fail: the verdict says why, and the exit code is 1. The run continues; `run.stop` ends it. Each reason counts
 ---once, however many users report it.
 ---@param why string
 function run.fail(why) end
@@ -394,7 +394,7 @@ function os.clock() end
 ---@return string|osdate
 function os.date(format, time) end
 
----A file beside the plan, read once per process. Use it as a body, as a file field of a form, or as `data` of a part. If you call
+---A file next to the plan, read once per process. Use it as a body, as a file field of a form, or as `data` of a part. If you call
 ---it at the top level of the plan, the file is sent to workers with the plan.
 ---@class lgoose.File
 ---@field name string # the file name without folders
@@ -404,12 +404,12 @@ function os.date(format, time) end
 ---@return lgoose.File
 function file(name) end
 
----Returns the text of a file beside the plan, which must be UTF-8.
+---Returns the text of a file next to the plan, which must be UTF-8.
 ---@param file string|lgoose.File
 ---@return string
 function data.text(file) end
 
----Returns the bytes of a file beside the plan.
+---Returns the bytes of a file next to the plan.
 ---@param file string|lgoose.File
 ---@return string
 function data.bytes(file) end

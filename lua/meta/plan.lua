@@ -156,7 +156,7 @@ function task(spec) end
 ---"request" runs for each finished request of the users, after it was counted. "report" runs once at the end, with a table that has
 ---the keys of the JSON report (schema/report.schema.json; null becomes nil). Neither has a user, so they cannot send requests or
 ---wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
----files beside the plan or below; `--allow-files` allows any place.
+---files next to the plan or below; `--allow-files` allows any place.
 ---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
 ---@overload fun(event: "report", handler: fun(report: table): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"

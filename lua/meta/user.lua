@@ -114,7 +114,7 @@ function User:digest_auth(user, password) end
 ---@param token string
 function User:bearer(token) end
 
----Waits. The wait goes on even if the user is told to stop, so a loop does not speed up. If it would end after nine tenths of
+---Waits. The wait continues even if the user is told to stop, so a loop does not speed up. If it would end after nine tenths of
 ---`--stop-timeout` (the rest is for `on_stop` tasks), it ends the task at once, even inside a `pcall`.
 ---@param from lgoose.Duration # seconds
 ---@param to? lgoose.Duration # seconds; waits a random time between the two

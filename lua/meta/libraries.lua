@@ -1,21 +1,21 @@
 ---@meta
--- The globals of a plan besides standard Lua. All are read-only.
+-- The globals of a plan, in addition to standard Lua. All are read-only.
 
----A file beside the plan ("lib.forms" is lib/forms.lua below it) or one of lgoose's own ("lgoose.drupal"). Runs
----once per user and gives what the file returns.
+---Loads a module next to the plan ("lib.forms" is lib/forms.lua) or one of lgoose's own ("lgoose.drupal"). The file runs
+---once per user, and its return value is returned.
 ---@param name string
 ---@return any
 function require(name) end
 
----A variable: from `-e NAME=value`, then from the environment, as far as `--env-allow` lets it be read.
+---Returns a variable from `-e NAME=value`, else from the environment, if `--env-allow` permits it.
 ---@param name string
 ---@param default? string
 ---@return string?
 function env(name, default) end
 
----Counts a pass or a failure under that name; never raises.
+---Counts a pass or a failure under this name. Never raises an error.
 ---@generic T
----@param value T # failed: nil and false
+---@param value T # nil and false count as failed
 ---@param name string
 ---@return T value
 function check(value, name) end
@@ -24,12 +24,12 @@ function check(value, name) end
 ---@class lgoose.Regex
 local Regex = {}
 
----The captures of the first match as values, or a table where groups have names; nil without a match.
+---Returns the captures of the first match as values, or as a table if the groups have names; nil without a match.
 ---@param text string|lgoose.Response
 ---@return any ...
 function Regex:match(text) end
 
----All matches.
+---Returns all matches.
 ---@param text string|lgoose.Response
 ---@return any[]
 function Regex:matches(text) end
@@ -39,7 +39,7 @@ function Regex:matches(text) end
 function Regex:test(text) end
 
 ---@param text string|lgoose.Response
----@param with string # $1 and ${name} stand for captures
+---@param with string # $1 and ${name} insert captures
 ---@return string
 function Regex:replace(text, with) end
 
@@ -48,15 +48,15 @@ function Regex:replace(text, with) end
 function regex(pattern) end
 
 ---@class lgoose.json
----@field null any # what null becomes; compare with ==
+---@field null any # the value for null; compare with ==
 json = {}
 
 ---@param value any
 ---@return string
 function json.encode(value) end
 
----Marks a list as an array, which it is in JSON also while it is empty: `json.array {}`. What was decoded as an array
----stays one by itself.
+---Marks a list as an array, so that it is an array in JSON even if it is empty: `json.array {}`. A decoded array stays an
+---array by itself.
 ---@generic T
 ---@param list? T[]
 ---@return T[]
@@ -69,19 +69,19 @@ function json.decode(text) end
 ---@class lgoose.html
 html = {}
 
----A page that did not come as a response, read like one.
+---A page that is not a response, but can be read like one.
 ---@class lgoose.Page
 local Page = {}
 
 ---@return string?
 function Page:title() end
 
----The text of the first element found.
+---Returns the text of the first matching element.
 ---@param selector string
 ---@return string?
 function Page:text(selector) end
 
----An attribute of the first element found.
+---Returns an attribute of the first matching element.
 ---@param selector string
 ---@param name string
 ---@return string?
@@ -91,20 +91,20 @@ function Page:attr(selector, name) end
 ---@return lgoose.Element[]
 function Page:css(selector) end
 
----The form that the selector names, else the first one, for `user:submit`.
+---Returns the form that matches the selector, or the first form without a selector. Use it with `user:submit`.
 ---@param selector? string
 ---@return lgoose.Form?
 function Page:form(selector) end
 
 ---@param text string
----@param url? string # where the page is; without it the actions of its forms begin with '/'
+---@param url? string # the URL of the page; without it, the actions of its forms begin with '/'
 ---@return lgoose.Page
 function html.parse(text, url) end
 
 ---@class lgoose.url
 url = {}
 
----Text as a part of a URL; a table as a query.
+---Encodes a text as a part of a URL, or a table as a query.
 ---@param value string|table<string, any>
 ---@return string
 function url.encode(value) end
@@ -121,7 +121,7 @@ function url.join(base, path) end
 ---@class lgoose.base64
 base64 = {}
 
----Standard base64 with padding; "url" is the URL-safe alphabet without padding (RFC 4648, section 5), as in a JWT.
+---Encodes as standard base64 with padding. "url" selects the URL-safe alphabet without padding (RFC 4648, section 5), as in a JWT.
 ---@param bytes string
 ---@param alphabet? "url"
 ---@return string
@@ -165,17 +165,17 @@ function hash.hmac_sha1(key, bytes) end
 ---@return string hex
 function hash.hmac_sha512(key, bytes) end
 
----One stream per user, from `--seed` and the user's number, so that a run can be repeated.
+---Random values. Each user has its own stream, from `--seed` and the user's number, so a run can be repeated.
 ---@class lgoose.random
 random = {}
 
----A whole number from a to b, both included.
+---Returns a whole number from a to b, both included.
 ---@param a integer
 ---@param b integer
 ---@return integer
 function random.int(a, b) end
 
----From 0 up to, not including, 1.
+---Returns a number from 0 up to, but not including, 1.
 ---@return number
 function random.float() end
 
@@ -184,13 +184,13 @@ function random.float() end
 ---@return T
 function random.choice(list) end
 
----A key, drawn by its weight: `random.weighted { read = 9, write = 1 }`.
+---Returns a key, chosen by its weight: `random.weighted { read = 9, write = 1 }`.
 ---@generic K
 ---@param weights table<K, number>
 ---@return K
 function random.weighted(weights) end
 
----Letters and digits.
+---Returns letters and digits.
 ---@param n integer # how many
 ---@return string
 function random.string(n) end
@@ -202,19 +202,19 @@ function random.words(n) end
 ---@return string
 function random.uuid() end
 
----A first and a last name.
+---Returns a first and a last name.
 ---@return string
 function random.name() end
 
----An address below example.com, where no mail arrives.
+---Returns an e-mail address below example.com, where no mail arrives.
 ---@return string
 function random.email() end
 
----A telephone number that is nobody's.
+---Returns a telephone number that belongs to nobody.
 ---@return string
 function random.phone() end
 
----Data read once per process and shared by all users; paths are relative to the plan.
+---Data files, read once per process and shared by all users. Paths are relative to the plan.
 ---@class lgoose.data
 data = {}
 
@@ -222,104 +222,104 @@ data = {}
 ---@field order? "circular"|"random"|"unique"|"sequential" # (default: "circular")
 
 ---@class lgoose.CsvOptions: lgoose.DataOptions
----@field separator? string # between two cells, one byte, such as ";" or "\t" (default: ",")
+---@field separator? string # the separator between two cells, one byte, such as ";" or "\t" (default: ",")
 
----Rows by the names of the first line.
+---Reads a CSV file. The first line has the names of the columns.
 ---@param file string
 ---@param options? lgoose.CsvOptions
 ---@return lgoose.Rows
 function data.csv(file, options) end
 
----The decoded value; with an order the rows of a list, which then cost their memory once for all users.
+---Reads a JSON file and returns its value. With an order, it returns the rows of a list, which use memory only once for all users.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return any
 function data.json(file, options) end
 
----The values of a file with one in each line (`.jsonl`), as those of a list in `data.json`.
+---Reads a file with one JSON value per line (`.jsonl`), like a list in `data.json`.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return any
 function data.jsonl(file, options) end
 
----The lines that are not empty.
+---Reads the lines of a file that are not empty.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return lgoose.Rows
 function data.lines(file, options) end
 
----`#rows` is how many there are.
+---The rows of a file. `#rows` is their number.
 ---@class lgoose.Rows
----@field [integer] any # the row of that number
+---@field [integer] any # the row with this number
 ---@operator len: integer
 local Rows = {}
 
----The next row: a table by column, or the line. With "unique", a user that finds none left stops.
+---Returns the next row: a table by column, or the line. With "unique", a user stops if there is no row left.
 ---@return any
 function Rows:next() end
 
----The row of that number from 1 on, whoever has taken it; nil beyond the last.
+---Returns the row with this number, starting at 1, even if another user has taken it; nil after the last row.
 ---@param number integer
 ---@return any
 function Rows:get(number) end
 
----Figures of the plan's own, shown in every report and usable in thresholds.
+---Custom metrics of the plan, shown in every report. Thresholds can use them.
 ---@class lgoose.metric
 metric = {}
 
 ---@class lgoose.Metric
 local Metric = {}
 
----@param value? number|boolean # what a counter is not given is 1
+---@param value? number|boolean # a counter adds 1 without it
 function Metric:add(value) end
 
----A sum.
+---Creates a metric that shows the sum.
 ---@param name string
 ---@return lgoose.Metric
 function metric.counter(name) end
 
----The latest value.
+---Creates a metric that shows the latest value.
 ---@param name string
 ---@return lgoose.Metric
 function metric.gauge(name) end
 
----The share of those that are true or not 0.
+---Creates a metric that shows the share of values that are true or not 0.
 ---@param name string
 ---@return lgoose.Metric
 function metric.rate(name) end
 
----Average, least, most and percentiles.
+---Creates a metric that shows average, minimum, maximum and percentiles.
 ---@param name string
 ---@return lgoose.Metric
 function metric.trend(name) end
 
----Lines in the log, with user and scenario.
----The run that is going on: for tasks and events, not for the top level of the file.
+---The current run. Use it in tasks and events, not at the top level of the file.
 ---@class lgoose.run
 run = {}
 
----Ends the run as a stop does: tasks that are under way finish, `on_stop` and `test_stop` run. The verdict says why. In
----test_start it keeps users from starting. Of a run on workers, all of it ends.
+---Ends the run like a stop: running tasks finish, then `on_stop` and `test_stop` run. The verdict says why. In test_start, it
+---prevents users from starting. In a run on workers, it ends the whole run.
 ---@param why string
 function run.stop(why) end
 
----Lets the run fail: the verdict says why, and the exit code is 1. It goes on; `run.stop` ends it. Each reason counts
----once, however many users find it.
+---Makes the run fail: the verdict says why, and the exit code is 1. The run continues; `run.stop` ends it. Each reason counts
+---once, however many users report it.
 ---@param why string
 function run.fail(why) end
 
----Seconds since users began to start, without pauses; 0 in test_start and test_stop.
+---Returns the seconds since the first user started, without pauses; 0 in test_start and test_stop.
 ---@return number
 function run.elapsed() end
 
----How many users are at work now: in this process, so in a run on workers those of one worker.
+---Returns the number of active users in this process. In a run on workers, these are the users of one worker.
 ---@return integer
 function run.users() end
 
----Waits until all users have been started that the run will have at a time, those of all workers too; returns at once
----when they have, and at a rate. A stop ends the task that waits.
+---Waits until all users of the run have started, on all workers. Returns at once if they have, or if the run is at a rate. A stop
+---ends the waiting task.
 function run.ready() end
 
+---Writes lines to the log, with user and scenario.
 ---@class lgoose.log
 log = {}
 
@@ -335,14 +335,14 @@ function log.warn(...) end
 ---@param ... any
 function log.error(...) end
 
----Pauses for the field `wait` of scenarios and tasks.
+---Rules for the field `wait` of scenarios and tasks.
 ---@class lgoose.wait
 wait = {}
 
 ---@class lgoose.WaitRule
 ---@field kind string
 
----A random time between the two, uniform.
+---A random time between the two values, uniformly distributed.
 ---@param from lgoose.Duration # seconds
 ---@param to lgoose.Duration # seconds
 ---@return lgoose.WaitRule
@@ -361,31 +361,31 @@ function wait.normal(mean, deviation) end
 ---@return lgoose.WaitRule
 function wait.exponential(mean) end
 
----An iteration every so many seconds, whatever it took. One that takes longer moves the schedule and is not made up for.
+---Starts an iteration every `time` seconds, however long it takes. If one takes longer, the schedule moves; lgoose does not catch up.
 ---@param time lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.pacing(time) end
 
----A task every so many seconds, whatever it took, as Locust's `constant_pacing`; on a schedule as that of `wait.pacing`.
+---Starts a task every `time` seconds, however long it takes, like Locust's `constant_pacing`. The schedule works as in `wait.pacing`.
 ---@param time lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.tick(time) end
 
----Tasks per second and user, on a schedule as that of `wait.pacing`.
+---Starts tasks at this rate per second and user. The schedule works as in `wait.pacing`.
 ---@param rate number
 ---@return lgoose.WaitRule
 function wait.throughput(rate) end
 
----The part of Lua's `os` that plans have.
+---The part of Lua's `os` library that plans have.
 ---@class lgoose.os
 os = {}
 
----Seconds since 1970, now or at that date.
+---Returns the seconds since 1970, now or at the given date.
 ---@param date? table
 ---@return integer
 function os.time(date) end
 
----Seconds of a clock that only goes forward, for differences.
+---Returns the seconds of a monotonic clock, to measure differences.
 ---@return number
 function os.clock() end
 
@@ -394,22 +394,22 @@ function os.clock() end
 ---@return string|osdate
 function os.date(format, time) end
 
----A file beside the plan, read once per process: a body, a field of a form with files, or `data` of a part. Called at
----the top level of the plan, it travels with the plan to workers.
+---A file next to the plan, read once per process. Use it as a body, as a file field of a form, or as `data` of a part. If you call
+---it at the top level of the plan, the file is sent to workers with the plan.
 ---@class lgoose.File
----@field name string # without folders
+---@field name string # the file name without folders
 ---@field size integer # bytes
 
----@param name string # as seen from the plan
+---@param name string # relative to the plan
 ---@return lgoose.File
 function file(name) end
 
----The text of a file beside the plan, which is UTF-8.
+---Returns the text of a file next to the plan, which must be UTF-8.
 ---@param file string|lgoose.File
 ---@return string
 function data.text(file) end
 
----The bytes of a file beside the plan.
+---Returns the bytes of a file next to the plan.
 ---@param file string|lgoose.File
 ---@return string
 function data.bytes(file) end

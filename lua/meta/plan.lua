@@ -1,158 +1,162 @@
 ---@meta
--- What stands at the top level of a plan: plan, scenario, task, on. Read by editors, not by lgoose.
+-- The top level of a plan: plan, scenario, task, on. Editors read this file; lgoose does not.
 
----A span of time: seconds as a number, or text such as "300s", "20m", "1h30m".
+---A duration: seconds as a number, or text such as "300s", "20m", "1h30m".
 ---@alias lgoose.Duration number|string
----Bytes as a number, or text such as "64MiB".
+---A size: bytes as a number, or text such as "64MiB".
 ---@alias lgoose.Size integer|string
----A pause after a task: seconds, {from, to} in seconds, or made with `wait`.
+---A pause after a task: seconds, {from, to} in seconds, or a rule made with `wait`.
 ---@alias lgoose.Wait number|number[]|lgoose.WaitRule
 ---@alias lgoose.TaskFunction fun(user: lgoose.User)
 
----Defaults of the plan. A flag of the same name (`run_time`: `--run-time`) or its `LGOOSE_*` goes before.
+---Defaults of the plan. The flag of the same name (`run_time`: `--run-time`) and its `LGOOSE_*` variable take precedence.
 ---@class lgoose.Plan
 ---@field host? string # base URL, or "demo:drupal", "demo:umami" or "demo:api" for a built-in site
----@field users? integer # users at the same time (default: number of cores)
+---@field users? integer # concurrent users (default: number of cores)
 ---@field hatch_rate? number|string # users started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate
----@field run_time? lgoose.Duration # counted from the moment all users run (default: until Ctrl-C)
----@field stages? string[] # "5m:100" each: its time and the users at its end, or "5m:200/s" for a rate
----@field test_plan? string # the same as users,time: "10,5m;10,30m;0,1m"
----@field rate? number|string # iterations started per second, however long answers take
----@field max_users? integer # with a rate: users at the same time at most (default: 1000)
----@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
+---@field run_time? lgoose.Duration # counted from the moment when all users have started (default: until Ctrl-C)
+---@field stages? string[] # each is "5m:100", its duration and the users at its end, or "5m:200/s" for a rate
+---@field test_plan? string # the stages as users,time: "10,5m;10,30m;0,1m"
+---@field rate? number|string # iterations started per second, however long responses take
+---@field max_users? integer # with a rate: the maximum number of concurrent users (default: 1000)
+---@field arrivals? "even"|"poisson" # with a rate: start iterations at equal intervals or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
----@field shared_iterations? integer # of all users together: whoever is free begins the next (default: no limit)
----@field wait_factor? number # what every pause is multiplied by; 0 = no pauses (default: 1)
----@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
----@field tags? string|string[]|table<string, string|number|boolean> # a list: only the tasks that have one of these tags run, themselves or by their scenario (default: all); named values are tags of all requests: { build = "1.2" }
----@field exclude_tags? string|string[] # the tasks that have one of these tags do not run (default: none)
----@field warmup? lgoose.Duration # keep the figures of this first time apart
----@field reset_stats? boolean # drop what was counted before all users had started (default: false)
+---@field shared_iterations? integer # the total for all users; a free user starts the next one (default: no limit)
+---@field wait_factor? number # multiplies every pause; 0 = no pauses (default: 1)
+---@field scenarios? string[] # the scenarios to run; "*" matches any text (default: all)
+---@field tags? string|string[]|table<string, string|number|boolean> # a list runs only the tasks that have one of these tags, on the task or its scenario (default: all); named values are tags of all requests: { build = "1.2" }
+---@field exclude_tags? string|string[] # do not run tasks that have one of these tags (default: none)
+---@field warmup? lgoose.Duration # keep the figures of this time at the start separate
+---@field reset_stats? boolean # discard the figures from before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
----@field setup_timeout? lgoose.Duration # how long `test_start` may take before it is cut off and the run does not start (default: 60 s)
----@field teardown_timeout? lgoose.Duration # how long `test_stop` may take before it is cut off (default: 60 s)
----@field throttle_requests? number|string # at most so many requests per second of all users together
----@field timeout? lgoose.Duration # of a request (default: 60 s)
----@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
+---@field setup_timeout? lgoose.Duration # how long `test_start` may take; if it takes longer, it is cut off and the run does not start (default: 60 s)
+---@field teardown_timeout? lgoose.Duration # how long `test_stop` may take; if it takes longer, it is cut off (default: 60 s)
+---@field throttle_requests? number|string # the maximum number of requests per second, all users together
+---@field timeout? lgoose.Duration # the timeout of a request (default: 60 s)
+---@field max_body? lgoose.Size # the largest response body that is read (default: 64 MiB)
 ---@field headers? table<string, string> # sent with every request
----@field http? "1.1"|"2" # the only HTTP that is spoken (default: 2 where the server offers it over TLS)
----@field client? "direct"|"reqwest" # what sends the requests; reqwest costs more and can use proxies (default: "direct")
+---@field http? "1.1"|"2" # the only HTTP version to use (default: 2 where the server offers it over TLS)
+---@field client? "direct"|"reqwest" # the HTTP client; reqwest takes more processor time, but can use proxies (default: "direct")
 ---@field proxy? string # URL of a proxy for everything (http, https, socks5, socks5h), "env" or "none" (default: "none")
 ---@field insecure? boolean # trust every certificate (default: false)
----@field ca? string # file (PEM) of the certificates to trust instead of the system's
----@field cert? string # file (PEM) of the certificate that is shown to servers that ask for one
----@field key? string # file (PEM) of its private key (default: in the file of `cert`)
----@field resolve? string[] # "HOST:PORT:ADDRESS" each: not looked up in DNS
----@field dns_ttl? lgoose.Duration # how long an answer of DNS is kept (default: the whole run)
----@field local_address? string # the address of this machine that connections come from
----@field no_keepalive? boolean # open a connection for each request (default: false)
+---@field ca? string # PEM file with the certificates to trust instead of the system's
+---@field cert? string # PEM file with the client certificate, for servers that ask for one
+---@field key? string # PEM file with its private key (default: in the file of `cert`)
+---@field resolve? string[] # each is "HOST:PORT:ADDRESS"; lgoose uses this address instead of DNS
+---@field dns_ttl? lgoose.Duration # how long a DNS result is kept (default: the whole run)
+---@field local_address? string # the local address for outgoing connections
+---@field no_keepalive? boolean # open a new connection for each request (default: false)
 ---@field no_cookies? boolean # keep no cookies (default: false)
----@field max_redirects? integer # so many are followed and the next one is the answer, with its status (default: 10, and one more is a failure)
----@field referer? boolean # links, forms and assets of a page are asked for with its address, as browsers do (default: true)
----@field cache? boolean # users keep what a browser would not ask for again; counted apart, as 'cache: …' among the metrics (default: false)
+---@field max_redirects? integer # follow this many redirects; the next one is the response, with its status (default: 10, and one more is a failure)
+---@field referer? boolean # send the page as Referer when requesting its links, forms and assets, as browsers do (default: true)
+---@field cache? boolean # give each user a cache like a browser's; the metrics 'cache: …' count its use (default: false)
 ---@field connections? "user"|"iteration" # how long a user keeps its connections (default: "user")
----@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
----@field trace? boolean # add a W3C traceparent to every request, so that the site's tracing finds it (default: false)
----@field trace_sample? string|number # the share of the traces that the site is asked to keep, such as "1%" or 0.01 (default: 1; without `trace` it turns that on)
+---@field sticky_follow? boolean # after a redirect to another host, the user continues on that host (default: false)
+---@field trace? boolean # add a W3C traceparent to every request, to find it in the site's tracing (default: false)
+---@field trace_sample? string|number # the share of traces that the site should keep, such as "1%" or 0.01 (default: 1; without `trace` it turns that on)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
----@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "average", shown where it makes a difference)
----@field request_names? "task"|"path" # what requests without a name are counted under: their task, or their path with ":id" for numbers, UUIDs and hashes (default: "task")
----@field no_intervals? boolean # leave the latencies of single seconds out of the report, which `lgoose compare` needs (default: false)
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies corrected for coordinated omission (default: "average", shown where it makes a difference)
+---@field request_names? "task"|"path" # count requests without a name under their task, or under their path with ":id" for numbers, UUIDs and hashes (default: "task")
+---@field no_intervals? boolean # leave the latencies of each second out of the report; `lgoose compare` needs them (default: false)
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
----@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
----@field allow_short? boolean # let thresholds pass also in a run that is stopped before its planned end (default: false)
----@field only_summary? boolean # print the tables at the end only (default: false)
----@field request_log? string # a file, .csv or .jsonl, that gets a line for every request
----@field request_log_sorted? boolean # sort it by connection and time (default: false)
----@field task_log? string # a file that gets every run of a task or transaction
----@field error_log? string # a file that gets every request, task and transaction that failed
----@field debug_log? string # a file that gets failed requests with their headers and the start of the body
----@field status_codes? boolean # show the table of status codes also when all are the same (default: false)
----@field running_metrics? lgoose.Duration # how often the running figures are printed (default: 10 s)
----@field seed? integer # of all random choices (default: random, shown in the report)
----@field threads? integer # that drive users (default: number of cores)
----@field memory? integer|string # that lgoose may take, all users together, before it ends the run, as in "4GiB" (default: most of what the machine has)
----@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB, which only the flag can raise)
----@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s, which only the flag can raise)
+---@field fail_on_saturation? boolean # make the exit code 1 if lgoose, not the site, set the latency for a second or more (default: false)
+---@field allow_short? boolean # let thresholds pass even if the run is stopped before its planned end (default: false)
+---@field only_summary? boolean # print only the tables at the end (default: false)
+---@field request_log? string # write a line for every request to this file, .csv or .jsonl
+---@field request_log_sorted? boolean # sort that file by connection and time (default: false)
+---@field task_log? string # write every run of a task or transaction to this file
+---@field error_log? string # write every failed request, task and transaction to this file
+---@field debug_log? string # write failed requests, with headers and the start of the body, to this file
+---@field status_codes? boolean # show the table of status codes even if all are the same (default: false)
+---@field running_metrics? lgoose.Duration # how often to print the running figures (default: 10 s)
+---@field seed? integer # seed of all random choices (default: random, shown in the report)
+---@field threads? integer # threads that drive users (default: number of cores)
+---@field memory? integer|string # memory that lgoose may use, such as "4GiB"; beyond it, lgoose ends the run (default: most of what the machine has)
+---@field lua_memory? lgoose.Size # memory that the Lua VM of a user may use (default: 64 MiB, which only the flag can raise)
+---@field lua_time? lgoose.Duration # how long Lua may run without waiting (default: 1 s, which only the flag can raise)
 
----A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
----it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.
----A name is that of requests with or without their method, a task, a transaction, a check or a custom metric;
----`checks` is all checks together, `iterations` how long those took, a label of workers (`["region=eu"]`) all their requests. Tags before a name choose
----among its requests, tags alone among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`. A name that nothing has
----fails: "no data". Figures:
+---A limit is text: a figure, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". Without a name, it applies to
+---all requests. With a name, it applies to that row of the report: `["GET /cart"] = "failures < 1%"`.
+---
+---A name is that of requests (with or without their method), a task, a transaction, a check or a custom metric. `checks` means
+---all checks together, `iterations` the durations of iterations, and a label of workers (`["region=eu"]`) all their requests.
+---Tags before a name select among its requests; tags alone select among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`.
+---A threshold fails with "no data" if nothing has that name. Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
----   number), rate (in /s), count; of requests also bytes (in KB, MB, KB/s, MB/s and the like), and "first_byte p95" or
----   another phase before a latency: dns, connect, tls, send, first_byte, receive
+---   number), rate (in /s), count; of requests also bytes (in KB, MB, KB/s, MB/s and so on), and a phase before a
+---   latency, such as "first_byte p95": dns, connect, tls, send, first_byte, receive
 --- * of checks: checks (in %), failures, rate (in /s), count
---- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as of requests; rate in %
----A table of such texts may say more of them.
+--- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as for requests; rate in %
+---
+---A table of such texts may set the following options for them.
 ---@class lgoose.Threshold
 ---@field [integer] string
----@field abort? boolean # stop the run when it is broken (default: false)
----@field after? lgoose.Duration # leave out the first so much of the run, for `abort` and `during` (default: nothing)
----@field during? lgoose.Duration # every stretch of this length must keep it, not only the run as a whole
+---@field abort? boolean # stop the run when the limit is broken (default: false)
+---@field after? lgoose.Duration # ignore this time at the start of the run, for `abort` and `during` (default: nothing)
+---@field during? lgoose.Duration # every interval of this length must keep the limit, not only the whole run
 
----Sets defaults of this plan's runs.
+---Sets the defaults for runs of this plan.
 ---@param options lgoose.Plan
 function plan(options) end
 
----A kind of user: its name first, then its tasks. Scenarios share the load of the run, by weight, but for those that have
----a load of their own: one of `rate`, `max_users`, `arrivals`, `stages`, `hatch_rate`, `startup_time`, `run_time` and
----`start` makes it so, and then `users`, `rate` or `stages` says how much. Open and closed loads run side by side.
+---A kind of user: its name first, then its tasks. Scenarios share the load of the run by weight. A scenario has its own load if it
+---sets one of `rate`, `max_users`, `arrivals`, `stages`, `hatch_rate`, `startup_time`, `run_time` and `start`. Then `users`,
+---`rate` or `stages` sets the amount. Open and closed loads can run side by side.
 ---@class lgoose.Scenario
 ---@field [1] string # the name, unique in the plan
 ---@field [integer] lgoose.Task|string
----@field weight? integer # share of the users relative to other scenarios (default: 1)
----@field tags? string|string[]|table<string, string|number|boolean> # what '--tags' may choose it by, with all its tasks; named values are tags of its requests, too: { "slow", region = "eu" } (default: none)
----@field users? integer # a fixed number of the run's users instead of a weight; with a load of its own, its users
----@field rate? number|string # its own iterations started per second, however long answers take
----@field max_users? integer # with a rate: its users at the same time at most (default: 1000)
----@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
----@field stages? string[] # its own "5m:100" each, or "5m:200/s" for a rate
----@field hatch_rate? number|string # its own users started per second (default: 1)
+---@field weight? integer # share of the users, relative to other scenarios (default: 1)
+---@field tags? string|string[]|table<string, string|number|boolean> # '--tags' selects all its tasks by these; named values are also tags of its requests: { "slow", region = "eu" } (default: none)
+---@field users? integer # a fixed number of the run's users instead of a weight; if the scenario has its own load, the number of its users
+---@field rate? number|string # iterations of this scenario started per second, however long responses take
+---@field max_users? integer # with a rate: the maximum number of its concurrent users (default: 1000)
+---@field arrivals? "even"|"poisson" # with a rate: start iterations at equal intervals or at random (default: "even")
+---@field stages? string[] # its own stages; each is "5m:100", or "5m:200/s" for a rate
+---@field hatch_rate? number|string # users of this scenario started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all its users within this time instead of by hatch_rate
----@field start? lgoose.Duration # when its load begins, after the run has (default: with the run)
----@field run_time? lgoose.Duration # how long its load takes, counted as that of the run from its start (default: the run's)
----@field iterations? integer # of each of its users (default: the run's)
----@field shared_iterations? integer # of all its users together (default: no limit)
----@field throttle_requests? number|string # at most so many requests per second of all its users together
----@field headers? table<string, string> # sent with its requests, beside those of the run
----@field env? table<string, string|number|boolean> # what `env` gives its users, before all other variables
----@field thresholds? string|table<integer|string, string|lgoose.Threshold> # on its requests alone
----@field wait? lgoose.Wait # after each task that has none of its own (default: none)
----@field host? string # base URL of its users (default: the plan's)
----@field order? "shuffled"|"round-robin"|"serial"|"random" # of the tasks in an iteration (default: "shuffled")
+---@field start? lgoose.Duration # when its load starts, counted from the start of the run (default: with the run)
+---@field run_time? lgoose.Duration # how long its load runs, counted from its own start as for the run (default: the run's)
+---@field iterations? integer # per user of this scenario (default: the run's)
+---@field shared_iterations? integer # the total for all its users (default: no limit)
+---@field throttle_requests? number|string # the maximum number of requests per second, all its users together
+---@field headers? table<string, string> # sent with its requests, in addition to those of the run
+---@field env? table<string, string|number|boolean> # values of `env` for its users; they take precedence over all other variables
+---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits for its requests only
+---@field wait? lgoose.Wait # the pause after each task that does not set its own (default: none)
+---@field host? string # base URL for its users (default: the plan's)
+---@field order? "shuffled"|"round-robin"|"serial"|"random" # the order of the tasks in an iteration (default: "shuffled")
 
 ---Declares a kind of user.
 ---@param spec lgoose.Scenario
 ---@return lgoose.Scenario
 function scenario(spec) end
 
----Something a user does: a name, which may be left out, and the function last.
+---Something that a user does: an optional name, and the function last.
 ---@class lgoose.Task
 ---@field [1] string|lgoose.TaskFunction
 ---@field [2]? lgoose.TaskFunction
 ---@field weight? integer # how often it runs in one iteration (default: 1)
----@field tags? string|string[]|table<string, string|number|boolean> # what '--tags' may choose it by; named values are tags of its requests, too (default: none)
----@field sequence? integer # tasks with one run before those without, in ascending order; equal ones form a group
----@field on_start? boolean # once per user at its beginning, not in the iteration (default: false)
----@field on_stop? boolean # once per user at its end, not in the iteration (default: false)
----@field wait? lgoose.Wait # after this task (default: the scenario's)
+---@field tags? string|string[]|table<string, string|number|boolean> # '--tags' selects it by these; named values are also tags of its requests (default: none)
+---@field sequence? integer # tasks with a sequence run before those without, in ascending order; equal numbers form a group
+---@field on_start? boolean # run once per user, when it starts, and not in iterations (default: false)
+---@field on_stop? boolean # run once per user, when it stops, and not in iterations (default: false)
+---@field wait? lgoose.Wait # the pause after this task (default: the scenario's)
 
----Declares a task. One that no scenario takes belongs to the scenario "default".
+---Declares a task. A task that is not part of any scenario belongs to the scenario "default".
 ---@param spec lgoose.Task
 ---@return lgoose.Task
 function task(spec) end
 
----Runs once per test: "test_start" before the first user starts, "test_stop" after the last has stopped, with
----a user of its own. What the function of "test_start" returns is `shared` for every user.
+---Runs a function on an event.
 ---
----"request" sees each finished request of the users after it was counted, and "report" gets the report once at the end, as a
----table with the keys of the JSON report (schema/report.schema.json; what is null there is nil). Neither has a user, so they
----send nothing and wait for nothing. What "report" returns is printed, if it is a text, or written to the files of a table
----(`{ ["summary.txt"] = text }`), which are beside the plan or below unless `--allow-files` is given.
+---"test_start" runs once before the first user starts, and "test_stop" once after the last one has stopped. Each has its own user.
+---The return value of "test_start" is `shared` for every user.
+---
+---"request" runs for each finished request of the users, after it was counted. "report" runs once at the end, with a table that has
+---the keys of the JSON report (schema/report.schema.json; null becomes nil). Neither has a user, so they cannot send requests or
+---wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
+---files next to the plan or below; `--allow-files` allows any place.
 ---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
 ---@overload fun(event: "report", handler: fun(report: table): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"
@@ -162,17 +166,17 @@ function on(event, handler) end
 ---A request that has been counted.
 ---@class lgoose.CountedRequest
 ---@field method string
----@field name string # of its row, without the method
+---@field name string # the name of its row, without the method
 ---@field scenario string
----@field task string # or the event that it belongs to
----@field status integer # 0 without an answer
+---@field task string # the task, or the event that sent it
+---@field status integer # 0 without a response
 ---@field ok boolean
 ---@field error? string # why it failed
 ---@field time number # seconds
 ---@field size integer # bytes on the wire
 ---@field redirects integer
----@field tags table<string, string> # of its task and its own
+---@field tags table<string, string> # the tags of its task, and its own
 
----What the function of `on("test_start", …)` returned; it cannot be set. Tables in it are a copy for each user.
+---The return value of the function of `on("test_start", …)`. It cannot be set. Each user has its own copy of tables in it.
 ---@type any
 shared = nil

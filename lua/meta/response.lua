@@ -1,22 +1,22 @@
 ---@meta
--- What a request gives back.
+-- The response to a request.
 
 ---@class lgoose.Response
----@field status integer # 0 if no answer came
----@field ok boolean # whether it counts as a success
----@field error string? # why it counts as failed
+---@field status integer # 0 without a response
+---@field ok boolean # whether the request counts as a success
+---@field error string? # why the request counts as failed
 ---@field url string? # the final URL, after redirects
----@field headers table<string, string> # names in any case; repeated ones joined with ", "
----@field cookies table<string, string> # those that came with it or with a redirect on the way
----@field body string # made when first read
----@field time number # seconds from the call to the last byte, connecting and redirects included
+---@field headers table<string, string> # names are case-insensitive; repeated headers are joined with ", "
+---@field cookies table<string, string> # the cookies set by this response or by a redirect on the way
+---@field body string # created when first read
+---@field time number # seconds from the call to the last byte, including connecting and redirects
 ---@field timings lgoose.Timings
 ---@field size integer # bytes on the wire
----@field redirects integer # how many were followed
----@field cached boolean # whether it came from the user's cache, asked for or not
+---@field redirects integer # the number of redirects followed
+---@field cached boolean # whether it came from the user's cache, revalidated or not
 local Response = {}
 
----Seconds of each phase; 0 for one that did not take place.
+---The time of each phase in seconds; 0 for a phase that did not take place.
 ---@class lgoose.Timings
 ---@field dns number
 ---@field connect number
@@ -26,95 +26,95 @@ local Response = {}
 ---@field receive number
 ---@field total number
 
----The body as JSON; null is `json.null`. Raises if it is none.
+---Decodes the body as JSON; null becomes `json.null`. Raises an error if the body is not JSON.
 ---@return any
 function Response:json() end
 
----The text of the page's title.
+---Returns the page title.
 ---@return string?
 function Response:title() end
 
----The text of the first element that the selector finds.
+---Returns the text of the first element that matches the selector.
 ---@param css string
 ---@return string?
 function Response:text(css) end
 
----An attribute of the first element that the selector finds.
+---Returns an attribute of the first element that matches the selector.
 ---@param css string
 ---@param name string
 ---@return string?
 function Response:attr(css, name) end
 
----All elements that the selector finds.
+---Returns all elements that match the selector.
 ---@param selector string
 ---@return lgoose.Element[]
 function Response:css(selector) end
 
----A form, found by itself or by an element in it.
+---Returns a form. The selector matches the form, or an element in it.
 ---@param css? string # (default: the page's first form)
----@return lgoose.Form? # nil if there is none
+---@return lgoose.Form? # nil if there is no such form
 function Response:form(css) end
 
----The page's links, absolute, each once.
----@param filter? string|string[]|fun(url: string): boolean # contained in the URL, or true for it
+---Returns the links of the page as absolute URLs, each once.
+---@param filter? string|string[]|fun(url: string): boolean # a text that the URL contains, or a function that returns true for it
 ---@return string[]
 function Response:links(filter) end
 
----The page's scripts, images, stylesheets and icons of its own site, absolute, each once. What the page has under a name
----that it uses for itself (`<link rel="canonical">`, `<base href>`) is of its site, and is listed with the page's host; other
----hosts are told once in the report.
----@param filter? string|string[]|fun(url: string): boolean # contained in the URL, or true for it
+---Returns the scripts, images, stylesheets and icons of the page that are on its own site, as absolute URLs, each once. If the page
+---declares another name for itself (`<link rel="canonical">`, `<base href>`), assets under that name belong to its site, and are
+---listed with the host of the page. The report mentions other hosts once.
+---@param filter? string|string[]|fun(url: string): boolean # a text that the URL contains, or a function that returns true for it
 ---@return string[]
 function Response:assets(filter) end
 
----The captures of the first match, or the whole match if the pattern captures nothing.
+---Returns the captures of the first match, or the whole match if the pattern has no captures.
 ---@param pattern string|lgoose.Regex
 ---@return string? ...
 function Response:match(pattern) end
 
----All matches.
+---Returns all matches.
 ---@param pattern string|lgoose.Regex
 ---@return any[]
 function Response:matches(pattern) end
 
----Whether the body contains this text.
+---Returns whether the body contains this text.
 ---@param text string
 ---@return boolean
 function Response:contains(text) end
 
----A header's value, its name in any case.
+---Returns the value of a header. The name is case-insensitive.
 ---@param name string
 ---@return string?
 function Response:header(name) end
 
----Counts this request as failed. Works until the task ends that made it, also after later requests.
+---Counts this request as failed. You can call it until the end of the task, even after later requests.
 ---@param reason string
 function Response:fail(reason) end
 
----Counts this request as a success. Works until the task ends that made it, also after later requests.
+---Counts this request as a success. You can call it until the end of the task, even after later requests.
 function Response:pass() end
 
----Raises if the request failed, and so ends the task.
+---Raises an error if the request failed, which ends the task.
 ---@return lgoose.Response
 function Response:ensure() end
 
----A form as a browser would submit it untouched.
+---A form, with the fields that a browser would submit without any input.
 ---@class lgoose.Form
----@field action string # absolute, or a path where the page has no URL
+---@field action string # an absolute URL, or a path if the page has no URL
 ---@field method "GET"|"POST"
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
----@field page string? # the URL of the page that it was found on, which the request tells as its `Referer`
----@field fields table<string, any> # a list where a name has several values
----@field buttons lgoose.Button[] # its submit buttons that have a name
----@field files string[] # the names of its inputs for files
----@field order (string|integer)[] # the names of its fields as they follow one another; a number is one of its buttons
+---@field page string? # the URL of the page with the form, sent as `Referer`
+---@field fields table<string, any> # a list if a name has several values
+---@field buttons lgoose.Button[] # its submit buttons with a name
+---@field files string[] # the names of its file inputs
+---@field order (string|integer)[] # the names of its fields in page order; a number stands for one of its buttons
 
----A submit button of a form. Its own action, method and enctype hold where the option `button` names it.
+---A submit button of a form. Its action, method and enctype apply if the option `button` names it.
 ---@class lgoose.Button
 ---@field name string
 ---@field value string
----@field default? true # Enter presses it: its value is among the form's fields
----@field image? true # an image, which sends `name.x` and `name.y`
+---@field default? true # Enter presses this button; its value is among the fields of the form
+---@field image? true # an image button, which sends `name.x` and `name.y`
 ---@field action? string
 ---@field method? "GET"|"POST"
 ---@field enctype? string
@@ -131,7 +131,7 @@ function Element:text() end
 ---@return string?
 function Element:attr(name) end
 
----The elements within this one that the selector finds.
+---Returns the elements within this one that match the selector.
 ---@param selector string
 ---@return lgoose.Element[]
 function Element:css(selector) end

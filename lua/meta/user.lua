@@ -1,21 +1,21 @@
 ---@meta
 -- The user of a task: the first argument of its function.
 
----A simulated user with cookies, connections and random numbers of its own. A failed request is counted,
----never raised.
+---A simulated user with its own cookies, connections and random numbers. A failed request is counted; it never
+---raises an error.
 ---@class lgoose.User
----@field id integer # its number, from 1
+---@field id integer # its number, starting at 1
 ---@field scenario string # the name of its scenario
 ---@field task string # the name of the running task
----@field iteration integer # iterations begun
+---@field iteration integer # the number of iterations it has started
 ---@field host string # the base URL that paths are joined to
----@field data table # its own: what it must remember between tasks
+---@field data table # its own data, kept between tasks
 ---@field cookies lgoose.Cookies
----@field tags table<string, string|number|boolean|nil> # of its requests from now on, beside those that are declared
+---@field tags table<string, string|number|boolean|nil> # tags of its requests from now on, in addition to those of the plan, scenario and task
 local User = {}
 
----Gets a page and waits for its whole body.
----@param path string # joined to the host; an absolute URL wins
+---Requests a page and waits for its whole body.
+---@param path string # joined to the host; an absolute URL is used as it is
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:get(path, options) end
@@ -36,54 +36,54 @@ function User:delete(path, options) end
 function User:options(path, options) end
 
 ---@param path string
----@param body? string|lgoose.File # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:post(path, body, options) end
 
 ---@param path string
----@param body? string|lgoose.File # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:put(path, body, options) end
 
 ---@param path string
----@param body? string|lgoose.File # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:patch(path, body, options) end
 
----A request with any method and all options.
+---Sends a request with any method and all options.
 ---@param request lgoose.Request
 ---@return lgoose.Response
 function User:request(request) end
 
----Gets a list as a browser does: at most 6 at a time per host, each URL once.
+---Requests a list of URLs as a browser does: at most 6 at a time per host, each URL once.
 ---@param urls string[]
 ---@param options? lgoose.Options
 ---@return lgoose.Response[] # in the order of the list
 function User:fetch(urls, options) end
 
----Different requests side by side, within the same limits.
+---Sends different requests in parallel, within the same limits.
 ---@param requests lgoose.Request[]
 ---@return lgoose.Response[] # in the order of the list
 function User:batch(requests) end
 
----Submits a form found on a page as a browser does: its hidden and default fields and yours over them, in the order of
----the page, by its method and enctype. A name that the form lacks is sent, too, with a warning.
----@param form lgoose.Form? # raises if it was not found
----@param fields? table<string, any> # a list gives a field several times, {} leaves it out; a file is { filename =, data = }
+---Submits a form of a page as a browser does, with its method and enctype. It sends the hidden and default fields in page order;
+---your fields override them. A field name that the form does not have is still sent, with a warning.
+---@param form lgoose.Form? # raises an error if it is nil
+---@param fields? table<string, any> # a list sends a field several times, {} leaves it out; a file is { filename =, data = }
 ---@param options? lgoose.SubmitOptions
 ---@return lgoose.Response
 function User:submit(form, fields, options) end
 
----Calls a function until the response that it returns is a success, and returns the last one. Attempts that are tried
----again are no failures, whatever they expected; the last one is judged as ever.
+---Calls a function until it returns a successful response, and returns the last response. Attempts that are repeated do not count
+---as failures, whatever they expected. The last one counts as usual.
 ---@param how lgoose.Retry
 ---@return lgoose.Response
 function User:retry(how) end
 
----Times a block of several requests as one row in the table of tasks.
+---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T
 ---@param name string
 ---@param fn fun(): T
@@ -95,17 +95,17 @@ function User:transaction(name, fn) end
 ---@param url string
 function User:set_host(url) end
 
----Sends a header with every request from now on.
+---Sets a header for every request from now on.
 ---@param name string
----@param value? string|number|boolean # nil: no longer
+---@param value? string|number|boolean # nil removes it
 function User:set_header(name, value) end
 
----Sends basic authentication with every request from now on.
+---Uses basic authentication for every request from now on.
 ---@param user string
 ---@param password string
 function User:basic_auth(user, password) end
 
----Answers what sites ask for by digest authentication from now on. The first request to each is sent twice.
+---Uses digest authentication from now on, for sites that ask for it. The first request to each site is sent twice.
 ---@param user string
 ---@param password string
 function User:digest_auth(user, password) end
@@ -114,62 +114,62 @@ function User:digest_auth(user, password) end
 ---@param token string
 function User:bearer(token) end
 
----Waits. Also when the user is told to stop, so that a loop goes on no faster than before; a wait that would end too
----late for `--stop-timeout` and the `on_stop` tasks (after nine tenths of it) ends the task at once, whatever catches errors.
+---Waits. The wait continues even if the user is told to stop, so a loop does not speed up. If it would end after nine tenths of
+---`--stop-timeout` (the rest is for `on_stop` tasks), it ends the task at once, even inside a `pcall`.
 ---@param from lgoose.Duration # seconds
----@param to? lgoose.Duration # seconds; a random time between the two
+---@param to? lgoose.Duration # seconds; waits a random time between the two
 function User:wait(from, to) end
 
----Ends this iteration: the tasks that are left of it are not run, and the next one begins after the task's wait. In an
----on_start or on_stop task it ends that task.
+---Ends this iteration. Its remaining tasks do not run, and the next iteration begins after the task's wait. In an on_start or
+---on_stop task, it ends that task.
 function User:exit_iteration() end
 
----Ends this user after its on_stop tasks.
+---Runs the on_stop tasks of this user, then ends it.
 function User:stop() end
 
----A line in the log with user, scenario and task. Tables are shown by their fields.
+---Writes a line to the log, with user, scenario and task. For a table, it shows the fields.
 ---@param text any
 function User:log(text) end
 
----What `user:retry` tries, and how often.
+---What `user:retry` calls, and how often.
 ---@class lgoose.Retry
 ---@field [1] fun(user: lgoose.User, attempt: integer): lgoose.Response
----@field times? integer # attempts at most (default: 3)
----@field wait? lgoose.Duration|lgoose.Duration[] # between two of them: seconds, or { from, to } (default: none)
+---@field times? integer # the maximum number of attempts (default: 3)
+---@field wait? lgoose.Duration|lgoose.Duration[] # the wait between two attempts: seconds, or { from, to } (default: none)
 
 ---The cookies of a user.
 ---@class lgoose.Cookies
 local Cookies = {}
 
----The value that requests to the user's host send.
+---Returns the value that requests to the user's host send.
 ---@param name string
 ---@return string? value
 function Cookies:get(name) end
 
----Sets a cookie, for the user's host and all its paths unless told otherwise.
+---Sets a cookie. By default, it is for the user's host and all its paths.
 ---@param name string
 ---@param value string
 ---@param scope? lgoose.CookieScope
 function Cookies:set(name, value, scope) end
 
----All cookies that are valid, by domain, path and name.
+---Returns all valid cookies, sorted by domain, path and name.
 ---@return lgoose.Cookie[]
 function Cookies:list() end
 
----Forgets the cookies of one name.
+---Deletes the cookies with this name.
 ---@param name string
 ---@param scope? lgoose.CookieScope # only those of this domain and path
----@return integer count # how many there were
+---@return integer count # the number of deleted cookies
 function Cookies:delete(name, scope) end
 
----Forgets all of them.
+---Deletes all cookies.
 function Cookies:clear() end
 
----Where a cookie belongs.
+---The scope of a cookie.
 ---@class lgoose.CookieScope
----@field domain? string # with its subdomains (default: the user's host alone)
----@field path? string # and what is below it (default: "/")
----@field secure? boolean # over https only (default: false)
+---@field domain? string # this domain and its subdomains (default: the user's host alone)
+---@field path? string # this path and everything below it (default: "/")
+---@field secure? boolean # sent over https only (default: false)
 
 ---A cookie of a user.
 ---@class lgoose.Cookie
@@ -177,7 +177,7 @@ function Cookies:clear() end
 ---@field value string
 ---@field domain string
 ---@field path string
----@field host_only boolean # not for subdomains
----@field secure boolean # over https only
----@field http_only boolean # not for scripts of the page
----@field expires integer? # in seconds since 1970; nil: with the user
+---@field host_only boolean # not sent to subdomains
+---@field secure boolean # sent over https only
+---@field http_only boolean # not visible to scripts of the page
+---@field expires integer? # in seconds since 1970; nil: when the user ends

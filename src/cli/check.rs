@@ -9,19 +9,19 @@ use std::path::PathBuf;
 pub(crate) struct Check {
     /// The plan
     pub plan: PathBuf,
-    /// The site's base URL, checked as a run would; nothing is sent there
+    /// The site's base URL, checked as in a run; nothing is sent there
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
-    /// Name the scenarios that so many users leave without any
+    /// Name the scenarios that get none of this many users
     #[arg(short, long, value_name = "N", value_parser = users)]
     pub users: Option<u64>,
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
-    /// A file of such variables, one NAME=VALUE per line; --env takes precedence
+    /// A file with variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
-    /// Show the plan's call stack with an error
+    /// Show the plan's call stack with errors
     #[arg(long)]
     pub backtrace: bool,
 }

@@ -12,22 +12,22 @@ use std::path::PathBuf;
        lgoose compare BEFORE.json… --after AFTER.json… [options]
        lgoose compare PLAN.lua --against URL [--repeat N] [options] -- [options of the runs]
        lgoose compare BEFORE.json… PLAN.lua [--repeat N] [options] -- [options of the runs]",
-    after_help = "Reports are those of '-o json=FILE'; a plan is run here and now. Exit codes: 0 no regression beyond a limit of \
-        --max-regression and beyond chance, 1 one, 2 the runs are not comparable, 130 stopped. How it is decided: \
+    after_help = "Reports are those of '-o json=FILE'; a plan is run now. Exit codes: 0 no regression beyond a limit of \
+        --max-regression and beyond chance, 1 such a regression, 2 the runs are not comparable, 130 stopped. The method: \
         docs/compare.md."
 )]
 pub(crate) struct Compare {
-    /// The JSON reports of a run before the change and of one after it; with '--after', all of those before it. A plan stands
+    /// The JSON reports of a run before the change and of one after it; with '--after', all reports before it. A plan stands
     /// for runs of it
     #[arg(required = true, value_name = "REPORT.json | PLAN.lua")]
     pub file: Vec<PathBuf>,
-    /// The reports after the change, where there are several runs
+    /// The reports after the change, if there are several runs
     #[arg(short, long, value_name = "REPORT.json", num_args = 1..)]
     pub after: Vec<PathBuf>,
-    /// Run the plan against this site as the one after the change; '--host' is the one before it
+    /// The site after the change, to run the plan against; '--host' is the site before it
     #[arg(long, value_name = "URL")]
     pub against: Option<String>,
-    /// Run the plan so often a side: A B B A and so on [default: 1]
+    /// The number of runs on each side: A B B A and so on [default: 1]
     #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub repeat: Option<u64>,
     /// Keep the reports of the runs in this folder, as before-1.json, after-1.json and so on
@@ -36,13 +36,13 @@ pub(crate) struct Compare {
     /// Fail if a figure is worse by more than this, beyond chance, such as 'p95 5%' or 'GET /cart: failures 1%' (repeatable)
     #[arg(long, value_name = "FIGURE LIMIT")]
     pub max_regression: Vec<String>,
-    /// Judge by the figures also if the runs are not comparable
+    /// Judge by the figures even if the runs are not comparable
     #[arg(long)]
     pub anyway: bool,
-    /// Write it as json, html or md, such as md=change.md or json=- (repeatable)
+    /// Write the comparison as json, html or md, such as md=change.md or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse_comparison)]
     pub output: Vec<Output>,
-    /// How the plan is run, such as: -- -H http://127.0.0.1 -u 20 -t 70s --warmup 10s
+    /// The options of the runs, such as: -- -H http://127.0.0.1 -u 20 -t 70s --warmup 10s
     #[arg(
         last = true,
         value_name = "OPTIONS OF THE RUNS",

@@ -8,23 +8,23 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami has \
-        admin with the password admin, and takes five messages an hour from an address. What a site has received, by method and path, is told as JSON at \
-        /_demo/served."
+        admin with the password admin, and accepts five messages an hour from an address. /_demo/served shows as JSON what the \
+        site has received, by method and path."
 )]
 pub(crate) struct Demo {
-    /// Which site: 'drupal', a Drupal 7 of 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
+    /// The site: 'drupal', a Drupal 7 with 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
     /// with an API in JSON and GraphQL
     pub site: String,
     /// The port on 127.0.0.1; 0 takes any free one
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Answer no sooner than after this time
+    /// The minimum response time
     #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
     pub latency: Duration,
-    /// Spread the latency by up to this much both ways
+    /// Vary the latency by up to this much in both directions
     #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
     pub jitter: Duration,
-    /// Answer this share of the requests with a 500
+    /// Answer this share of the requests with status 500
     #[arg(long, value_parser = units::share, default_value = "0", value_name = "SHARE")]
     pub errors: f64,
 }

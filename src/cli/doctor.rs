@@ -6,10 +6,11 @@ use clap::Args;
 /// `lgoose doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the machine has what so many users need, 1 it lacks something. '!' marks what makes figures less true."
+    after_help = "Exit codes: 0 the machine has what this many users need, 1 it lacks something. '!' marks what makes figures \
+        less accurate."
 )]
 pub(crate) struct Doctor {
-    /// The number of users that it should bear
+    /// The number of users that the machine should run
     #[arg(short, long, value_name = "N", default_value_t = 1_000, value_parser = users)]
     pub users: u64,
 }

@@ -8,8 +8,8 @@ use clap::Args;
 pub(crate) struct Export {
     /// Export metrics and failed requests by OTLP over HTTP [default: http://localhost:4318]
     ///
-    /// Every ten seconds, to an OpenTelemetry collector. OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS, …_TIMEOUT, …_COMPRESSION,
-    /// OTEL_METRIC_EXPORT_INTERVAL, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are heeded.
+    /// lgoose exports to an OpenTelemetry collector every ten seconds. It reads OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS,
+    /// …_TIMEOUT, …_COMPRESSION, OTEL_METRIC_EXPORT_INTERVAL, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", value_parser = collector)]
     pub otlp: Option<String>,
 }

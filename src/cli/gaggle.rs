@@ -11,13 +11,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Workers")]
 pub(crate) struct Nats {
-    /// File with the credentials for the broker, as 'nsc' writes it
+    /// File with the credentials for the broker, as written by 'nsc'
     #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CREDS", hide_env = true)]
     pub nats_creds: Option<PathBuf>,
     /// Certificates to trust for the broker, PEM
     #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CA", hide_env = true)]
     pub nats_ca: Option<PathBuf>,
-    /// Certificate to show the broker, PEM
+    /// Client certificate for the broker, PEM
     #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CERT", hide_env = true)]
     pub nats_cert: Option<PathBuf>,
     /// Key of that certificate, PEM [default: the same file]
@@ -45,25 +45,25 @@ pub(crate) struct Broker {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workers")]
 pub(crate) struct Workers {
-    /// Run all users on so many workers ('lgoose worker'), which get the plan from here
+    /// Run all users on this many workers ('lgoose worker'), which get the plan from here
     ///
-    /// Without --nats lgoose starts the 'nats-server' of this machine for the run, and prints the line that starts a
+    /// Without --nats, lgoose starts the 'nats-server' of this machine for the run, and prints the command that starts a
     /// worker.
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, conflicts_with_all = ["once", "part"])]
     pub workers: Option<usize>,
-    /// The broker that joins them: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…
+    /// The broker that connects them: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…
     #[arg(long, value_name = "URL", hide_env_values = true)]
     pub nats: Option<String>,
     /// How the broker is reached.
     #[command(flatten)]
     pub reached: Nats,
-    /// Where a broker that lgoose starts listens, such as 0.0.0.0:4222 [default: 127.0.0.1 and a free port]
+    /// Where the broker started by lgoose listens, such as 0.0.0.0:4222 [default: 127.0.0.1 and a free port]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
     pub nats_listen: Option<String>,
     /// How long to wait for workers [default: 60s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub workers_timeout: Option<Duration>,
-    /// What a worker's loss means: 'continue' without it, 'replace' it by a free one, or 'stop' [default: continue]
+    /// What to do if a worker is lost: 'continue' without it, 'replace' it by a free one, or 'stop' [default: continue]
     #[arg(long, value_name = "WHAT")]
     pub on_worker_loss: Option<OnLoss>,
 }
@@ -79,9 +79,9 @@ pub(crate) enum OnLoss {
 /// `lgoose attach`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A run whose manager gives signs of life is watched: Ctrl-C leaves it, and it goes on. One whose manager is \
-        lost is led from here on: it can be steered and stopped, and its report is written at its end. The figures are \
-        those of the whole run, since the broker has kept them. Afterwards the exit code is that of the run."
+    after_help = "If the manager of the run gives signs of life, this command only watches it: Ctrl-C leaves the run, and it goes \
+        on. If the manager is lost, this command leads the run: you can steer and stop it, and its report is written at its \
+        end. The figures are those of the whole run, because the broker has kept them. The exit code is then that of the run."
 )]
 pub(crate) struct Attach {
     /// The run, as 'lgoose gaggle' lists it
@@ -95,7 +95,7 @@ pub(crate) struct Attach {
     /// Print lines instead of the live view
     #[arg(long)]
     pub headless: bool,
-    /// Leave the live view when the run is over
+    /// Close the live view when the run is over
     #[arg(long)]
     pub exit: bool,
     /// Print nothing but errors
@@ -106,9 +106,9 @@ pub(crate) struct Attach {
 /// `lgoose worker`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A worker needs no files: plan, modules and data come from whoever starts a run with '--workers'. It runs one \
-        after another until Ctrl-C, and stops its users when it has not reached the broker for 40 s. It runs any plan that \
-        the broker's accounts let through: '--allow-host' bounds where it can send."
+    after_help = "A worker needs no files: it gets plan, modules and data from the run ('--workers'). It serves one run after \
+        another until Ctrl-C. It stops its users if it has not reached the broker for 40 s. It runs any plan that the broker's \
+        accounts let through; '--allow-host' limits where it can send requests."
 )]
 pub(crate) struct Worker {
     /// The broker.
@@ -117,22 +117,22 @@ pub(crate) struct Worker {
     /// The name in tables and reports [default: the machine's]
     #[arg(long)]
     pub name: Option<String>,
-    /// A label such as region=eu; reports compare the workers of each (repeatable)
+    /// A label such as region=eu; reports compare the workers of each label (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     pub label: Vec<(String, String)>,
     /// Threads that drive users [default: one for each core]
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
     pub threads: Option<usize>,
-    /// Send to these hosts only, '*' for any text (repeatable)
+    /// Send requests to these hosts only, '*' for any text (repeatable)
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
     /// End after one run
     #[arg(long)]
     pub once: bool,
-    /// Say more: what fails and is tried again
+    /// Log more: what fails and is tried again
     #[arg(short, long)]
     pub verbose: bool,
-    /// Memory that the process may take [default: most of what the machine has]
+    /// Memory that the process may use [default: most of what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
 }
@@ -140,9 +140,9 @@ pub(crate) struct Worker {
 /// `lgoose gather`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For runs of more workers than one manager adds up: start one or more before the run, near the workers or \
-        next to a leaf node of the broker. It needs no files, serves any number of runs until Ctrl-C, and keeps nothing that \
-        the broker does not have: when it dies, the manager goes on without it, and another one can take its place."
+    after_help = "A gather is for runs with more workers than one manager can add up. Start one or more before the run, near the \
+        workers or next to a leaf node of the broker. It needs no files and serves any number of runs until Ctrl-C. It keeps \
+        nothing that the broker does not have: if it dies, the manager goes on without it, and another one can take its place."
 )]
 pub(crate) struct Gather {
     /// The broker.

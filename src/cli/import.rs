@@ -6,16 +6,16 @@ use std::path::PathBuf;
 /// `lgoose import`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The plan goes to standard output, what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  \
+    after_help = "The plan goes to standard output, a list of what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  \
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
 pub(crate) struct Import {
     /// A HAR file, or a file of curl command lines; '-' reads standard input
     pub file: PathBuf,
-    /// Write long bodies into files of this folder, where the plan belongs, too; the plan has them in its text otherwise
+    /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
-    /// Keep the requests to these hosts beside those to the site; '*' keeps all (repeatable)
+    /// Keep the requests to these hosts in addition to those to the site; '*' keeps all (repeatable)
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,
 }

@@ -85,8 +85,8 @@ const NOT_FROM_ENVIRONMENT: [&str; 14] = [
 ];
 
 const ENVIRONMENT: &str = "\
-Every option of a run is also read from the environment: LGOOSE_USERS, LGOOSE_HATCH_RATE and so on.
-A plan may set them too; the command line comes first, then the environment, then the plan.";
+Every option of a run can also be set in the environment: LGOOSE_USERS, LGOOSE_HATCH_RATE and so on.
+A plan can set them, too. The command line comes first, then the environment, then the plan.";
 
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
@@ -102,7 +102,7 @@ pub(crate) struct Cli {
     /// List the options on one screen
     #[arg(short = 'h', help_heading = "Help")]
     pub brief: bool,
-    /// Explain them
+    /// Explain the options
     #[arg(long, help_heading = "Help", action = ArgAction::HelpLong)]
     help: Option<bool>,
 }
@@ -110,23 +110,23 @@ pub(crate) struct Cli {
 /// The commands beside running a plan.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Load a plan, show its scenarios and one iteration, send nothing
+    /// Load a plan, and show its scenarios and one iteration; send nothing
     Check(Check),
-    /// Write a first plan with what an editor needs to complete and check it
+    /// Write a first plan, and the files that an editor needs to complete and check it
     New(New),
-    /// Write the plan of a visit that a browser has recorded (HAR), or of a curl command line
+    /// Write a plan from a visit recorded by a browser (HAR), or from a curl command line
     Import(Import),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(Demo),
-    /// Show a run that was saved with '-o json=FILE', or write it in other formats
+    /// Show a run saved with '-o json=FILE', or write it in other formats
     Report(Saved),
-    /// Compare runs before a change with runs after it: what is slower, what is faster, what is chance
+    /// Compare runs before and after a change: what is slower, what is faster, what is chance
     Compare(Compare),
-    /// Look at this machine as a load generator, and say what to change for so many users
+    /// Check whether this machine can run this many users, and say what to change
     Doctor(Doctor),
     /// Search for the greatest load at which a site keeps its limits
     Capacity(Box<Capacity>),
-    /// Work for runs of others ('--workers'), one after another, until Ctrl-C
+    /// Serve runs on workers ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
     /// Add up the figures of many workers, so that a manager has less to do
@@ -135,17 +135,17 @@ pub(crate) enum Command {
     /// List the workers, the gathers and the runs at a broker
     #[cfg(feature = "gaggle")]
     Gaggle(Broker),
-    /// Watch a run on workers from anywhere, or go on with one whose manager is lost
+    /// Watch a run on workers from anywhere, or take over a run whose manager is lost
     #[cfg(feature = "gaggle")]
     Attach(Attach),
-    /// Run plans for whoever asks over HTTP, one after another, and keep the runs, until Ctrl-C
+    /// Serve a page and an API to run plans, one after another, and keep the runs, until Ctrl-C
     #[cfg(feature = "web")]
     Serve(Serve),
     /// Do what 'lgoose serve' says over standard input.
     #[cfg(feature = "web")]
     #[command(hide = true)]
     Hosted,
-    /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
+    /// Print the completion script for a shell, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell
         shell: Shell,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `lgoose new`.
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The folder to write into, made if it is not there
+    /// The folder to write into, created if it does not exist
     #[arg(default_value = ".")]
     pub dir: PathBuf,
     /// What the plan is for: a first look, a site of that kind, or an API; 'lgoose import' makes plans of recorded visits

@@ -15,28 +15,28 @@ use std::time::Duration;
 
 /// The help of `--client`.
 const CLIENT: &str = "\
-What sends the requests [default: direct, or reqwest with --proxy]
+The HTTP client [default: direct, or reqwest with --proxy]
 
-direct is lgoose's own client. reqwest is the library of that name: it can use proxies and costs about twice \
-the processor time a request. Cookies, redirects, timeouts, retries and decoding are the same with both.
+direct is lgoose's own client. reqwest is the library of that name: it can use proxies, and takes about twice \
+the processor time per request. Cookies, redirects, timeouts, retries and decoding are the same with both.
 
-With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and 'first_byte' that of \
-sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header of the plan's \
-own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that sends requests side by side may open a \
-connection more than it needs, and one whose request over HTTP/2 was never answered opens a new one.";
+With reqwest, 'connect' includes the TLS handshake and the exchange with the proxy, and 'first_byte' includes \
+sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header set by the \
+plan needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that sends requests in parallel may open one \
+connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection.";
 
 /// The help of `--proxy`.
 const PROXY: &str = "\
 Send everything through this proxy: http://, https://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT
 
-With socks5 names are looked up here, as --resolve says; with the others the proxy does that. 'env' obeys \
-HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
-accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
+With socks5, lgoose looks up names itself, and --resolve applies; with the others, the proxy does. 'env' uses \
+HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; otherwise they are ignored, so that you do not measure a proxy by \
+accident. 'none' overrides the proxy of a plan. A proxy implies --client reqwest.";
 
 /// Arguments of `lgoose PLAN`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Run {
-    /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that asks for it
+    /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that requests it
     #[arg(value_name = "PLAN.lua | URL")]
     pub plan: Option<PathBuf>,
     /// Options of the load: users or iterations over time.
@@ -87,16 +87,16 @@ pub(crate) struct Target {
     /// A request's timeout [default: 60s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub timeout: Option<Duration>,
-    /// The largest body that is read [default: 64MiB]
+    /// The largest response body that is read [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub max_body: Option<u64>,
-    /// Speak only this HTTP: 1.1 or 2 [default: 2 where the server offers it over TLS]
+    /// Use only this HTTP version: 1.1 or 2 [default: 2 where the server offers it over TLS]
     #[arg(long, value_name = "VERSION", value_parser = Http::parse)]
     pub http: Option<Http>,
-    /// What sends the requests: direct, or reqwest, which costs more and can use proxies [default: direct]
+    /// The HTTP client: direct, or reqwest, which takes more CPU and can use proxies [default: direct]
     #[arg(long, value_name = "CLIENT", value_parser = Client::parse, long_help = CLIENT)]
     pub client: Option<Client>,
-    /// Send everything through this proxy, with --client reqwest; env: the one of the environment
+    /// Send everything through this proxy, with --client reqwest; env: the proxy from the environment
     #[arg(long, value_name = "URL", value_parser = Proxy::parse, long_help = PROXY)]
     pub proxy: Option<Proxy>,
     /// Trust every certificate
@@ -105,7 +105,7 @@ pub(crate) struct Target {
     /// Trust the certificates in this file (PEM) instead of the system's
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
-    /// Show this certificate (PEM) to servers that ask for one
+    /// Client certificate (PEM) for servers that ask for one
     #[arg(long, value_name = "FILE")]
     pub cert: Option<PathBuf>,
     /// Its private key (PEM) [default: in the file of --cert]
@@ -114,31 +114,31 @@ pub(crate) struct Target {
     /// Use this address for a host and port instead of asking DNS (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = Pin::parse)]
     pub resolve: Vec<Pin>,
-    /// Ask DNS again after this time [default: once per run]
+    /// Repeat DNS lookups after this time [default: once per run]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub dns_ttl: Option<Duration>,
-    /// Connect from this address of the machine
+    /// Connect from this local address
     #[arg(long, value_name = "IP", value_parser = address)]
     pub local_address: Option<IpAddr>,
-    /// Open a connection for each request
+    /// Open a new connection for each request
     #[arg(long)]
     pub no_keepalive: bool,
     /// Keep no cookies
     #[arg(long)]
     pub no_cookies: bool,
-    /// Follow so many redirects; the next one is the answer [default: 10, and one more is a failure]
+    /// Follow this many redirects; the next one is the response [default: 10, and one more is a failure]
     #[arg(long, value_name = "N", value_parser = read_max_redirects)]
     pub max_redirects: Option<u32>,
-    /// Whether links, forms and assets of a page are asked for with its address, as browsers do [default: true]
+    /// Send the page as Referer when requesting its links, forms and assets, as browsers do [default: true]
     #[arg(long, value_name = "BOOL")]
     pub referer: Option<bool>,
-    /// Keep what a browser would not ask for again, or not as a whole: each user has a cache
+    /// Give each user a cache like a browser's
     #[arg(long)]
     pub cache: bool,
-    /// How long users keep their connections: user, as long as they live, or iteration [default: user]
+    /// How long users keep their connections: user (their whole life) or iteration [default: user]
     #[arg(long, value_name = "SPAN", value_parser = Connections::parse)]
     pub connections: Option<Connections>,
-    /// Let a user that is redirected to another host continue there
+    /// After a redirect to another host, let the user continue there
     #[arg(long)]
     pub sticky_follow: bool,
 }
@@ -147,50 +147,50 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
 pub(crate) struct Screen {
-    /// With --once: show headers and bodies too
+    /// With --once: show headers and bodies, too
     #[arg(long)]
     pub http_debug: bool,
-    /// Print the plan's scenarios and tasks, one per line, and run nothing
+    /// Print the plan's scenarios and tasks, one per line; run nothing
     #[arg(short, long)]
     pub list: bool,
-    /// Print lines instead of the live view, which a terminal gets otherwise
+    /// Print lines instead of the live view, which is the default on a terminal
     #[arg(long)]
     pub headless: bool,
-    /// Leave the live view when the run is over
+    /// Close the live view when the run is over
     ///
-    /// Otherwise it stays with all its pages until somebody presses 'q'. Ctrl-C leaves it in any case.
+    /// By default, it stays open with all its pages until you press 'q'. Ctrl-C closes it in any case.
     #[arg(long)]
     pub exit: bool,
-    /// Load the plan again whenever it or a file that it reads has changed
+    /// Reload the plan whenever it or a file that it reads has changed
     ///
     /// Each user takes the new plan at its next iteration: its on_stop runs, then the new on_start. The figures start
-    /// anew; earlier ones are kept in the report. A plan with a mistake changes nothing; what is wrong is shown.
-    /// test_start is not run again, and of 'plan {}' only thresholds are taken over. In the live view 'r' does the
-    /// same once.
+    /// anew; the report keeps the earlier ones. If the plan has a mistake, lgoose shows it and changes nothing.
+    /// test_start does not run again, and only the thresholds of 'plan {}' are taken over. In the live view, 'r' reloads
+    /// once.
     #[arg(long, conflicts_with_all = ["once", "list"])]
     pub watch: bool,
-    /// Use no colours, as with NO_COLOR in the environment
+    /// Use no colours, like NO_COLOR in the environment
     #[arg(long)]
     pub no_color: bool,
     /// Write the log to this file, too
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
-    /// Print the tables at the end only
+    /// Print only the tables at the end
     #[arg(long)]
     pub only_summary: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
-    /// Show what plans log, from 'debug' on
+    /// Show what plans log, including level 'debug'
     #[arg(short, long)]
     pub verbose: bool,
-    /// Show the table of status codes also when all are the same
+    /// Show the table of status codes even if all are the same
     #[arg(long)]
     pub status_codes: bool,
-    /// How often the running figures are printed [default: 10s]
+    /// How often to print the running figures [default: 10s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub running_metrics: Option<Duration>,
-    /// Show the plan's call stack with an error
+    /// Show the plan's call stack with errors
     #[arg(long)]
     pub backtrace: bool,
 }
@@ -202,23 +202,25 @@ pub(crate) struct Verdict {
     /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
     ///
     /// [NAME:] FIGURE < LIMIT [during D] [abort] [after D]. NAME is a row of the report ('GET /cart', also
-    /// without the method, 'task log in'), a check, a custom metric, or 'checks' for all checks; without it, all
-    /// requests. The last colon ends it. FIGURE: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate
-    /// count checks value. Comparisons: < <= > >=. Units: us ms s % /s, none for numbers. 'during 30s' judges
-    /// every 30 s instead of the whole run, 'abort' stops the run when the limit is broken, 'after 30s' leaves the
-    /// first 30 s out of both. Replaces those of the plan.
+    /// without the method, 'task log in'), a check, a custom metric, or 'checks' for all checks. Without NAME, the limit
+    /// applies to all requests. The last colon ends NAME. FIGURE: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max
+    /// failures rate count checks value. Comparisons: < <= > >=. Units: us ms s % /s, none for numbers. 'during 30s'
+    /// judges every 30 s instead of the whole run. 'abort' stops the run when the limit is broken. 'after 30s' leaves the
+    /// first 30 s out of both.
+    ///
+    /// Replaces those of the plan.
     #[arg(long, value_name = "LIMIT", value_parser = threshold)]
     pub threshold: Vec<Threshold>,
-    /// Exit with 1 if any request or task failed, or test_stop raised or took too long
+    /// Exit with 1 if any request or task failed, or test_stop raised an error or took too long
     #[arg(long)]
     pub fail_on_error: bool,
     /// Exit with 1 if lgoose itself was the bottleneck for a second or more
     #[arg(long)]
     pub fail_on_saturation: bool,
-    /// With thresholds: exit with 0 also if the run was stopped before its planned end and passed so far
+    /// With thresholds: exit with 0 even if the run was stopped before its planned end, if it passed so far
     ///
-    /// Without this a run that has thresholds and ends before its time, stages or iterations are over exits with 1: by
-    /// Ctrl-C, from the live view, or because the plan ended all its users. What failed until then fails all the same.
+    /// By default, a run with thresholds exits with 1 if it ends before its time, stages or iterations are over: by
+    /// Ctrl-C, from the live view, or because the plan ended all its users. A threshold that failed until then still fails.
     #[arg(long)]
     pub allow_short: bool,
 }
@@ -233,25 +235,25 @@ pub(crate) struct Machine {
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
-    /// A file of such variables, one NAME=VALUE per line; --env takes precedence
+    /// A file with variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
     /// Let the plan's env() read only these variables of the environment (comma-separated) [default: all]
     ///
-    /// Others are to the plan as if they were not set. Those of --env and --env-file can always be read. 'lgoose check'
-    /// lists the variables that a plan asks for by name.
+    /// To the plan, all others are not set. It can always read the variables of --env and --env-file. 'lgoose check'
+    /// lists the variables that a plan reads by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
     pub env_allow: Vec<String>,
-    /// Memory that lgoose may take, all users together [default: most of the machine's]
+    /// Memory that lgoose may use, all users together [default: most of the machine's]
     ///
-    /// A run that takes more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
-    /// or its control group has, and no more than what is free when the run begins.
+    /// A run that uses more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
+    /// or its control group has, but no more than what is free when the run begins.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
-    /// Memory that a user's VM may take [default: 64MiB]
+    /// Memory that a user's VM may use [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,
-    /// Time that the Lua of a task may compute without waiting [default: 1s]
+    /// How long the Lua code of a task may run without waiting [default: 1s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub lua_time: Option<Duration>,
 }

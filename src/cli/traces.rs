@@ -7,13 +7,13 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Export")]
 pub(crate) struct Traces {
-    /// Add a W3C traceparent to every request, so that the site's own tracing finds it
+    /// Add a W3C traceparent to every request, to find it in the site's own tracing
     ///
-    /// Failed and slow requests in the report, lines of logs, spans of --otlp and metrics of --web carry the trace id. A
-    /// traceparent that the plan sets itself is kept.
+    /// Failed and slow requests in the report, lines of logs, spans of --otlp and metrics of --web contain the trace id.
+    /// lgoose keeps a traceparent that the plan sets itself.
     #[arg(long)]
     pub trace: bool,
-    /// Ask the site to keep this share of the traces, such as 1%; means --trace [default: 100%]
+    /// Ask the site to keep this share of the traces, such as 1%; implies --trace [default: 100%]
     #[arg(long, value_name = "SHARE", value_parser = units::share)]
     pub trace_sample: Option<f64>,
 }

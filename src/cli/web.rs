@@ -14,17 +14,17 @@ const TOKEN: usize = 16;
 pub(crate) struct Web {
     /// Serve the run over HTTP: a page, commands, metrics [default: 127.0.0.1:7400]
     ///
-    /// The address of the page is printed, with the token that it needs. Without a port the next free one is taken if 7400 is
-    /// not free. The server ends with lgoose.
+    /// lgoose prints the address of the page, with the token that it needs. Without a port, it uses 7400, or the next free
+    /// port if 7400 is taken. The server ends with lgoose.
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1", value_parser = place)]
     pub web: Option<WebPlace>,
-    /// The token instead of a random one; better as LGOOSE_WEB_TOKEN, which no list of processes shows
+    /// The token instead of a random one; LGOOSE_WEB_TOKEN keeps it out of the process list
     #[arg(long, value_name = "TOKEN", hide_env_values = true, value_parser = token)]
     pub web_token: Option<String>,
-    /// Let nobody steer the run over HTTP
+    /// Do not let anybody steer the run over HTTP
     #[arg(long)]
     pub web_read_only: bool,
-    /// Serve plain HTTP even where other machines can reach it
+    /// Serve plain HTTP even if other machines can reach it
     #[arg(long)]
     pub web_insecure: bool,
     /// Serve https with this certificate (PEM)

@@ -1,6 +1,6 @@
 //! Watches one step: leaves out its transient, goes on until its figures are steady, and judges it.
 
-use super::trend::{Trend, trend};
+use super::trend::{Trend, transient, trend};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::{Figure, Threshold, Unit};
 use crate::units::counted;
@@ -181,9 +181,13 @@ impl Watch<'_> {
             true => Decision::Anew,
             false => Decision::GoOn,
         };
-        match (self.trend(look.points), broken) {
+        let direction = match transient(&averages(look.points), self.matters()) {
+            Trend::Steady => self.trend(look.points),
+            direction => direction,
+        };
+        match (direction, broken) {
             (Trend::Rising, Some(judgement)) => Decision::Over(judgement),
-            (Trend::Rising, None) | (Trend::Falling, Some(_)) => anew,
+            (Trend::Rising, None) | (Trend::Falling, _) => anew,
             (Trend::Steady, _) if seconds < self.wanted_s(look) => Decision::GoOn,
             (_, Some(judgement)) => Decision::Over(judgement),
             (_, None) => Decision::Over(Judgement::held()),
@@ -281,14 +285,18 @@ impl Watch<'_> {
     }
 
     fn trend(&self, points: &[SeriesPoint]) -> Trend {
+        trend(&averages(points), self.matters())
+    }
+
+    /// Returns by how many milliseconds a latency has to change before that matters.
+    fn matters(&self) -> f64 {
         let limits = self.slo.iter().filter(|limit| limit.is_upper());
         let limits = limits.filter_map(|limit| Some(limit.limit / limit.unit.per_millisecond()?));
         let least = limits.fold(f64::INFINITY, f64::min);
-        let matters = match least.is_finite() {
+        match least.is_finite() {
             true => (least / 50.0).max(1.0),
             false => 1.0,
-        };
-        trend(&averages(points), matters)
+        }
     }
 
     /// Returns how many requests the limits need.

@@ -116,6 +116,15 @@ fn what_lgoose_was_too_slow_for_is_not_put_down_to_the_site() {
     let (judgement, ..) = watched(|_| 400.0, |point| point.generator.saturated = true, 0);
     assert_eq!(judgement.result, StepResult::Generator);
     assert_eq!(judgement.limited_by.as_deref(), Some("lgoose"));
+    // Nor is the site excused by what is little of it.
+    for (own, result) in [(250.0, StepResult::Failed), (650.0, StepResult::Generator)] {
+        let strained = |point: &mut SeriesPoint| {
+            point.generator.saturated = true;
+            point.generator.own_p99_ms = Some(own);
+        };
+        let (judgement, ..) = watched(|_| 400.0, strained, 0);
+        assert_eq!(judgement.result, result, "{own} of 800 ms");
+    }
     // What failed outright has not failed for that.
     let failing = |point: &mut SeriesPoint| {
         (point.generator.saturated, point.failures) = (true, point.count);

@@ -4,6 +4,7 @@
 //! is next ([`Search`]), whether a step has settled and whether it held ([`Watch`], [`trend`]), and what the steps say
 //! together ([`usl`], [`knee`]). Knows no engine and no clock.
 
+mod judgement;
 mod knee;
 mod recovery;
 mod search;
@@ -14,9 +15,10 @@ mod trend;
 mod usl;
 mod watch;
 
+pub(crate) use judgement::Judgement;
 pub(crate) use recovery::Recovery;
 #[cfg(test)]
 use search::End;
 pub(crate) use search::{Aims, Next, Search};
 pub(crate) use summary::{Findings, summary};
-pub(crate) use watch::{Decision, Judgement, Lengths, Look, Watch};
+pub(crate) use watch::{Decision, Lengths, Look, Watch};

@@ -10,6 +10,9 @@ const SIGNIFICANT: f64 = 2.6;
 /// The fewest figures that say anything of a trend.
 const FEWEST: usize = 6;
 
+/// The fewest figures that are a transient; one alone may be chance.
+const FEWEST_TRANSIENT: usize = 2;
+
 /// The greatest autocorrelation that is taken for one; more is a trend.
 const MOST_ALIKE: f64 = 0.9;
 
@@ -39,6 +42,37 @@ pub(super) fn trend(figures: &[f64], matters: f64) -> Trend {
         true => Trend::Rising,
         false => Trend::Falling,
     }
+}
+
+/// Returns whether a series begins above or below what follows, which is a transient: its beginning up to where the rest has the
+/// smallest standard error (MSER, White 1997), if that is at least three deviations of the rest away and matters. A curve that
+/// levels off is no line, and not always found as a trend.
+pub(super) fn transient(figures: &[f64], matters: f64) -> Trend {
+    let count = figures.len();
+    let error = |from: usize| variance(&figures[from..]) / (count - from) as f64;
+    let cut = (0..=count / 2).min_by(|a, b| error(*a).total_cmp(&error(*b)));
+    let Some(cut) = cut.filter(|cut| *cut >= FEWEST_TRANSIENT && count >= FEWEST) else {
+        return Trend::Steady;
+    };
+    let (level, rest) = (mean(&figures[..cut]), mean(&figures[cut..]));
+    let least = matters
+        .max(rest.abs() / 10.0)
+        .max(3.0 * variance(&figures[cut..]).sqrt());
+    match level - rest {
+        above if above > least => Trend::Falling,
+        below if -below > least => Trend::Rising,
+        _ => Trend::Steady,
+    }
+}
+
+fn mean(figures: &[f64]) -> f64 {
+    figures.iter().sum::<f64>() / figures.len().max(1) as f64
+}
+
+fn variance(figures: &[f64]) -> f64 {
+    let mean = mean(figures);
+    let squares = figures.iter().map(|figure| (figure - mean).powi(2));
+    squares.sum::<f64>() / figures.len().max(1) as f64
 }
 
 /// Returns how far the number of pairs that go up is from chance, in standard deviations.
@@ -144,6 +178,23 @@ mod tests {
             let found = called(count, 0.0, -slope, Trend::Falling);
             assert!(found >= 320, "{found} of {count}");
         }
+    }
+
+    #[test]
+    fn a_beginning_that_levels_off_is_a_transient_and_noise_has_none() {
+        let mut random = StdRng::seed_from_u64(7);
+        let mut called = [0, 0];
+        for _ in 0..400 {
+            let noise = series(&mut random, 20, 0.3, 0.0);
+            called[0] += usize::from(transient(&noise, 0.0) != Trend::Steady);
+            let above = noise.iter().enumerate();
+            let above: Vec<f64> = above
+                .map(|(at, figure)| figure + 300.0 * (-(at as f64) / 3.0).exp())
+                .collect();
+            called[1] += usize::from(transient(&above, 0.0) == Trend::Falling);
+            assert_eq!(transient(&above, 1e3), Trend::Steady);
+        }
+        assert!(called[0] <= 12 && called[1] >= 380, "{called:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Watches one step: leaves out its transient, goes on until its figures are steady, and judges it.
 
-use super::trend::{Trend, trend};
+use super::judgement::{DRIFT, Judgement};
+use super::trend::{Trend, transient, trend};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::{Figure, Threshold, Unit};
 use crate::units::counted;
@@ -26,14 +27,8 @@ const MOST_FAILED: f64 = 0.5;
 /// Share of the starts that may find no user.
 const MOST_DROPPED: f64 = 0.01;
 
-/// Share of the seconds in which lgoose was the bottleneck, from which on it and not the site failed.
-const MOST_SATURATED: f64 = 0.3;
-
 /// Requests that have to be beyond a percentile before it is believed.
 const BEYOND: f64 = 5.0;
-
-/// What a step breaks whose latency goes on rising.
-const DRIFT: &str = "drift";
 
 /// Seconds between two looks at a step that is not decided.
 const LOOK_AGAIN: f64 = 5.0;
@@ -67,48 +62,6 @@ pub(crate) enum Decision {
     Anew,
     /// End it.
     Over(Judgement),
-}
-
-/// Judgement of a step.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Judgement {
-    /// Its result.
-    pub result: StepResult,
-    /// Why it did not hold.
-    pub reason: Option<String>,
-    /// The limit that it broke: one of the search, or `drift`, `failures`, `no answer`, `users`.
-    pub limited_by: Option<String>,
-}
-
-impl Judgement {
-    fn held() -> Judgement {
-        Judgement {
-            result: StepResult::Held,
-            ..Judgement::default()
-        }
-    }
-
-    /// Returns that of a step that broke a limit.
-    pub(crate) fn failed(limited_by: impl Into<String>, reason: impl Into<String>) -> Judgement {
-        Judgement {
-            result: StepResult::Failed,
-            reason: Some(reason.into()),
-            limited_by: Some(limited_by.into()),
-        }
-    }
-
-    /// Returns that of a step that broke this limit.
-    pub(crate) fn broke(row: &ThresholdRow) -> Judgement {
-        let limit = match &row.name {
-            Some(name) => format!("{name}: {}", row.threshold),
-            None => row.threshold.clone(),
-        };
-        let told = match row.value {
-            Some(value) => format!("{} where the limit is {limit}", shown(value, &row.unit)),
-            None => format!("no data for {limit}"),
-        };
-        Judgement::failed(limit, told)
-    }
 }
 
 /// Watch over one step.
@@ -147,7 +100,7 @@ impl Watch<'_> {
         };
         match decision {
             Decision::Over(judgement) if judgement.result == StepResult::Failed => {
-                Decision::Over(blamed(judgement, look))
+                Decision::Over(judgement.blamed(look.limits, look.points))
             }
             Decision::Anew => {
                 self.stretch_s *= LONGER;
@@ -165,7 +118,9 @@ impl Watch<'_> {
     /// Judges a step that ends by itself, by the figures of that moment.
     pub(crate) fn at_end(&self, look: &Look<'_>) -> Judgement {
         match self.last_word(look) {
-            judgement if judgement.result == StepResult::Failed => blamed(judgement, look),
+            judgement if judgement.result == StepResult::Failed => {
+                judgement.blamed(look.limits, look.points)
+            }
             judgement => judgement,
         }
     }
@@ -181,9 +136,13 @@ impl Watch<'_> {
             true => Decision::Anew,
             false => Decision::GoOn,
         };
-        match (self.trend(look.points), broken) {
+        let direction = match transient(&averages(look.points), self.matters()) {
+            Trend::Steady => self.trend(look.points),
+            direction => direction,
+        };
+        match (direction, broken) {
             (Trend::Rising, Some(judgement)) => Decision::Over(judgement),
-            (Trend::Rising, None) | (Trend::Falling, Some(_)) => anew,
+            (Trend::Rising, None) | (Trend::Falling, _) => anew,
             (Trend::Steady, _) if seconds < self.wanted_s(look) => Decision::GoOn,
             (_, Some(judgement)) => Decision::Over(judgement),
             (_, None) => Decision::Over(Judgement::held()),
@@ -281,14 +240,18 @@ impl Watch<'_> {
     }
 
     fn trend(&self, points: &[SeriesPoint]) -> Trend {
+        trend(&averages(points), self.matters())
+    }
+
+    /// Returns by how many milliseconds a latency has to change before that matters.
+    fn matters(&self) -> f64 {
         let limits = self.slo.iter().filter(|limit| limit.is_upper());
         let limits = limits.filter_map(|limit| Some(limit.limit / limit.unit.per_millisecond()?));
         let least = limits.fold(f64::INFINITY, f64::min);
-        let matters = match least.is_finite() {
+        match least.is_finite() {
             true => (least / 50.0).max(1.0),
             false => 1.0,
-        };
-        trend(&averages(points), matters)
+        }
     }
 
     /// Returns how many requests the limits need.
@@ -314,44 +277,6 @@ impl Watch<'_> {
             true => self.lengths.least_s * NEAR_STRETCHES,
             false => self.lengths.least_s,
         }
-    }
-}
-
-/// Puts a failure down to lgoose where it was the bottleneck. It makes answers late and requests few, not wrong.
-fn blamed(judgement: Judgement, look: &Look<'_>) -> Judgement {
-    let limit = judgement.limited_by.as_deref();
-    let of_speed = look.limits.iter().any(|row| {
-        Judgement::broke(row).limited_by.as_deref() == limit && !matches!(&*row.unit, "" | "%")
-    });
-    if !of_speed && limit != Some(DRIFT) {
-        return judgement;
-    }
-    let slow = look.points.iter().filter(|point| point.generator.saturated);
-    let slow = slow.count();
-    if (slow as f64) < MOST_SATURATED * look.points.len().max(1) as f64 {
-        return judgement;
-    }
-    let told = format!(
-        "lgoose itself was the bottleneck in {slow} of {} s",
-        look.points.len()
-    );
-    Judgement {
-        result: StepResult::Generator,
-        reason: Some(told),
-        limited_by: Some("lgoose".to_owned()),
-    }
-}
-
-/// Formats a figure in the unit of its limit.
-fn shown(value: f64, unit: &str) -> String {
-    let digits = match value.abs() {
-        large if large >= 100.0 => 0,
-        middle if middle >= 10.0 => 1,
-        _ => 2,
-    };
-    match unit {
-        "" | "%" | "/s" => format!("{value:.digits$}{unit}"),
-        _ => format!("{value:.digits$} {unit}"),
     }
 }
 

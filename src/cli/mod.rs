@@ -10,6 +10,7 @@ mod doctor;
 mod elsewhere;
 #[cfg(feature = "otlp")]
 mod export;
+mod fitting;
 #[cfg(feature = "gaggle")]
 mod gaggle;
 mod import;
@@ -51,11 +52,9 @@ pub(crate) use words::misspelt_variables;
 use crate::config::Output;
 use crate::error::exit;
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{
-    Arg, ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-};
+use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
+use fitting::{fitting, searching};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -171,12 +170,11 @@ pub(crate) fn parse() -> Result<Cli, u8> {
     matches
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
-            match (&cli.command, matches.subcommand()) {
-                (Some(Command::Capacity(search)), Some((_, matches))) => {
-                    searching(matches, search)?;
-                }
-                _ => fitting(&matches, &cli.run)?,
-            }
+            let misfit = match (&cli.command, matches.subcommand()) {
+                (Some(Command::Capacity(search)), Some((_, matches))) => searching(matches, search),
+                _ => fitting(&matches, &cli.run),
+            };
+            misfit.map_err(|(kind, told)| command().error(kind, told))?;
             apart(&cli)?;
             Ok(with_flags_of_command(cli))
         })
@@ -203,7 +201,7 @@ pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<R
     let all = std::iter::once("lgoose".to_owned()).chain(arguments);
     let parsed = command().try_get_matches_from(all).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
-        fitting(&matches, &cli.run)?;
+        fitting(&matches, &cli.run).map_err(|(kind, told)| command().error(kind, told))?;
         Ok(cli.run)
     });
     parsed.map_err(|error| {
@@ -214,14 +212,20 @@ pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<R
     })
 }
 
-/// Checks the options of a search.
-fn searching(matches: &ArgMatches, search: &Capacity) -> Result<(), clap::Error> {
-    let told = match (capacity::refused(matches), &search.run.plan) {
-        (Some(told), _) => told,
-        (None, None) => "no plan is given: lgoose capacity plan.lua --slo 'p95 < 300ms'".to_owned(),
-        (None, Some(_)) => return fitting(matches, &search.run),
+/// Checks that no two reports go to one place.
+fn apart(cli: &Cli) -> Result<(), clap::Error> {
+    let outputs = match &cli.command {
+        Some(Command::Report(saved)) => &saved.output,
+        Some(Command::Compare(compare)) => &compare.output,
+        Some(Command::Capacity(search)) => &search.run.outputs.output,
+        #[cfg(feature = "gaggle")]
+        Some(Command::Attach(attach)) => &attach.output,
+        _ => &cli.run.outputs.output,
     };
-    Err(command().error(ErrorKind::ArgumentConflict, told))
+    match Output::clash(outputs) {
+        Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
+        None => Ok(()),
+    }
 }
 
 /// Makes what a command has in common with a run an option of that.
@@ -240,73 +244,6 @@ fn with_flags_of_command(mut cli: Cli) -> Cli {
         _ => {}
     }
     cli
-}
-
-/// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
-fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
-    let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    if run.screen.http_debug && !run.load.once {
-        let told = "'--http-debug' shows the requests of one iteration: add '--once'; \
-                    '--debug-log FILE' keeps the failed ones of a whole run";
-        return Err(command().error(ErrorKind::MissingRequiredArgument, told));
-    }
-    let (url, host) = (run.url().is_some(), typed("host"));
-    let lonely = ["method", "body"].into_iter().find(|name| typed(name));
-    #[cfg(any(feature = "gaggle", feature = "web"))]
-    let none_of = |names: &[&str], told: &str| match names.iter().find(|name| typed(name)) {
-        Some(flag) => {
-            let told = format!("'--{}' is for {told}", flag.replace('_', "-"));
-            Err(command().error(ErrorKind::MissingRequiredArgument, told))
-        }
-        None => Ok(()),
-    };
-    #[cfg(feature = "gaggle")]
-    if run.gaggle.workers.is_none() {
-        none_of(
-            &["nats", "nats_listen", "workers_timeout", "on_worker_loss"],
-            "a run on workers: say how many with '--workers'",
-        )?;
-    }
-    #[cfg(feature = "web")]
-    if run.web.web.is_none() {
-        none_of(
-            &[
-                "web_token",
-                "web_read_only",
-                "web_insecure",
-                "web_cert",
-                "web_key",
-                "open",
-            ],
-            "a run that is served over HTTP: add '--web'",
-        )?;
-    }
-    let told = match (url, host, lonely) {
-        (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
-        (false, _, Some(name)) => {
-            format!(
-                "'--{name}' is for a URL in the place of a plan, as in 'lgoose http://127.0.0.1:8080/ --{name} …'"
-            )
-        }
-        _ => return Ok(()),
-    };
-    Err(command().error(ErrorKind::ArgumentConflict, told))
-}
-
-/// Checks that no two reports go to one place.
-fn apart(cli: &Cli) -> Result<(), clap::Error> {
-    let outputs = match &cli.command {
-        Some(Command::Report(saved)) => &saved.output,
-        Some(Command::Compare(compare)) => &compare.output,
-        Some(Command::Capacity(search)) => &search.run.outputs.output,
-        #[cfg(feature = "gaggle")]
-        Some(Command::Attach(attach)) => &attach.output,
-        _ => &cli.run.outputs.output,
-    };
-    match Output::clash(outputs) {
-        Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
-        None => Ok(()),
-    }
 }
 
 /// Returns version, commit, build, and versions of what is embedded.

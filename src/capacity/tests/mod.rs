@@ -1,6 +1,7 @@
 //! Tests of the search on simulated sites.
 
 mod simulated;
+mod watch;
 
 use crate::capacity::{Aims, End, Next, Search};
 use crate::metrics::{CapacityOutcome, LoadKind, StepResult};

@@ -1,0 +1,177 @@
+//! Tests of when a step is judged, second by second.
+
+use super::slo;
+use crate::capacity::{Decision, Judgement, Lengths, Look, Recovery, Watch};
+use crate::metrics::{CapacityStep, PointLatency, SeriesPoint, StepResult, ThresholdRow};
+
+const LENGTHS: Lengths = Lengths {
+    least_s: 10.0,
+    most_s: 90.0,
+};
+
+/// Requests a second of every step here.
+const RATE: u64 = 100;
+
+fn point(second: usize, avg_ms: f64) -> SeriesPoint {
+    SeriesPoint {
+        second: second as u64,
+        seconds: 1.0,
+        count: RATE,
+        latency: PointLatency {
+            sum_ms: avg_ms * RATE as f64,
+            ..PointLatency::default()
+        },
+        ..SeriesPoint::default()
+    }
+}
+
+/// Returns the limits with a 95th percentile of twice the mean, and without a failure.
+fn limits(points: &[SeriesPoint]) -> Vec<ThresholdRow> {
+    let sum: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
+    let p95 = 2.0 * sum / (RATE * points.len() as u64) as f64;
+    let row = |(limit, value): (&crate::threshold::Threshold, f64)| ThresholdRow {
+        threshold: limit.to_string(),
+        name: None,
+        value: Some(value),
+        limit: limit.limit,
+        unit: limit.unit.text().to_owned(),
+        passed: limit.holds(value),
+        broken_s: None,
+    };
+    slo().iter().zip([p95, 0.0]).map(row).collect()
+}
+
+/// Watches a step whose mean latency is that of each second, and returns the judgement, how long it took, and when it began
+/// anew.
+fn watched(
+    avg_ms: impl Fn(f64) -> f64,
+    change: impl Fn(&mut SeriesPoint),
+    dropped: u64,
+) -> (Judgement, f64, Vec<f64>) {
+    let slo = slo();
+    let mut watch = Watch::new(LENGTHS, &slo, Some(RATE as f64));
+    let (mut points, mut anew) = (Vec::new(), Vec::new());
+    for second in 3.. {
+        let at = f64::from(second);
+        // Some noise, the same each time.
+        let noise = f64::from(second * 7 % 11) / 11.0 - 0.5;
+        let mut next = point(points.len(), avg_ms(at) * (1.0 + noise / 50.0));
+        change(&mut next);
+        points.push(next);
+        let limits = limits(&points);
+        let look = Look {
+            elapsed_s: at + 1.0,
+            points: &points,
+            limits: &limits,
+            dropped,
+        };
+        match watch.look(&look) {
+            Decision::GoOn => {}
+            Decision::Anew => {
+                anew.push(look.elapsed_s);
+                points.clear();
+            }
+            Decision::Over(judgement) => return (judgement, look.elapsed_s, anew),
+        }
+    }
+    unreachable!("a step ends")
+}
+
+#[test]
+fn a_steady_step_is_judged_as_soon_as_there_is_enough_of_it() {
+    let (judgement, took, anew) = watched(|_| 40.0, |_| (), 0);
+    assert_eq!((judgement.result, took), (StepResult::Held, 13.0));
+    assert!(anew.is_empty());
+    let (judgement, took, _) = watched(|_| 400.0, |_| (), 0);
+    assert_eq!((judgement.result, took), (StepResult::Failed, 8.0));
+    assert_eq!(judgement.limited_by.as_deref(), Some("p95 < 300ms"));
+}
+
+#[test]
+fn a_figure_near_its_limit_is_looked_at_for_longer() {
+    for (avg_ms, result) in [(140.0, StepResult::Held), (165.0, StepResult::Failed)] {
+        let (judgement, took, _) = watched(|_| avg_ms, |_| (), 0);
+        assert_eq!(judgement.result, result);
+        assert!(took >= 33.0, "{took}");
+    }
+}
+
+#[test]
+fn a_slow_start_is_no_part_of_what_is_judged() {
+    let (judgement, took, anew) = watched(|at| 40.0 + 400.0 * (-at / 6.0).exp(), |_| (), 0);
+    assert_eq!(judgement.result, StepResult::Held);
+    assert!(!anew.is_empty() && took < 90.0, "{anew:?} {took}");
+}
+
+#[test]
+fn latency_that_goes_on_rising_fails_before_it_reaches_the_limit() {
+    let (judgement, took, _) = watched(|at| 20.0 + at, |_| (), 0);
+    assert_eq!(judgement.result, StepResult::Failed);
+    assert_eq!(judgement.limited_by.as_deref(), Some("drift"));
+    assert_eq!(took, 90.0, "it had all of its time");
+}
+
+#[test]
+fn what_lgoose_was_too_slow_for_is_not_put_down_to_the_site() {
+    let (judgement, ..) = watched(|_| 400.0, |point| point.generator.saturated = true, 0);
+    assert_eq!(judgement.result, StepResult::Generator);
+    assert_eq!(judgement.limited_by.as_deref(), Some("lgoose"));
+    // Nor is the site excused by what is little of it.
+    for (own, result) in [(250.0, StepResult::Failed), (650.0, StepResult::Generator)] {
+        let strained = |point: &mut SeriesPoint| {
+            point.generator.saturated = true;
+            point.generator.own_p99_ms = Some(own);
+        };
+        let (judgement, ..) = watched(|_| 400.0, strained, 0);
+        assert_eq!(judgement.result, result, "{own} of 800 ms");
+    }
+    // What failed outright has not failed for that.
+    let failing = |point: &mut SeriesPoint| {
+        (point.generator.saturated, point.failures) = (true, point.count);
+    };
+    let (judgement, ..) = watched(|_| 1.0, failing, 0);
+    assert_eq!(judgement.result, StepResult::Failed);
+    assert_eq!(judgement.limited_by.as_deref(), Some("failures"));
+}
+
+#[test]
+fn starts_without_a_user_are_the_sites_fault_only_if_it_is_slow() {
+    let (judgement, ..) = watched(|_| 40.0, |_| (), 50);
+    assert_eq!(judgement.result, StepResult::Generator);
+    assert!(
+        judgement
+            .reason
+            .is_some_and(|told| told.contains("--max-users"))
+    );
+    let (judgement, ..) = watched(|_| 400.0, |_| (), 50);
+    assert_eq!(judgement.result, StepResult::Failed);
+    assert_eq!(judgement.limited_by.as_deref(), Some("p95 < 300ms"));
+}
+
+#[test]
+fn a_site_has_recovered_when_it_is_as_quick_as_at_first() {
+    let recovery = Recovery::like(&CapacityStep {
+        avg_ms: Some(40.0),
+        count: 100,
+        ..CapacityStep::default()
+    });
+    let points = |all: &[f64]| -> Vec<SeriesPoint> {
+        let points = all.iter().enumerate();
+        points.map(|(second, avg)| point(second, *avg)).collect()
+    };
+    for (seconds, over) in [
+        (&[][..], false),
+        (&[40.0][..], false),
+        (&[900.0, 300.0][..], false),
+        (&[900.0, 300.0, 50.0][..], false),
+        (&[900.0, 300.0, 50.0, 42.0][..], true),
+    ] {
+        assert_eq!(recovery.is_over(&points(seconds)), over, "{seconds:?}");
+    }
+    let mut down = points(&[1.0, 1.0]);
+    for point in &mut down {
+        point.failures = point.count;
+    }
+    assert!(!recovery.is_over(&down) && Recovery::is_down(&down));
+    assert!(!Recovery::is_down(&points(&[900.0, 900.0])));
+}

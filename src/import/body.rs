@@ -6,10 +6,8 @@ use super::request::Call;
 use super::resolve::Place;
 use serde_json::Value;
 
-/// The longest body that stands in the plan where files can be written beside it.
-const INLINE: usize = 1_000;
 /// The longest JSON that is written as a table.
-const TABLE_BYTES: usize = 64 << 10;
+pub(super) const TABLE_BYTES: usize = 64 << 10;
 
 impl Call<'_, '_> {
     /// Returns the body as an argument, or adds the option that it is.
@@ -121,24 +119,6 @@ impl Call<'_, '_> {
 
     /// Returns a text, which is kept in a file if it is long.
     fn long(&mut self, text: String, ending: &str) -> String {
-        if !self.files.wanted || text.len() <= INLINE {
-            return quoted(&text);
-        }
-        let same = self
-            .files
-            .all
-            .iter()
-            .find(|(.., content)| content == text.as_bytes());
-        if let Some((variable, ..)) = same {
-            return variable.clone();
-        }
-        let number = self.files.all.len() + 1;
-        let variable = format!("BODY_{number}");
-        self.files.all.push((
-            variable.clone(),
-            format!("body-{number}.{ending}"),
-            text.into_bytes(),
-        ));
-        variable
+        self.files.keep(text, ending)
     }
 }

@@ -154,7 +154,7 @@ pub(super) fn json(
     }
 }
 
-fn scalar_literal(value: &Value) -> String {
+pub(super) fn scalar_literal(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Null => "json.null".to_owned(),

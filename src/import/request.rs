@@ -3,12 +3,12 @@
 use super::exchange::{Body, Exchange, Kind, media_of};
 use super::forms::{Press, Submit};
 use super::lua_text::{self, key, list, quoted, table, table_after};
-use super::parts::{Concatenation, encoded, expect, is_token};
+use super::parts::{CALL, Concatenation, call, encoded, expect, is_token};
 use super::resolve::{Meaning, Place, Resolver};
 use super::site::Kept;
 
-/// The characters of `local page = user:submit(` and what follows.
-const CALL: usize = 30;
+/// The longest body that stands in the plan where files can be written beside it.
+const INLINE: usize = 1_000;
 
 /// Headers that a browser sends by itself, or that the client does.
 const BROWSERS: [&str; 40] = [
@@ -62,6 +62,24 @@ pub(super) struct Files {
     pub(super) all: Vec<(String, String, Vec<u8>)>,
 }
 
+impl Files {
+    /// Returns the expression for a text, which is kept in a file if it is long.
+    pub(super) fn keep(&mut self, text: String, ending: &str) -> String {
+        if !self.wanted || text.len() <= INLINE {
+            return quoted(&text);
+        }
+        let mut known = self.all.iter();
+        if let Some((variable, ..)) = known.find(|(.., content)| content == text.as_bytes()) {
+            return variable.clone();
+        }
+        let number = self.all.len() + 1;
+        let variable = format!("BODY_{number}");
+        let name = format!("body-{number}.{ending}");
+        self.all.push((variable.clone(), name, text.into_bytes()));
+        variable
+    }
+}
+
 /// Writes the call of one exchange.
 pub(super) struct Call<'a, 'b> {
     pub(super) kept: &'a Kept,
@@ -88,41 +106,7 @@ impl<'a> Call<'a, '_> {
         let (expect, follow) = expect(exchange);
         options.extend(follow);
         options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
-        let with_body = matches!(exchange.method.as_str(), "POST" | "PUT" | "PATCH");
-        let plain = matches!(
-            exchange.method.as_str(),
-            "GET" | "HEAD" | "DELETE" | "OPTIONS"
-        );
-        let sends = body.is_some()
-            || options
-                .iter()
-                .any(|(name, _)| matches!(name.as_str(), "form" | "json" | "multipart"));
-        if with_body || (plain && !sends) {
-            let mut arguments = vec![path];
-            if with_body && (body.is_some() || !options.is_empty()) {
-                arguments.push(body.unwrap_or_else(|| "nil".to_owned()));
-            }
-            if !options.is_empty() {
-                let used = CALL
-                    + arguments
-                        .iter()
-                        .map(|argument| argument.chars().count() + 2)
-                        .sum::<usize>();
-                arguments.push(table_after(&options, self.indent, used));
-            }
-            return format!(
-                "user:{}({})",
-                exchange.method.to_ascii_lowercase(),
-                arguments.join(", ")
-            );
-        }
-        let mut request = vec![
-            ("method".to_owned(), quoted(&exchange.method)),
-            ("path".to_owned(), path),
-        ];
-        request.extend(body.map(|body| ("body".to_owned(), body)));
-        request.extend(options);
-        format!("user:request {}", table(&request, self.indent))
+        call(&exchange.method, path, body, options, self.indent)
     }
 
     /// Returns the call that submits a form, which is an expression.
@@ -288,7 +272,7 @@ impl<'a> Call<'a, '_> {
             );
             let password = match password.is_empty() {
                 true => "\"\"".to_owned(),
-                false => self.resolver.secret("PASSWORD", &password, &what),
+                false => self.resolver.secrets.variable("PASSWORD", &password, &what),
             };
             return Some(format!("{{ {}, {password} }}", quoted(&user)));
         }

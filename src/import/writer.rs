@@ -72,7 +72,7 @@ pub(super) fn write(
                 .to_owned(),
         );
     }
-    for (name, secret) in &resolver.secrets {
+    for (name, secret) in resolver.secrets.iter() {
         told.push(format!(
             "set {name} ('-e {name}=…', the environment or '--env-file'): {}",
             comment(&secret.what)

@@ -41,6 +41,7 @@ mod hostile;
 mod http2;
 mod http2_site;
 mod import;
+mod import_api;
 mod interrupts;
 mod language;
 mod load;

@@ -111,7 +111,7 @@ pub(crate) enum Command {
         #[arg(default_value = ".")]
         dir: PathBuf,
     },
-    /// Write the plan of a visit that a browser has recorded (HAR), or of a curl command line
+    /// Write the plan of a visit that a browser has recorded (HAR), of curl command lines, a Postman collection or an OpenAPI document
     Import(Import),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(Demo),

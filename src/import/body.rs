@@ -106,11 +106,9 @@ impl Call<'_, '_> {
             (Some(data), Some(_)) => self.long(data.clone(), "txt"),
             (None, _) => {
                 let name = part.filename.as_deref().unwrap_or(&part.name);
-                self.told.push(format!(
-                    "the recording lacks what is in '{}': put the file beside the plan and write data = file(\"NAME\")",
-                    lua_text::comment(name)
-                ));
-                "\"\"".to_owned()
+                let (data, told) = self.files.stand_in(name, part.media.as_deref());
+                self.told.push(told);
+                data
             }
         };
         fields.push(("data".to_owned(), data));

@@ -27,6 +27,7 @@ mod request;
 mod resolve;
 mod secrets;
 mod site;
+mod stand_in;
 mod visit;
 mod writer;
 

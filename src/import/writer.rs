@@ -2,7 +2,7 @@
 //! each from its answer.
 
 use super::exchange::{Kind, PlanOptions};
-use super::forms::Submit;
+use super::forms::{Submit, lacks_body};
 use super::head::{cookies, head};
 use super::lua_text::{comment, list, quoted};
 use super::request::{Call, Files};
@@ -64,6 +64,19 @@ pub(super) fn write(
         told.push(format!(
             "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
             visit.left_out
+        ));
+    }
+    if !visit.missing.is_empty() {
+        let shown: Vec<String> = visit
+            .missing
+            .iter()
+            .take(5)
+            .map(|path| comment(path))
+            .collect();
+        let more = if visit.missing.len() > 5 { ", …" } else { "" };
+        told.push(format!(
+            "left out what the site did not have: {}{more}",
+            shown.join(", ")
         ));
     }
     if resolver.gave_up {
@@ -248,8 +261,17 @@ impl Writer<'_, '_> {
             (Some(submit), Some(form)) => call.submit(&form, submit),
             _ => call.send(),
         };
-        let told = std::mem::take(&mut call.told);
+        let mut told = std::mem::take(&mut call.told);
         let request = &self.kept.exchanges[at];
+        if lacks_body(request) {
+            let what = match submit {
+                Some(_) => {
+                    "the form is submitted as it comes, with a small file where one is wanted"
+                }
+                None => "write its body",
+            };
+            told.push(format!("the recording lacks what it sent: {what}"));
+        }
         for note in told {
             let place = comment(&format!("{} {}", request.method, request.url.path()));
             self.notes.push((line, format!("{place}: {note}")));

@@ -75,7 +75,7 @@ fn a_collection_runs_for_ten_users() {
         "left out 1 request to other hosts: stats.example (1)",
         "[\"GET /api/products/17\"] = \"p95 < 300ms\"",
         "POST /api/orders: write in Lua what the script does: pm.environment.set(\"total\", sum(jsonData.lines))",
-        "lacks what is in '/home/me/cat.png'",
+        "what is in 'cat.png' is not known, and a small file is sent",
         "set PASSWORD",
     ] {
         assert!(told.contains(part), "{part} in\n{told}");

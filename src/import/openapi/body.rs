@@ -4,7 +4,7 @@ use super::operation::Maker;
 use super::sample::{Sampler, example};
 use crate::import::calls::{Call, Lua};
 use crate::import::exchange::{is_json, media_of};
-use crate::import::lua_text::{comment, quoted};
+use crate::import::lua_text::quoted;
 use serde_json::Value;
 
 /// What is sent where a file is wanted.
@@ -103,12 +103,14 @@ impl<'a> Maker<'a, '_> {
                 });
             let mut part = vec![("name".to_owned(), Lua::text(name))];
             if is_file {
-                part.push(("filename".to_owned(), Lua::text("file.txt")));
-                part.push(("data".to_owned(), Lua::text(FILE)));
-                call.told.push(format!(
-                    "'{}' is a file, and '{FILE}' is sent: put one beside the plan and write data = file(\"NAME\")",
-                    comment(name)
-                ));
+                let media = &content["encoding"][*name]["contentType"];
+                let media = media.as_str().and_then(|media| media.split(',').next());
+                let (data, told) = self.files.stand_in(name, media);
+                let ending = crate::import::stand_in::stand_in(name, media).1;
+                let file = Lua::text(&format!("file.{ending}"));
+                part.push(("filename".to_owned(), file));
+                part.push(("data".to_owned(), Lua::Expression(data)));
+                call.told.push(told);
             } else {
                 let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
                 let Some(value) = sampler.of_schema(schema, name) else {

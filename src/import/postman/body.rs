@@ -3,7 +3,6 @@
 use super::variables::{Variables, has_variables};
 use crate::import::body::TABLE_BYTES;
 use crate::import::calls::{Call, Calls, Lua};
-use crate::import::lua_text::comment;
 use crate::import::request::Files;
 use crate::import::secrets;
 use serde_json::Value;
@@ -79,8 +78,9 @@ impl Maker<'_> {
                 Some(content) => call.body = Some(self.files.keep(content.to_owned(), "txt")),
                 None => {
                     let source = text_of(&body["file"]["src"]);
-                    call.body = Some("\"\"".to_owned());
-                    call.told.push(missing(&source, "as the body"));
+                    let (content, told) = self.files.stand_in(&source, content_type);
+                    call.body = Some(content);
+                    call.told.push(told);
                 }
             },
             _ => {}
@@ -146,8 +146,9 @@ impl Maker<'_> {
             let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
             let base = if base.is_empty() { "file" } else { base };
             part.push(("filename".to_owned(), Lua::text(base)));
-            call.told.push(missing(&source, "as 'data'"));
-            Lua::text("")
+            let (data, told) = self.files.stand_in(base, kind);
+            call.told.push(told);
+            Lua::Expression(data)
         } else {
             self.field(&name, &text_of(&field["value"]))
         };
@@ -191,13 +192,6 @@ impl Maker<'_> {
             scalar => Some(Lua::json(scalar)),
         }
     }
-}
-
-fn missing(source: &str, place: &str) -> String {
-    format!(
-        "the collection lacks what is in '{}': put the file beside the plan and write file(\"NAME\") {place}",
-        comment(source)
-    )
 }
 
 /// Returns the fields that are not switched off.

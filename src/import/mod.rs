@@ -14,6 +14,7 @@ mod forms;
 mod har;
 mod head;
 mod imported;
+mod index;
 mod lua_text;
 mod multipart;
 mod names;

@@ -2,6 +2,7 @@
 //! that a plan written twice is the same: the first time shows which values are used where.
 
 use super::exchange::{Exchange, Kind};
+use super::index::Index;
 use super::names::Names;
 use super::origin::{self, How, Wanted, singular};
 use super::places::{is_id_value, may_be_id, named_token, sends, stem};
@@ -51,6 +52,7 @@ pub(super) struct Value {
 
 pub(super) struct Resolver<'a> {
     exchanges: &'a [Exchange],
+    index: Index,
     pub(super) values: Vec<Value>,
     pub(super) secrets: Secrets,
     known: HashMap<(usize, String, String), Meaning>,
@@ -61,9 +63,11 @@ pub(super) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(exchanges: &'a [Exchange]) -> Self {
+    /// `requests` are the exchanges that the plan sends.
+    pub(super) fn new(exchanges: &'a [Exchange], requests: &[usize]) -> Self {
         Resolver {
             exchanges,
+            index: Index::new(exchanges, requests),
             values: Vec::new(),
             secrets: Secrets::default(),
             known: HashMap::new(),
@@ -169,22 +173,34 @@ impl<'a> Resolver<'a> {
     /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
     fn brought(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
         let exchanges = self.exchanges;
-        let found = exchanges[..at]
-            .iter()
-            .enumerate()
-            .find_map(|(source, exchange)| {
-                let answer = exchange
-                    .answer
-                    .as_ref()
-                    .filter(|_| exchange.kind != Kind::Asset)?;
-                self.searched += answer.body.as_ref().map_or(0, String::len);
-                Some((source, origin::find(exchange, wanted)?))
-            });
-        let (source, (how, name)) = found?;
-        let sent = self.exchanges[..=source]
-            .iter()
-            .any(|exchange| sends(exchange, wanted));
-        (!sent).then_some((source, how, name))
+        let known = self.index.known(wanted.value, wanted.is_random);
+        let candidates: Vec<usize> = match &known {
+            Some(known) => known.answers.clone(),
+            None => (0..at).collect(),
+        };
+        let candidates = candidates.into_iter().take_while(|source| *source < at);
+        for source in candidates {
+            let exchange = &exchanges[source];
+            let Some(answer) = exchange
+                .answer
+                .as_ref()
+                .filter(|_| exchange.kind != Kind::Asset)
+            else {
+                continue;
+            };
+            self.searched += answer.body.as_ref().map_or(0, String::len);
+            let Some((how, name)) = origin::find(exchange, wanted) else {
+                continue;
+            };
+            let sent = match known.and_then(|known| known.first_sent) {
+                Some(first) => first.is_some_and(|first| first <= source),
+                None => exchanges[..=source]
+                    .iter()
+                    .any(|exchange| sends(exchange, wanted)),
+            };
+            return (!sent).then_some((source, how, name));
+        }
+        None
     }
 
     fn cookie(&self, at: usize, value: &str) -> Option<Meaning> {

@@ -28,8 +28,10 @@ pub(super) fn write(
     wants_files: bool,
     options: PlanOptions,
 ) -> Written {
-    let mut resolver = Resolver::new(&kept.exchanges);
     let tasks = tasks_of(visit);
+    let mut requests: Vec<usize> = tasks.keys().copied().collect();
+    requests.sort_unstable();
+    let mut resolver = Resolver::new(&kept.exchanges, &requests);
     let cookies = cookies(kept, &mut resolver);
     let mut text = String::new();
     let mut notes = Vec::new();

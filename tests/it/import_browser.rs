@@ -273,6 +273,7 @@ fn a_real_wordpress_is_visited() {
             "kettle.png",
         ],
     );
+    assert_has(&told, &["a small file is sent", "0.gravatar.com"]);
     assert!(!text.contains(&site.password), "{text}");
 }
 

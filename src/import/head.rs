@@ -77,7 +77,7 @@ pub(super) fn head(
 /// Returns the variables of a plan for its secrets and files.
 pub(super) fn variables(secrets: &Secrets, files: &Files) -> String {
     let mut out = String::new();
-    for name in secrets.names() {
+    for name in secrets.locals() {
         out += &format!("local {name} = env {}\n", quoted(name));
     }
     for (variable, name, _) in &files.all {
@@ -86,8 +86,9 @@ pub(super) fn variables(secrets: &Secrets, files: &Files) -> String {
     if !secrets.is_empty() {
         out += "\n-- What is secret is not in this plan.\non(\"test_start\", function()\n";
         for name in secrets.names() {
+            let value = secrets.expression(name);
             out +=
-                &format!("  assert({name}, \"{name} is not set: give it with '-e {name}=…'\")\n");
+                &format!("  assert({value}, \"{name} is not set: give it with '-e {name}=…'\")\n");
         }
         out += "end)\n";
     }

@@ -1,5 +1,6 @@
 //! Tells what no plan should have in its text.
 
+use super::lua_text::quoted;
 use std::collections::BTreeMap;
 
 /// A variable of the environment.
@@ -8,7 +9,11 @@ pub(super) struct Secret {
     /// What it was in the recording; empty if that is not known.
     pub(super) value: String,
     pub(super) what: String,
+    is_local: bool,
 }
+
+/// The most variables that are locals of a plan: Lua takes 200 of all kinds.
+const LOCALS: usize = 70;
 
 /// The variables of the environment that a plan needs, by name.
 #[derive(Debug, Default)]
@@ -23,11 +28,25 @@ impl Secrets {
         self.0.keys()
     }
 
+    /// Returns the names of those that are locals.
+    pub(super) fn locals(&self) -> impl Iterator<Item = &String> {
+        let locals = self.0.iter().filter(|(_, secret)| secret.is_local);
+        locals.map(|(name, _)| name)
+    }
+
+    /// Returns the expression for a variable.
+    pub(super) fn expression(&self, name: &str) -> String {
+        match self.0.get(name).is_some_and(|secret| secret.is_local) {
+            true => name.to_owned(),
+            false => format!("env {}", quoted(name)),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the name of the variable for a secret; one for each value, or for each description where that is empty.
+    /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
         let mut known = self.0.iter();
         let known = known.find(|(_, secret)| match value.is_empty() {
@@ -35,7 +54,7 @@ impl Secrets {
             false => secret.value == value,
         });
         if let Some((known, _)) = known {
-            return known.clone();
+            return self.expression(known);
         }
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {
@@ -63,9 +82,10 @@ impl Secrets {
         let secret = Secret {
             value: value.to_owned(),
             what: what.to_owned(),
+            is_local: self.0.len() < LOCALS,
         };
         self.0.insert(unique.clone(), secret);
-        unique
+        self.expression(&unique)
     }
 }
 

@@ -217,6 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn more_variables_than_lua_has_locals_make_a_plan_that_loads() {
+        let variables: Vec<_> = (0..300)
+            .map(|number| json!({ "key": format!("v{number}"), "value": "x" }))
+            .collect();
+        let items: Vec<_> = (0..300)
+            .map(|number| json!({ "request": format!("http://127.0.0.1/?a={{{{v{number}}}}}&b={{{{w{number}}}}}") }))
+            .collect();
+        let collection =
+            json!({ "info": { "schema": "v2.1.0" }, "variable": variables, "item": items });
+        let imported = import::import(
+            "a file",
+            collection.to_string().as_bytes(),
+            &Choices::default(),
+        );
+        let imported = imported.expect("it can be read");
+        let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+        assert!(loaded.is_ok(), "{}", imported.plan);
+        assert!(imported.plan.contains("b = env \"W"), "{}", imported.plan);
+    }
+
+    #[test]
     fn every_cut_of_a_recording_is_told_and_none_panics() {
         let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
         let text = har.to_string();

@@ -10,6 +10,8 @@ use crate::import::request::Files;
 /// The indentation of what a task does, and of what a function does.
 const TASK: usize = 4;
 const FUNCTION: usize = 2;
+/// The most notes on single lines.
+const TOLD: usize = 200;
 
 /// Writes it; long bodies have been put into files.
 pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
@@ -53,10 +55,12 @@ pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
     }
     out += "}\n";
     let mut notes = calls.notes;
-    notes.extend(
-        told.into_iter()
-            .map(|(line, note)| format!("line {line}: {note}")),
-    );
+    let more = told.len().saturating_sub(TOLD);
+    let lines = told.into_iter().take(TOLD);
+    notes.extend(lines.map(|(line, note)| format!("line {line}: {note}")));
+    if more > 0 {
+        notes.push(format!("and {more} more notes on later lines"));
+    }
     for (name, secret) in calls.secrets.iter() {
         let what = comment(&secret.what);
         notes.push(format!(

@@ -1,4 +1,4 @@
-//! `lgoose import`: a recording, and what its plan is to have.
+//! `lgoose import`: a recording or the description of an API, and what its plan is to have.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// `lgoose import`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The plan goes to standard output, a list of what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  \
+    after_help = "The plan goes to standard output, a list of what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  lgoose import openapi.yaml > plan.lua\n  \
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
 pub(crate) struct Import {
-    /// A HAR file, or a file of curl command lines; '-' reads standard input
+    /// A HAR file, a file of curl command lines, a Postman collection v2.1 or an OpenAPI 3 document; '-' reads standard input
     pub file: PathBuf,
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]

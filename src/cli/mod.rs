@@ -113,7 +113,7 @@ pub(crate) enum Command {
     Check(Check),
     /// Write a first plan, and the files that an editor needs to complete and check it
     New(New),
-    /// Write a plan from a visit recorded by a browser (HAR), or from a curl command line
+    /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection or an OpenAPI document
     Import(Import),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(Demo),
@@ -234,6 +234,7 @@ fn with_flags_of_command(mut cli: Cli) -> Cli {
         Some(Command::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
         #[cfg(feature = "gaggle")]
         Some(Command::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
+        #[cfg(feature = "gaggle")]
         Some(Command::Attach(attach)) => {
             cli.run.outputs.output.clone_from(&attach.output);
             let screen = &mut cli.run.screen;

@@ -6,10 +6,8 @@ use super::request::Call;
 use super::resolve::Place;
 use serde_json::Value;
 
-/// The longest body that stands in the plan where files can be written beside it.
-const INLINE: usize = 1_000;
 /// The longest JSON that is written as a table.
-const TABLE_BYTES: usize = 64 << 10;
+pub(super) const TABLE_BYTES: usize = 64 << 10;
 
 impl Call<'_, '_> {
     /// Returns the body as an argument, or adds the option that it is.
@@ -108,11 +106,9 @@ impl Call<'_, '_> {
             (Some(data), Some(_)) => self.long(data.clone(), "txt"),
             (None, _) => {
                 let name = part.filename.as_deref().unwrap_or(&part.name);
-                self.told.push(format!(
-                    "the recording lacks what is in '{}': put the file beside the plan and write data = file(\"NAME\")",
-                    lua_text::comment(name)
-                ));
-                "\"\"".to_owned()
+                let (data, told) = self.files.stand_in(name, part.media.as_deref());
+                self.told.push(told);
+                data
             }
         };
         fields.push(("data".to_owned(), data));
@@ -121,24 +117,6 @@ impl Call<'_, '_> {
 
     /// Returns a text, which is kept in a file if it is long.
     fn long(&mut self, text: String, ending: &str) -> String {
-        if !self.files.wanted || text.len() <= INLINE {
-            return quoted(&text);
-        }
-        let same = self
-            .files
-            .all
-            .iter()
-            .find(|(.., content)| content == text.as_bytes());
-        if let Some((variable, ..)) = same {
-            return variable.clone();
-        }
-        let number = self.files.all.len() + 1;
-        let variable = format!("BODY_{number}");
-        self.files.all.push((
-            variable.clone(),
-            format!("body-{number}.{ending}"),
-            text.into_bytes(),
-        ));
-        variable
+        self.files.keep(text, ending)
     }
 }

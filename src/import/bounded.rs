@@ -8,6 +8,16 @@ use std::rc::Rc;
 /// How many texts were cut so far.
 pub(super) type Cuts = Rc<Cell<u64>>;
 
+/// The most bytes that are read, which may change on the way.
+#[derive(Debug, Clone)]
+pub(super) struct Limit(Rc<Cell<u64>>);
+
+impl Limit {
+    pub(super) fn set(&self, most: u64) {
+        self.0.set(most);
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Between,
@@ -21,6 +31,8 @@ enum State {
 pub(super) struct BoundedTexts<R> {
     inner: R,
     cutter: Cutter,
+    read: u64,
+    limit: Limit,
 }
 
 /// Decides byte by byte.
@@ -34,7 +46,7 @@ struct Cutter {
 }
 
 impl<R: BufRead> BoundedTexts<R> {
-    pub(super) fn new(inner: R, most: usize) -> (Self, Cuts) {
+    pub(super) fn new(inner: R, most: usize) -> (Self, Cuts, Limit) {
         let cuts = Cuts::default();
         let cutter = Cutter {
             most,
@@ -43,7 +55,14 @@ impl<R: BufRead> BoundedTexts<R> {
             cutting: false,
             cuts: cuts.clone(),
         };
-        (BoundedTexts { inner, cutter }, cuts)
+        let limit = Limit(Rc::new(Cell::new(u64::MAX)));
+        let texts = BoundedTexts {
+            inner,
+            cutter,
+            read: 0,
+            limit: limit.clone(),
+        };
+        (texts, cuts, limit)
     }
 }
 
@@ -113,6 +132,10 @@ impl<R: BufRead> Read for BoundedTexts<R> {
                 }
             }
             self.inner.consume(taken);
+            self.read += taken as u64;
+            if self.read > self.limit.0.get() {
+                return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+            }
         }
         Ok(filled)
     }
@@ -123,7 +146,7 @@ mod tests {
     use super::*;
 
     fn cut(json: &str, most: usize) -> (String, u64) {
-        let (mut reader, cuts) = BoundedTexts::new(json.as_bytes(), most);
+        let (mut reader, cuts, _) = BoundedTexts::new(json.as_bytes(), most);
         let mut text = String::new();
         reader.read_to_string(&mut text).expect("it is UTF-8");
         (text, cuts.get())

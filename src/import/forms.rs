@@ -21,6 +21,15 @@ pub(super) struct Submit {
     /// What differs from the form as it came: names and values; without values it was not sent.
     pub(super) fields: Vec<(String, Vec<Part>)>,
     pub(super) press: Press,
+    /// The fields of several lines, which are written anew in each visit.
+    pub(super) free: BTreeSet<String>,
+}
+
+/// What a request has sent as a form does.
+enum Sent {
+    Fields(Vec<Part>),
+    /// The recording lacks it.
+    Unknown,
 }
 
 /// Which button was pressed.
@@ -34,7 +43,11 @@ pub(super) enum Press {
 /// Finds the form that an exchange submitted.
 pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
     let exchange = &exchanges[at];
-    let sent = sent(exchange)?;
+    let sent_all = sent(exchange)?;
+    let sent: &[Part] = match &sent_all {
+        Sent::Fields(sent) => sent,
+        Sent::Unknown => &[],
+    };
     let pages = exchanges[..at].iter().enumerate().rev();
     let pages = pages
         .filter(|(_, page)| page.kind == Kind::Page)
@@ -58,7 +71,7 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
             let Some(form) = find_form(&document, Some(&[key]), &answer.url) else {
                 continue;
             };
-            if let Some(distance) = distance(&form, exchange, &sent)
+            if let Some(distance) = distance(&form, exchange, sent)
                 && best.as_ref().is_none_or(|(least, ..)| distance < *least)
             {
                 best = Some((distance, key, form));
@@ -67,12 +80,22 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
         if let Some((_, key, form)) = best {
             let selector = selector(&document, key, &form, answer);
             let Some(selector) = selector else { continue };
-            let (fields, press) = typed(&form, &sent);
+            let (fields, press) = match &sent_all {
+                Sent::Fields(sent) => typed(&form, sent),
+                Sent::Unknown => (files(&form), Press::Default),
+            };
+            let areas = select(&document, "textarea[name]").into_iter();
+            let areas = areas.filter_map(|key| document.attr(key, "name").map(str::to_owned));
+            let free = match exchange.method.as_str() {
+                "POST" => areas.collect(),
+                _ => BTreeSet::new(),
+            };
             return Some(Submit {
                 source,
                 selector,
                 fields,
                 press,
+                free,
             });
         }
     }
@@ -87,7 +110,7 @@ fn select(document: &Document, css: &str) -> Vec<NodeKey> {
 }
 
 /// Returns the fields that a navigation sent as a form does.
-fn sent(exchange: &Exchange) -> Option<Vec<Part>> {
+fn sent(exchange: &Exchange) -> Option<Sent> {
     let part = |(name, value): (String, String)| Part {
         name,
         filename: None,
@@ -98,20 +121,43 @@ fn sent(exchange: &Exchange) -> Option<Vec<Part>> {
         return None;
     }
     match (&exchange.body, exchange.method.as_str()) {
-        (Some(Body::Form(fields)), "POST") => Some(fields.iter().cloned().map(part).collect()),
-        (Some(Body::Multipart(parts)), "POST") => Some(parts.clone()),
-        (None, "POST") => Some(Vec::new()),
+        (Some(Body::Form(fields)), "POST") => {
+            let fields = fields.iter().cloned().map(part);
+            Some(Sent::Fields(fields.collect()))
+        }
+        (Some(Body::Multipart(parts)), "POST") => Some(Sent::Fields(parts.clone())),
+        (None, "POST") if lacks_body(exchange) => Some(Sent::Unknown),
+        (None, "POST") => Some(Sent::Fields(Vec::new())),
         (None, "GET") => {
             let query = exchange.url.query().filter(|query| !query.is_empty())?;
-            Some(
-                super::exchange::read_query(query)
-                    .into_iter()
-                    .map(part)
-                    .collect(),
-            )
+            let fields = super::exchange::read_query(query);
+            Some(Sent::Fields(fields.into_iter().map(part).collect()))
         }
         _ => None,
     }
+}
+
+/// Returns whether a request has sent something that the recording lacks, as it may where files are sent.
+pub(super) fn lacks_body(exchange: &Exchange) -> bool {
+    let length = exchange.header("content-length");
+    let length = length.and_then(|length| length.trim().parse::<u64>().ok());
+    let kind = exchange.header("content-type").unwrap_or_default();
+    exchange.body.is_none()
+        && (length > Some(0) || kind.starts_with("multipart/") && length.is_none())
+}
+
+/// Returns a file for each input of a form that takes some.
+fn files(form: &Form) -> Vec<(String, Vec<Part>)> {
+    let files = form.files.iter().map(|name| {
+        let part = Part {
+            name: name.clone(),
+            filename: Some("picture.png".to_owned()),
+            media: None,
+            data: None,
+        };
+        (name.clone(), vec![part])
+    });
+    files.collect()
 }
 
 /// Returns in how many names a form differs from what was sent; `None` if it is another form.

@@ -4,7 +4,8 @@ use super::exchange::{Kind, PlanOptions};
 use super::lua_text::{comment, quoted, table};
 use super::random::is_random;
 use super::request::Files;
-use super::resolve::{Resolver, Secret};
+use super::resolve::Resolver;
+use super::secrets::Secrets;
 use super::site::Kept;
 use super::visit::{Step, Visit};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub(super) fn head(
     kept: &Kept,
     visit: &Visit,
     options: PlanOptions,
-    secrets: &BTreeMap<String, Secret>,
+    secrets: &Secrets,
     files: &Files,
 ) -> String {
     let host = kept.site.origin().ascii_serialization();
@@ -51,7 +52,10 @@ pub(super) fn head(
     let begin = begin
         .map(|begin| format!(", recorded on {}", begin.strftime("%Y-%m-%d")))
         .unwrap_or_default();
-    let given: String = secrets.keys().map(|name| format!(" -e {name}=…")).collect();
+    let given: String = secrets
+        .names()
+        .map(|name| format!(" -e {name}=…"))
+        .collect();
     let mut out = format!(
         "-- A visit to {}{begin}: {extent}. Written by 'lgoose import'.\n--\n\
          --   lgoose plan.lua{given} --once             one user, every request shown\n\
@@ -66,25 +70,32 @@ pub(super) fn head(
         plan.push(("insecure".to_owned(), "true".to_owned()));
     }
     out += &format!("plan {}\n\n", table(&plan, 0));
-    for name in secrets.keys() {
+    out += &variables(secrets, files);
+    out + "scenario { \"visitor\", order = \"serial\",\n"
+}
+
+/// Returns the variables of a plan for its secrets and files.
+pub(super) fn variables(secrets: &Secrets, files: &Files) -> String {
+    let mut out = String::new();
+    for name in secrets.locals() {
         out += &format!("local {name} = env {}\n", quoted(name));
     }
     for (variable, name, _) in &files.all {
         out += &format!("local {variable} = file {}\n", quoted(name));
     }
     if !secrets.is_empty() {
-        out +=
-            "\n-- Secrets of the recording are not in this plan.\non(\"test_start\", function()\n";
-        for name in secrets.keys() {
+        out += "\n-- What is secret is not in this plan.\non(\"test_start\", function()\n";
+        for name in secrets.names() {
+            let value = secrets.expression(name);
             out +=
-                &format!("  assert({name}, \"{name} is not set: give it with '-e {name}=…'\")\n");
+                &format!("  assert({value}, \"{name} is not set: give it with '-e {name}=…'\")\n");
         }
         out += "end)\n";
     }
     if !secrets.is_empty() || !files.all.is_empty() {
         out += "\n";
     }
-    out + "scenario { \"visitor\", order = \"serial\",\n"
+    out
 }
 
 /// Returns the statements with which a visit begins: without cookies, but for those that the recording had from before.
@@ -125,7 +136,7 @@ pub(super) fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
                 .iter()
                 .any(|word| lower.contains(word));
         let value = match is_session {
-            true => resolver.secret(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first")),
+            true => resolver.secrets.variable(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first")),
             false => quoted(&value),
         };
         statements.push(format!("user.cookies:set({}, {value})", quoted(&name)));

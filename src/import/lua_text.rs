@@ -40,6 +40,18 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
+/// Returns bytes as a literal.
+pub(super) fn quoted_bytes(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return quoted(text);
+    }
+    let escaped = bytes.iter().map(|byte| match byte {
+        b'"' | b'\\' | 0..=0x1f | 0x7f.. => format!("\\{byte:03}"),
+        plain => char::from(*plain).to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}
+
 /// Returns a text as it may stand in a comment: on one line, and short.
 pub(super) fn comment(text: &str) -> String {
     let line: String = text
@@ -154,7 +166,7 @@ pub(super) fn json(
     }
 }
 
-fn scalar_literal(value: &Value) -> String {
+pub(super) fn scalar_literal(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Null => "json.null".to_owned(),

@@ -1,26 +1,34 @@
 //! Writes a plan from what a browser has recorded (HAR) or a `curl` command line says: pages, assets, forms, calls of an
-//! API, with the values that answers brought and later requests sent.
+//! API, with the values that answers brought and later requests sent; and from what describes calls of an API: a collection
+//! of Postman, an OpenAPI document.
 //!
 //! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line. What is read was
 //! written by strangers, so that nothing of it gets into the plan but as a quoted text.
 
 mod body;
 mod bounded;
+mod calls;
 mod curl;
 mod exchange;
 mod forms;
 mod har;
 mod head;
+mod imported;
+mod index;
 mod lua_text;
 mod multipart;
+mod names;
+mod openapi;
 mod origin;
 mod parts;
 mod places;
+mod postman;
 mod random;
 mod request;
 mod resolve;
 mod secrets;
 mod site;
+mod stand_in;
 mod visit;
 mod writer;
 
@@ -29,22 +37,11 @@ mod tests;
 
 use crate::error::Diagnostic;
 use exchange::Recording;
+use har::{DOCUMENT_BYTES, Json};
+pub(crate) use imported::Imported;
+use imported::KINDS;
 pub(crate) use site::Choices;
 use std::io::{BufRead, Read as _};
-
-/// The most bytes of a command line that are read.
-const COMMAND_BYTES: u64 = 16 << 20;
-
-/// A plan, and what goes with it.
-#[derive(Debug)]
-pub(crate) struct Imported {
-    /// The text of the plan.
-    pub(crate) plan: String,
-    /// Names, without folders, and contents of the files that it reads.
-    pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// What is left to do for the author, a line each.
-    pub(crate) notes: Vec<String>,
-}
 
 /// Reads a recording and writes its plan. `name` is that of the file, for messages.
 ///
@@ -61,20 +58,43 @@ pub(crate) fn import(
     };
     let begin = skip_blank(&mut reader).map_err(unreadable)?;
     let recording = match begin {
-        Some(b'{') => har::read(name, reader)?,
+        Some(b'{') => match har::read(name, reader)? {
+            Json::Recording(recording) => recording,
+            Json::Other(file) if postman::is_postman(&file) => {
+                return postman::import(name, file, choices);
+            }
+            Json::Other(file) if openapi::is_openapi(&file) => {
+                return openapi::import(name, file, choices);
+            }
+            Json::Other(_) => {
+                let told = format!(
+                    "{name} is JSON, and none of what is imported: it has no 'log', 'item' or 'openapi'"
+                );
+                return Err(Diagnostic::new(told).help(KINDS));
+            }
+        },
         Some(b'[' | b'<') => return Err(unknown(name)),
         Some(_) => {
             let mut bytes = Vec::new();
-            let read = reader.take(COMMAND_BYTES).read_to_end(&mut bytes);
+            let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
             read.map_err(unreadable)?;
+            if bytes.len() as u64 > DOCUMENT_BYTES {
+                let told = format!(
+                    "{name} is larger than {} MiB, and no HAR file",
+                    DOCUMENT_BYTES >> 20
+                );
+                return Err(Diagnostic::new(told).help(KINDS));
+            }
             let text = String::from_utf8(bytes).map_err(|_| unknown(name))?;
+            if openapi::is_yaml(&text) {
+                let file = openapi::read_yaml(name, &text)?;
+                return openapi::import(name, file, choices);
+            }
             curl::read(name, &text)?
         }
         None => {
             let told = Diagnostic::new(format!("{name} is empty"));
-            return Err(
-                told.help("record a visit first: 'Save all as HAR' in the browser's network view")
-            );
+            return Err(told.help(KINDS));
         }
     };
     write(name, recording, choices)
@@ -114,8 +134,5 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    Diagnostic::new(format!(
-        "{name} is neither a HAR file nor a curl command line"
-    ))
-    .help("save the browser's network view as HAR, or copy a request 'as cURL (bash)'")
+    Diagnostic::new(format!("{name} is nothing that can be imported")).help(KINDS)
 }

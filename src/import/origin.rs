@@ -1,6 +1,7 @@
 //! Where in an answer a value stands, and the expression of the plan that takes it from there.
 
 use super::exchange::{Answer, Exchange};
+use super::index::plain;
 use super::lua_text::{field, quoted};
 use crate::html::{Document, Selector};
 use regex::Regex;
@@ -67,10 +68,8 @@ pub(super) fn find(exchange: &Exchange, wanted: &Wanted<'_>) -> Option<(How, Str
     if elsewhere.is_some() {
         return elsewhere;
     }
-    // JSON may escape any other character: the longest part without one stands in a body as it is.
-    let escaped = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let plain = wanted.value.split(escaped).max_by_key(|part| part.len());
-    memchr::memmem::find(answer.body.as_ref()?.as_bytes(), plain?.as_bytes())?;
+    let body = answer.body.as_ref()?;
+    memchr::memmem::find(body.as_bytes(), plain(wanted.value).as_bytes())?;
     from_json(exchange, answer, wanted).or_else(|| from_page(answer, wanted))
 }
 

@@ -1,9 +1,12 @@
 //! Parts of a call that need no more than their request: what is expected, and texts put together.
 
 use super::exchange::{Exchange, Kind};
-use super::lua_text::quoted;
+use super::lua_text::{quoted, table, table_after};
 use super::random::is_random;
 use super::visit::title_of;
+
+/// The characters of `local page = user:submit(` and what follows.
+pub(super) const CALL: usize = 30;
 
 pub(super) type Fields = Vec<(String, String)>;
 
@@ -28,6 +31,48 @@ pub(super) fn expect(exchange: &Exchange) -> (Option<Fields>, Option<(String, St
     let title = title.filter(|title| !title.split_whitespace().any(is_random));
     expect.extend(title.map(|title| ("title".to_owned(), quoted(&title))));
     (Some(expect), redirects.then_some(stays))
+}
+
+/// Returns the call that sends a request: expressions for its path and body, options with their values.
+pub(super) fn call(
+    method: &str,
+    path: String,
+    body: Option<String>,
+    options: Fields,
+    indent: usize,
+) -> String {
+    let with_body = matches!(method, "POST" | "PUT" | "PATCH");
+    let plain = matches!(method, "GET" | "HEAD" | "DELETE" | "OPTIONS");
+    let sends = body.is_some()
+        || options
+            .iter()
+            .any(|(name, _)| matches!(name.as_str(), "form" | "json" | "multipart"));
+    if with_body || (plain && !sends) {
+        let mut arguments = vec![path];
+        if with_body && (body.is_some() || !options.is_empty()) {
+            arguments.push(body.unwrap_or_else(|| "nil".to_owned()));
+        }
+        if !options.is_empty() {
+            let used = CALL
+                + arguments
+                    .iter()
+                    .map(|argument| argument.chars().count() + 2)
+                    .sum::<usize>();
+            arguments.push(table_after(&options, indent, used));
+        }
+        return format!(
+            "user:{}({})",
+            method.to_ascii_lowercase(),
+            arguments.join(", ")
+        );
+    }
+    let mut request = vec![
+        ("method".to_owned(), quoted(method)),
+        ("path".to_owned(), path),
+    ];
+    request.extend(body.map(|body| ("body".to_owned(), body)));
+    request.extend(options);
+    format!("user:request {}", table(&request, indent))
 }
 
 /// Returns whether a text can be the name of a header.

@@ -3,8 +3,13 @@
 /// Returns whether a value looks as if it was made up by a machine: a UUID, a hash, a token.
 pub(super) fn is_random(value: &str) -> bool {
     const LEAST: usize = 12;
+    /// Of hexadecimal digits alone.
+    const LEAST_HEX: usize = 10;
     let value = value.trim();
-    if value.len() < LEAST || value.len() > 8192 {
+    let is_hex = value
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if value.len() < if is_hex { LEAST_HEX } else { LEAST } || value.len() > 8192 {
         return false;
     }
     let part = |c: char| c.is_ascii_alphanumeric() || "-_.~+/=%:|".contains(c);
@@ -32,7 +37,9 @@ pub(super) fn is_random(value: &str) -> bool {
     let kinds = [digits, upper, lower]
         .into_iter()
         .filter(|count| *count > 0);
-    kinds.count() >= 2 && changes * 6 >= value.len().min(120)
+    // Without a digit it may be words in one: `XMLHttpRequest`.
+    let factor = if digits == 0 { 3 } else { 6 };
+    kinds.count() >= 2 && changes * factor >= value.len().min(120)
 }
 
 #[cfg(test)]
@@ -47,6 +54,7 @@ mod tests {
             "550e8400-e29b-41d4-a716-446655440000",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2VyNyJ9.c2lnbmF0dXJl",
             "a1b2c3d4e5f6",
+            "5454018d95",
         ] {
             assert!(is_random(token), "{token}");
         }
@@ -56,6 +64,8 @@ mod tests {
             "12345678901234",
             "my-first-article-of-2024",
             "ApplicationController",
+            "XMLHttpRequest",
+            "decade2020",
             "filtered_html",
             "two words 1a2b3c4d5e6f",
             "recipes/vegan-chocolate-brownies",

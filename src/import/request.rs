@@ -2,13 +2,16 @@
 
 use super::exchange::{Body, Exchange, Kind, media_of};
 use super::forms::{Press, Submit};
-use super::lua_text::{self, key, list, quoted, table, table_after};
-use super::parts::{Concatenation, encoded, expect, is_token};
+use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
+use super::parts::{CALL, Concatenation, call, encoded, expect, is_token};
 use super::resolve::{Meaning, Place, Resolver};
 use super::site::Kept;
+use super::stand_in::stand_in;
 
-/// The characters of `local page = user:submit(` and what follows.
-const CALL: usize = 30;
+/// The longest body that stands in the plan where files can be written beside it.
+const INLINE: usize = 1_000;
+/// The most files: each is a local of the plan, of which Lua takes 200.
+const MOST_FILES: usize = 80;
 
 /// Headers that a browser sends by itself, or that the client does.
 const BROWSERS: [&str; 40] = [
@@ -62,6 +65,48 @@ pub(super) struct Files {
     pub(super) all: Vec<(String, String, Vec<u8>)>,
 }
 
+impl Files {
+    /// Returns the expression for a text, which is kept in a file if it is long.
+    pub(super) fn keep(&mut self, text: String, ending: &str) -> String {
+        if !self.wanted || text.len() <= INLINE || self.all.len() >= MOST_FILES {
+            return quoted(&text);
+        }
+        self.file("body", text.into_bytes(), ending)
+    }
+
+    /// Returns the expression for a file that the recording lacks, and what is told of it.
+    pub(super) fn stand_in(&mut self, name: &str, media: Option<&str>) -> (String, String) {
+        let (content, ending) = stand_in(name, media);
+        let shown = lua_text::comment(name);
+        if !self.wanted || self.all.len() >= MOST_FILES {
+            let told = format!(
+                "what is in '{shown}' is not known, and a small file is sent: put it beside the plan and write data = file(\"NAME\")"
+            );
+            return (quoted_bytes(&content), told);
+        }
+        let variable = self.file("upload", content, ending);
+        let mut files = self.all.iter();
+        let file = files.find(|(known, ..)| *known == variable);
+        let file = file.map_or("", |(_, file, _)| file.as_str());
+        let told = format!(
+            "what is in '{shown}' is not known, and a small file is sent: put what it was into '{file}'"
+        );
+        (variable, told)
+    }
+
+    fn file(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
+        let mut known = self.all.iter();
+        if let Some((variable, ..)) = known.find(|(.., known)| *known == content) {
+            return variable.clone();
+        }
+        let number = self.all.len() + 1;
+        let variable = format!("{}_{number}", kind.to_ascii_uppercase());
+        let name = format!("{kind}-{number}.{ending}");
+        self.all.push((variable.clone(), name, content));
+        variable
+    }
+}
+
 /// Writes the call of one exchange.
 pub(super) struct Call<'a, 'b> {
     pub(super) kept: &'a Kept,
@@ -88,41 +133,7 @@ impl<'a> Call<'a, '_> {
         let (expect, follow) = expect(exchange);
         options.extend(follow);
         options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
-        let with_body = matches!(exchange.method.as_str(), "POST" | "PUT" | "PATCH");
-        let plain = matches!(
-            exchange.method.as_str(),
-            "GET" | "HEAD" | "DELETE" | "OPTIONS"
-        );
-        let sends = body.is_some()
-            || options
-                .iter()
-                .any(|(name, _)| matches!(name.as_str(), "form" | "json" | "multipart"));
-        if with_body || (plain && !sends) {
-            let mut arguments = vec![path];
-            if with_body && (body.is_some() || !options.is_empty()) {
-                arguments.push(body.unwrap_or_else(|| "nil".to_owned()));
-            }
-            if !options.is_empty() {
-                let used = CALL
-                    + arguments
-                        .iter()
-                        .map(|argument| argument.chars().count() + 2)
-                        .sum::<usize>();
-                arguments.push(table_after(&options, self.indent, used));
-            }
-            return format!(
-                "user:{}({})",
-                exchange.method.to_ascii_lowercase(),
-                arguments.join(", ")
-            );
-        }
-        let mut request = vec![
-            ("method".to_owned(), quoted(&exchange.method)),
-            ("path".to_owned(), path),
-        ];
-        request.extend(body.map(|body| ("body".to_owned(), body)));
-        request.extend(options);
-        format!("user:request {}", table(&request, self.indent))
+        call(&exchange.method, path, body, options, self.indent)
     }
 
     /// Returns the call that submits a form, which is an expression.
@@ -130,6 +141,14 @@ impl<'a> Call<'a, '_> {
         let mut fields = Vec::new();
         for (name, values) in &submit.fields {
             let mut items: Vec<String> = values.iter().map(|part| self.part_value(part)).collect();
+            if submit.free.contains(name) {
+                // Sites refuse a text that they have already.
+                for (item, part) in items.iter_mut().zip(values) {
+                    if let Some(text) = part.data.as_ref().filter(|text| *item == quoted(text)) {
+                        *item = format!("{} .. random.words(3)", quoted(&format!("{text} ")));
+                    }
+                }
+            }
             let value = match items.len() {
                 0 => "{}".to_owned(),
                 1 => items.swap_remove(0),
@@ -288,7 +307,7 @@ impl<'a> Call<'a, '_> {
             );
             let password = match password.is_empty() {
                 true => "\"\"".to_owned(),
-                false => self.resolver.secret("PASSWORD", &password, &what),
+                false => self.resolver.secrets.variable("PASSWORD", &password, &what),
             };
             return Some(format!("{{ {}, {password} }}", quoted(&user)));
         }

@@ -2,66 +2,18 @@
 //! that a plan written twice is the same: the first time shows which values are used where.
 
 use super::exchange::{Exchange, Kind};
-use super::lua_text::is_name;
+use super::index::Index;
+use super::names::Names;
 use super::origin::{self, How, Wanted, singular};
 use super::places::{is_id_value, may_be_id, named_token, sends, stem};
 use super::random::is_random;
-use super::secrets;
+use super::secrets::{self, Secrets};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The most bytes of answers that are searched, all searches together: some seconds.
 const SEARCHED_BYTES: usize = 16 << 30;
 /// The most values of a task that are locals: Lua takes 200.
 const LOCALS: usize = 100;
-
-/// Names that are taken in a plan.
-const TAKEN: [&str; 45] = [
-    "user",
-    "page",
-    "answer",
-    "plan",
-    "scenario",
-    "task",
-    "on",
-    "env",
-    "check",
-    "regex",
-    "json",
-    "html",
-    "url",
-    "base64",
-    "hash",
-    "random",
-    "data",
-    "metric",
-    "run",
-    "log",
-    "wait",
-    "os",
-    "file",
-    "shared",
-    "require",
-    "string",
-    "table",
-    "math",
-    "type",
-    "next",
-    "pairs",
-    "ipairs",
-    "error",
-    "assert",
-    "select",
-    "print",
-    "tostring",
-    "tonumber",
-    "pcall",
-    "utf8",
-    "coroutine",
-    "xpcall",
-    "rawget",
-    "rawset",
-    "setmetatable",
-];
 
 /// Where in a request a value stands.
 #[derive(Debug, Clone, Copy)]
@@ -98,32 +50,28 @@ pub(super) struct Value {
     is_local: bool,
 }
 
-/// A variable of the environment.
-#[derive(Debug)]
-pub(super) struct Secret {
-    pub(super) value: String,
-    pub(super) what: String,
-}
-
 pub(super) struct Resolver<'a> {
     exchanges: &'a [Exchange],
+    index: Index,
     pub(super) values: Vec<Value>,
-    pub(super) secrets: BTreeMap<String, Secret>,
+    pub(super) secrets: Secrets,
     known: HashMap<(usize, String, String), Meaning>,
-    names: BTreeSet<String>,
+    names: Names,
     searched: usize,
     /// Some values were not looked for any more.
     pub(super) gave_up: bool,
 }
 
 impl<'a> Resolver<'a> {
-    pub(super) fn new(exchanges: &'a [Exchange]) -> Self {
+    /// `requests` are the exchanges that the plan sends.
+    pub(super) fn new(exchanges: &'a [Exchange], requests: &[usize]) -> Self {
         Resolver {
             exchanges,
+            index: Index::new(exchanges, requests),
             values: Vec::new(),
-            secrets: BTreeMap::new(),
+            secrets: Secrets::default(),
             known: HashMap::new(),
-            names: BTreeSet::new(),
+            names: Names::default(),
             searched: 0,
             gave_up: false,
         }
@@ -165,7 +113,7 @@ impl<'a> Resolver<'a> {
         if !is_header && secrets::is_secret(key) {
             let request = &exchanges[at];
             let what = format!("field '{key}' of {} {}", request.method, request.url.path());
-            return Meaning::Secret(self.secret(key, value, &what));
+            return Meaning::Secret(self.secrets.variable(key, value, &what));
         }
         let is_token = named_token(key) && value.len() >= 6;
         let random = is_random(value) || is_token;
@@ -201,7 +149,7 @@ impl<'a> Resolver<'a> {
                 exchanges[at].method,
                 exchanges[at].url.path()
             );
-            return Meaning::Secret(self.secret(name, value, &what));
+            return Meaning::Secret(self.secrets.variable(name, value, &what));
         }
         if !is_header
             && matches!(
@@ -214,7 +162,7 @@ impl<'a> Resolver<'a> {
                 exchanges[at].method,
                 exchanges[at].url.path()
             );
-            return Meaning::Secret(self.secret(key, value, &what));
+            return Meaning::Secret(self.secrets.variable(key, value, &what));
         }
         match random {
             true => Meaning::Unknown,
@@ -225,22 +173,34 @@ impl<'a> Resolver<'a> {
     /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
     fn brought(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
         let exchanges = self.exchanges;
-        let found = exchanges[..at]
-            .iter()
-            .enumerate()
-            .find_map(|(source, exchange)| {
-                let answer = exchange
-                    .answer
-                    .as_ref()
-                    .filter(|_| exchange.kind != Kind::Asset)?;
-                self.searched += answer.body.as_ref().map_or(0, String::len);
-                Some((source, origin::find(exchange, wanted)?))
-            });
-        let (source, (how, name)) = found?;
-        let sent = self.exchanges[..=source]
-            .iter()
-            .any(|exchange| sends(exchange, wanted));
-        (!sent).then_some((source, how, name))
+        let known = self.index.known(wanted.value, wanted.is_random);
+        let candidates: Vec<usize> = match &known {
+            Some(known) => known.answers.clone(),
+            None => (0..at).collect(),
+        };
+        let candidates = candidates.into_iter().take_while(|source| *source < at);
+        for source in candidates {
+            let exchange = &exchanges[source];
+            let Some(answer) = exchange
+                .answer
+                .as_ref()
+                .filter(|_| exchange.kind != Kind::Asset)
+            else {
+                continue;
+            };
+            self.searched += answer.body.as_ref().map_or(0, String::len);
+            let Some((how, name)) = origin::find(exchange, wanted) else {
+                continue;
+            };
+            let sent = match known.and_then(|known| known.first_sent) {
+                Some(first) => first.is_some_and(|first| first <= source),
+                None => exchanges[..=source]
+                    .iter()
+                    .any(|exchange| sends(exchange, wanted)),
+            };
+            return (!sent).then_some((source, how, name));
+        }
+        None
     }
 
     fn cookie(&self, at: usize, value: &str) -> Option<Meaning> {
@@ -274,7 +234,7 @@ impl<'a> Resolver<'a> {
             .iter()
             .position(|value| value.source == source && value.how == how);
         known.unwrap_or_else(|| {
-            let name = self.name(name);
+            let name = self.names.unique(name);
             self.values.push(Value {
                 name,
                 source,
@@ -291,74 +251,6 @@ impl<'a> Resolver<'a> {
         let number = self.value(source, How::Form(selector), "form");
         self.values[number].used_in.insert(task);
         number
-    }
-
-    fn name(&mut self, wanted: &str) -> String {
-        let mut name = String::new();
-        for c in wanted.chars().take(40) {
-            match c {
-                c if c.is_ascii_uppercase() && name.ends_with(|c: char| c.is_ascii_lowercase()) => {
-                    name.push('_');
-                    name.push(c.to_ascii_lowercase());
-                }
-                c if c.is_ascii_alphanumeric() => name.push(c.to_ascii_lowercase()),
-                _ if !name.is_empty() && !name.ends_with('_') => name.push('_'),
-                _ => {}
-            }
-        }
-        let name = name.trim_matches('_');
-        let name = match name {
-            "" => "value".to_owned(),
-            name if is_name(name) && !TAKEN.contains(&name) => name.to_owned(),
-            name => format!("the_{name}"),
-        };
-        let mut unique = name.clone();
-        let mut number = 2;
-        while !self.names.insert(unique.clone()) {
-            unique = format!("{name}_{number}");
-            number += 1;
-        }
-        unique
-    }
-
-    /// Returns the name of the variable for a secret.
-    pub(super) fn secret(&mut self, name: &str, value: &str, what: &str) -> String {
-        if let Some((known, _)) = self
-            .secrets
-            .iter()
-            .find(|(_, secret)| secret.value == value)
-        {
-            return known.clone();
-        }
-        let plain = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_uppercase()
-            } else {
-                '_'
-            }
-        };
-        let upper: String = name.chars().take(40).map(plain).collect();
-        let upper = upper.trim_matches('_').trim_start_matches("X_");
-        let upper = match upper {
-            "PASS" | "PWD" | "PASSWD" | "" => "PASSWORD",
-            upper => upper,
-        };
-        let upper = match upper.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("SECRET_{upper}"),
-            false => upper.to_owned(),
-        };
-        let mut unique = upper.clone();
-        let mut number = 2;
-        while self.secrets.contains_key(&unique) {
-            unique = format!("{upper}_{number}");
-            number += 1;
-        }
-        let secret = Secret {
-            value: value.to_owned(),
-            what: what.to_owned(),
-        };
-        self.secrets.insert(unique.clone(), secret);
-        unique
     }
 
     /// Decides which values are locals, once all of their uses are known: those used in the task of their source.

@@ -1,5 +1,94 @@
 //! Tells what no plan should have in its text.
 
+use super::lua_text::quoted;
+use std::collections::BTreeMap;
+
+/// A variable of the environment.
+#[derive(Debug)]
+pub(super) struct Secret {
+    /// What it was in the recording; empty if that is not known.
+    pub(super) value: String,
+    pub(super) what: String,
+    is_local: bool,
+}
+
+/// The most variables that are locals of a plan: Lua takes 200 of all kinds.
+const LOCALS: usize = 70;
+
+/// The variables of the environment that a plan needs, by name.
+#[derive(Debug, Default)]
+pub(super) struct Secrets(BTreeMap<String, Secret>);
+
+impl Secrets {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Secret)> {
+        self.0.iter()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
+    /// Returns the names of those that are locals.
+    pub(super) fn locals(&self) -> impl Iterator<Item = &String> {
+        let locals = self.0.iter().filter(|(_, secret)| secret.is_local);
+        locals.map(|(name, _)| name)
+    }
+
+    /// Returns the expression for a variable.
+    pub(super) fn expression(&self, name: &str) -> String {
+        match self.0.get(name).is_some_and(|secret| secret.is_local) {
+            true => name.to_owned(),
+            false => format!("env {}", quoted(name)),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the expression for a secret; one for each value, or for each description where that is empty.
+    pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        let mut known = self.0.iter();
+        let known = known.find(|(_, secret)| match value.is_empty() {
+            true => secret.value.is_empty() && secret.what == what,
+            false => secret.value == value,
+        });
+        if let Some((known, _)) = known {
+            return self.expression(known);
+        }
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        };
+        let upper: String = name.chars().take(40).map(plain).collect();
+        let upper = upper.trim_matches('_').trim_start_matches("X_");
+        let upper = match upper {
+            "PASS" | "PWD" | "PASSWD" | "" => "PASSWORD",
+            upper => upper,
+        };
+        let upper = match upper.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("SECRET_{upper}"),
+            false => upper.to_owned(),
+        };
+        let mut unique = upper.clone();
+        let mut number = 2;
+        while self.0.contains_key(&unique) {
+            unique = format!("{upper}_{number}");
+            number += 1;
+        }
+        let secret = Secret {
+            value: value.to_owned(),
+            what: what.to_owned(),
+            is_local: self.0.len() < LOCALS,
+        };
+        self.0.insert(unique.clone(), secret);
+        self.expression(&unique)
+    }
+}
+
 /// The words in names of fields whose values are secrets.
 const WORDS: [&str; 12] = [
     "password",

@@ -115,6 +115,11 @@ fn is_host(url: &Url, wanted: &str) -> bool {
     wanted == "*" || wanted.eq_ignore_ascii_case(host) || wanted.eq_ignore_ascii_case(&with_port)
 }
 
+/// Returns whether an origin, such as `https://example.com`, is that of a host the author has named.
+pub(super) fn is_host_named(origin: &str, wanted: &str) -> bool {
+    Url::parse(origin).is_ok_and(|url| is_host(&url, wanted))
+}
+
 /// Gives each redirected request the answer that its chain ended with, and returns which requests those chains made.
 fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -> Vec<bool> {
     let mut gone = vec![false; exchanges.len()];

@@ -25,6 +25,8 @@ pub(super) struct Visit {
     pub(super) tasks: Vec<Task>,
     /// Requests beyond [`MOST`].
     pub(super) left_out: usize,
+    /// Paths of assets that the site did not have.
+    pub(super) missing: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,7 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
     let mut assets: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     let mut pages: HashMap<(usize, usize), usize> = HashMap::new();
     let mut busy_until = f64::MIN;
+    let mut missing = BTreeSet::new();
     let (mut requests, mut left_out) = (0, 0);
     for (at, exchange) in exchanges.iter().enumerate() {
         let gap = pause((exchange.begin_ms - busy_until) / 1e3);
@@ -67,6 +70,15 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
         }
         match exchange.kind {
             Kind::Asset if exchange.cached => continue,
+            Kind::Asset
+                if exchange
+                    .answer
+                    .as_ref()
+                    .is_some_and(|answer| answer.status >= 400) =>
+            {
+                missing.insert(exchange.url.path().to_owned());
+                continue;
+            }
             Kind::Asset => {
                 if tasks.is_empty() {
                     tasks.push(new_task(exchange));
@@ -138,7 +150,11 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
         last.wait = Some(*wait);
     }
     make_unique(&mut tasks);
-    Visit { tasks, left_out }
+    Visit {
+        tasks,
+        left_out,
+        missing,
+    }
 }
 
 /// Goes on with the last task after a pause, or begins another.
@@ -217,9 +233,11 @@ fn name_of(exchange: &Exchange) -> String {
 pub(super) fn title_of(answer: &super::exchange::Answer) -> Option<String> {
     let body = answer.body.as_ref().filter(|_| answer.is_html())?;
     let title = html::title(body.as_bytes())?;
-    let ends = [" | ", " - ", " – ", " — ", " · ", " :: ", " » "]
-        .iter()
-        .filter_map(|sign| title.find(sign));
+    let ends = [
+        " | ", " - ", " – ", " — ", " · ", " :: ", " » ", " ‹ ", " « ",
+    ]
+    .iter()
+    .filter_map(|sign| title.find(sign));
     let first = title[..ends.min().unwrap_or(title.len())].trim();
     (!first.is_empty() && first.chars().count() <= 200).then(|| first.to_owned())
 }

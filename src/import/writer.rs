@@ -2,7 +2,7 @@
 //! each from its answer.
 
 use super::exchange::{Kind, PlanOptions};
-use super::forms::Submit;
+use super::forms::{Submit, lacks_body};
 use super::head::{cookies, head};
 use super::lua_text::{comment, list, quoted};
 use super::request::{Call, Files};
@@ -28,8 +28,10 @@ pub(super) fn write(
     wants_files: bool,
     options: PlanOptions,
 ) -> Written {
-    let mut resolver = Resolver::new(&kept.exchanges);
     let tasks = tasks_of(visit);
+    let mut requests: Vec<usize> = tasks.keys().copied().collect();
+    requests.sort_unstable();
+    let mut resolver = Resolver::new(&kept.exchanges, &requests);
     let cookies = cookies(kept, &mut resolver);
     let mut text = String::new();
     let mut notes = Vec::new();
@@ -66,13 +68,26 @@ pub(super) fn write(
             visit.left_out
         ));
     }
+    if !visit.missing.is_empty() {
+        let shown: Vec<String> = visit
+            .missing
+            .iter()
+            .take(5)
+            .map(|path| comment(path))
+            .collect();
+        let more = if visit.missing.len() > 5 { ", …" } else { "" };
+        told.push(format!(
+            "left out what the site did not have: {}{more}",
+            shown.join(", ")
+        ));
+    }
     if resolver.gave_up {
         told.push(
             "the recording is long: what its last requests sent was not looked for in answers"
                 .to_owned(),
         );
     }
-    for (name, secret) in &resolver.secrets {
+    for (name, secret) in resolver.secrets.iter() {
         told.push(format!(
             "set {name} ('-e {name}=…', the environment or '--env-file'): {}",
             comment(&secret.what)
@@ -248,8 +263,17 @@ impl Writer<'_, '_> {
             (Some(submit), Some(form)) => call.submit(&form, submit),
             _ => call.send(),
         };
-        let told = std::mem::take(&mut call.told);
+        let mut told = std::mem::take(&mut call.told);
         let request = &self.kept.exchanges[at];
+        if lacks_body(request) {
+            let what = match submit {
+                Some(_) => {
+                    "the form is submitted as it comes, with a small file where one is wanted"
+                }
+                None => "write its body",
+            };
+            told.push(format!("the recording lacks what it sent: {what}"));
+        }
         for note in told {
             let place = comment(&format!("{} {}", request.method, request.url.path()));
             self.notes.push((line, format!("{place}: {note}")));

@@ -53,6 +53,12 @@ impl Browser {
         Browser::with(name, &[&flag])
     }
 
+    /// Starts one that finds no other host than this machine.
+    pub(crate) fn without_network(name: &str) -> Option<Browser> {
+        let rules = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
+        Browser::with(name, &[rules])
+    }
+
     fn with(name: &str, flags: &[&str]) -> Option<Browser> {
         if Command::new("chromium").arg("--version").output().is_err() {
             skip("pages in a browser", "Debian's package 'chromium'");
@@ -185,6 +191,24 @@ impl Tab {
         }
     }
 
+    /// Takes what has come unasked since the last time.
+    pub(crate) fn take_events(&self) -> Vec<Value> {
+        self.js("0");
+        let mut pipe = self.pipe.borrow_mut();
+        let events = std::mem::take(&mut pipe.events);
+        let (own, others) = events
+            .into_iter()
+            .partition(|event| event["sessionId"] == self.session.as_str());
+        pipe.events = others;
+        own
+    }
+
+    /// Asks for something that may not be there.
+    pub(crate) fn try_ask(&self, method: &str, parameters: Value) -> Option<Value> {
+        let mut pipe = self.pipe.borrow_mut();
+        pipe.try_ask(Some(&self.session), method, &parameters).ok()
+    }
+
     /// Returns what the page has complained about: exceptions, forbidden loads, messages on the console. That a request
     /// failed is none: the page says so itself.
     pub(crate) fn complaints(&self) -> Vec<Value> {
@@ -205,6 +229,17 @@ impl Tab {
 
 impl Pipe {
     fn ask(&mut self, session: Option<&str>, method: &str, parameters: &Value) -> Value {
+        let answer = self.try_ask(session, method, parameters);
+        answer.unwrap_or_else(|error| panic!("{method}: {error:#}"))
+    }
+
+    /// Returns the answer, or what the browser says is wrong.
+    fn try_ask(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        parameters: &Value,
+    ) -> Result<Value, Value> {
         self.sent += 1;
         let mut message = json!({ "id": self.sent, "method": method, "params": parameters });
         if let Some(session) = session {
@@ -216,8 +251,10 @@ impl Pipe {
             let answer = self.output.recv_timeout(PATIENCE);
             let answer = answer.unwrap_or_else(|error| panic!("{method}: {error}"));
             if answer["id"] == self.sent {
-                assert!(answer["error"].is_null(), "{method}: {answer:#}");
-                return answer["result"].clone();
+                return match answer["error"].is_null() {
+                    true => Ok(answer["result"].clone()),
+                    false => Err(answer),
+                };
             }
             self.events.push(answer);
         }

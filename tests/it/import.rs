@@ -192,7 +192,7 @@ impl Browser {
 }
 
 /// Imports a recording, checks the plan, and returns its path, its text and what was told.
-fn imported(recording: &str, name: &str) -> (String, String, String) {
+pub(crate) fn imported(recording: &str, name: &str) -> (String, String, String) {
     let ended = Lgoose::new(["import", recording]).finish();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let path = plan(name, &ended.stdout);
@@ -264,7 +264,7 @@ fn a_visit_with_a_login_and_a_comment_runs_for_ten_users() {
 }
 
 /// Runs an imported plan, whose text is told if anything fails, with ten users who make each visit twice.
-fn ten_users_succeed(path: &str, text: &str) {
+pub(crate) fn ten_users_succeed(path: &str, text: &str) {
     let many = [
         "-u",
         "10",
@@ -362,11 +362,15 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
             "{\"log\":{\"entries\":[\n{\"request\":7}]}}",
             "at line 2",
         ),
-        ("other.json", "{\"a\":1}", "it has no 'log'"),
+        (
+            "other.json",
+            "{\"a\":1}",
+            "it has no 'log', 'item' or 'openapi'",
+        ),
         ("none.har", "{\"log\":{\"entries\":[]}}", "has no request"),
         ("empty.har", "", "is empty"),
-        ("page.html", "<html>", "neither a HAR file nor a curl"),
-        ("list.json", "[]", "neither a HAR file nor a curl"),
+        ("page.html", "<html>", "nothing that can be imported"),
+        ("list.json", "[]", "nothing that can be imported"),
         ("odd.sh", "wget http://127.0.0.1/", "begins with 'wget'"),
         (
             "quote.sh",

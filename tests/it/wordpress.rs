@@ -11,16 +11,16 @@ use std::process::{Child, Command, Stdio};
 const SKIPPED: i32 = 77;
 
 /// A WordPress that runs until this is dropped.
-struct WordPress {
+pub(crate) struct WordPress {
     script: Child,
-    url: String,
-    name: String,
-    password: String,
+    pub(crate) url: String,
+    pub(crate) name: String,
+    pub(crate) password: String,
 }
 
 impl WordPress {
     /// Starts one; `None` with a printed reason where that is not possible.
-    fn start() -> Option<WordPress> {
+    pub(crate) fn start() -> Option<WordPress> {
         let mut script = Command::new(in_repository("tests/wordpress/site.sh"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -37,7 +37,7 @@ impl WordPress {
             let stderr = script.stderr.as_mut().expect("stderr is piped");
             stderr.read_to_string(&mut why).expect("it prints text");
             assert_eq!(status.code(), Some(SKIPPED), "{why}");
-            skip("plans/wordpress.lua", why.trim());
+            skip("WordPress", why.trim());
             return None;
         }
         let mut words = line.trim_end().split('\t').map(str::to_owned);

@@ -147,6 +147,97 @@ mod tests {
     }
 
     #[test]
+    fn hostile_descriptions_of_an_api_become_plans_that_load() {
+        for text in HOSTILE {
+            let pair = json!({ "key": text, "value": text });
+            let request = |mode: &str, body: serde_json::Value| {
+                json!({
+                    "name": text, "response": [{ "code": 200 }],
+                    "event": [
+                        { "listen": "test", "script": { "exec": [text, format!("pm.environment.set(\"{text}\", pm.response.json()['{text}']);"), format!("pm.environment.set('a', `{text}`)")] } },
+                    ],
+                    "request": {
+                        "method": text, "header": [pair, { "key": "x-own", "value": text }, { "key": "cookie", "value": format!("{text}={text}") }],
+                        "auth": { "type": text, text: [pair] }, "body": { "mode": mode, mode: body },
+                        "url": { "raw": format!("http://127.0.0.1/{text}/:{text}"), "query": [pair], "variable": [pair] },
+                    },
+                })
+            };
+            let items = [
+                request("raw", json!(json!({ text: text, "a": [text] }).to_string())),
+                request("raw", json!(text)),
+                request("urlencoded", json!([pair])),
+                request(
+                    "formdata",
+                    json!([pair, { "key": text, "type": "file", "src": text }]),
+                ),
+                request("graphql", json!({ "query": text, "variables": text })),
+            ];
+            let collection = json!({ "info": { "name": text, "schema": "v2.1.0" }, "variable": [pair, { "key": "used", "value": text }], "item": [{ "name": text, "item": items }] });
+            let schema = json!({ "type": "object", "properties": { text: { "type": "string", "example": text }, "b": { "type": "string", "pattern": text, "default": text } } });
+            let parameters: Vec<_> = ["path", "query", "header", "cookie"]
+                .map(|place| json!({ "name": text, "in": place, "required": true, "schema": { "type": "string", "example": text } }))
+                .to_vec();
+            let content = |media: &str| json!({ "content": { media: { "schema": schema } } });
+            let document = json!({
+                "openapi": "3.1.0", "info": { "title": text }, "servers": [{ "url": format!("http://127.0.0.1/{text}") }],
+                "components": { "securitySchemes": { text: { "type": "apiKey", "in": "query", "name": text } } },
+                "paths": {
+                    format!("/{text}"): {
+                        "post": { "tags": [text], "security": [{ text: [] }], "requestBody": content("application/json"),
+                            "responses": { "201": content("application/json"), "200": { "content": { "application/json": { "example": { "id": 1 } } } } } },
+                        "put": { "requestBody": content("multipart/form-data") },
+                    },
+                    format!("/{text}/{{id}}"): { "get": { "tags": [text], "parameters": parameters }, "patch": { "requestBody": content(text) } },
+                    "/x/{a}/{b}.json": { "get": { "parameters": parameters }, "put": { "requestBody": content("application/x-www-form-urlencoded") } },
+                },
+            });
+            for file in [collection, document] {
+                let imported =
+                    import::import("a file", file.to_string().as_bytes(), &Choices::default());
+                let imported = imported.expect("it can be read");
+                let loaded =
+                    loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+                let (_, plan, _) =
+                    loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
+                assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
+                let mut lines = imported.plan.lines();
+                assert!(
+                    lines.all(|line| !line.trim_start().starts_with("os.exit")),
+                    "{}",
+                    imported.plan
+                );
+                assert!(
+                    imported.notes.iter().all(|note| !note.contains('\n')),
+                    "{:?}",
+                    imported.notes
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn more_variables_than_lua_has_locals_make_a_plan_that_loads() {
+        let variables: Vec<_> = (0..300)
+            .map(|number| json!({ "key": format!("v{number}"), "value": "x" }))
+            .collect();
+        let items: Vec<_> = (0..300)
+            .map(|number| json!({ "request": format!("http://127.0.0.1/?a={{{{v{number}}}}}&b={{{{w{number}}}}}") }))
+            .collect();
+        let collection =
+            json!({ "info": { "schema": "v2.1.0" }, "variable": variables, "item": items });
+        let imported = import::import(
+            "a file",
+            collection.to_string().as_bytes(),
+            &Choices::default(),
+        );
+        let imported = imported.expect("it can be read");
+        let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+        assert!(loaded.is_ok(), "{}", imported.plan);
+        assert!(imported.plan.contains("b = env \"W"), "{}", imported.plan);
+    }
+
+    #[test]
     fn every_cut_of_a_recording_is_told_and_none_panics() {
         let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
         let text = har.to_string();

@@ -1,20 +1,24 @@
 //! HAR files as Chromium and Firefox write them. They are read entry by entry; bodies of images and films are dropped, and
 //! all that is kept has a limit.
 
+mod document;
 mod entry;
 mod kind;
 
 use crate::error::Diagnostic;
-use crate::import::bounded::{BoundedTexts, Cuts};
+use crate::import::bounded::{BoundedTexts, Cuts, Limit};
 use crate::import::exchange::{
     Answer, Body, Exchange, Kind, Part, PlanOptions, Recording, media_of, read_body,
 };
 use base64::Engine as _;
+pub(super) use document::DOCUMENT_BYTES;
+use document::{DOCUMENT_KEYS, explain};
 use entry::{Content, Entry, Header, PostData};
 use kind::kind;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use url::Url;
 
 /// The most bytes of one text of the file, and of all that is kept of bodies.
@@ -25,27 +29,36 @@ const LONGEST: usize = 16 << 10;
 /// The most requests that are kept.
 const MOST: usize = 50_000;
 
-/// Reads a file.
+/// What a file of JSON has turned out to be.
+pub(super) enum Json {
+    Recording(Recording),
+    /// No recording: what its object has, of the names that are known.
+    Other(Map<String, Value>),
+}
+
+/// Reads a file of JSON, whose kind shows on the way.
 ///
 /// # Errors
 /// What is wrong with it and where.
-pub(super) fn read(name: &str, reader: impl BufRead) -> Result<Recording, Diagnostic> {
-    let (reader, cuts) = BoundedTexts::new(reader, TEXT_BYTES);
+pub(super) fn read(name: &str, reader: impl BufRead) -> Result<Json, Diagnostic> {
+    let (reader, cuts, limit) = BoundedTexts::new(reader, TEXT_BYTES);
     let mut found = Found {
         cuts,
+        limit,
         kept: 0,
         recording: Recording::default(),
         left_out: 0,
         has_log: false,
+        others: Map::new(),
     };
-    let mut json = serde_json::Deserializer::from_reader(reader);
+    // It is read byte by byte.
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
     let read = FileSeed(&mut found)
         .deserialize(&mut json)
         .and_then(|()| json.end());
-    read.map_err(|error| explain(name, &error))?;
+    read.map_err(|error| explain(name, found.has_log, &error))?;
     if !found.has_log {
-        let told = Diagnostic::new(format!("{name} is JSON, and no HAR file: it has no 'log'"));
-        return Err(told.help("save the browser's network view as HAR ('Save all as HAR')"));
+        return Ok(Json::Other(found.others));
     }
     let mut recording = found.recording;
     if found.left_out > 0 {
@@ -59,28 +72,14 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<Recording, Diagno
         .exchanges
         .sort_by(|a, b| a.begin_ms.total_cmp(&b.begin_ms));
     recording.options = PlanOptions::default();
-    Ok(recording)
-}
-
-fn explain(name: &str, error: &serde_json::Error) -> Diagnostic {
-    let place = format!("line {}, column {}", error.line(), error.column());
-    if error.is_eof() {
-        let told = format!("{name} is cut off: it ends at {place}, within its JSON");
-        return Diagnostic::new(told)
-            .help("save the recording again; a part of a HAR file cannot be read");
-    }
-    if error.is_io() {
-        return Diagnostic::new(format!("cannot read {name}: {error}"))
-            .help("name a file that can be read");
-    }
-    let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or(&text);
-    Diagnostic::new(format!("{name} is no HAR file: {what}, at {place}"))
-        .help("save the browser's network view as HAR again, and do not edit the file")
+    Ok(Json::Recording(recording))
 }
 
 struct Found {
     cuts: Cuts,
+    limit: Limit,
+    /// What is there besides a recording.
+    others: Map<String, Value>,
     kept: usize,
     recording: Recording,
     left_out: u64,
@@ -106,7 +105,17 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "log" => map.next_value_seed(LogSeed(self.0))?,
+                "log" => {
+                    self.0.limit.set(u64::MAX);
+                    self.0.has_log = true;
+                    self.0.others.clear();
+                    map.next_value_seed(LogSeed(self.0))?;
+                }
+                key if !self.0.has_log && DOCUMENT_KEYS.contains(&key) => {
+                    self.0.limit.set(DOCUMENT_BYTES);
+                    let value = map.next_value()?;
+                    self.0.others.insert(key.to_owned(), value);
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -127,7 +136,6 @@ impl<'de> Visitor<'de> for LogSeed<'_> {
         f.write_str("an object as 'log'")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.has_log = true;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "entries" => map.next_value_seed(EntriesSeed(self.0))?,

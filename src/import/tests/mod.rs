@@ -278,7 +278,7 @@ fn a_multipart_body_keeps_its_parts_and_tells_of_missing_files() {
         imported.plan
     );
     assert!(
-        imported.notes[0].contains("the recording lacks what is in '../c.png'"),
+        imported.notes[0].contains("what is in '../c.png' is not known, and a small file is sent"),
         "{:?}",
         imported.notes
     );

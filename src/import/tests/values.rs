@@ -150,3 +150,26 @@ fn secrets_are_variables() {
         imported.plan
     );
 }
+
+#[test]
+fn each_of_many_tokens_comes_from_the_answer_before_it() {
+    let token = |number: u64| {
+        let part = |factor: u64| number.wrapping_mul(factor);
+        let (a, b) = (part(0x9e37_79b9_7f4a_7c15), part(0xc2b2_ae3d_27d4_eb4f));
+        format!("{a:016x}{b:016x}")
+    };
+    let call = |number: u64| {
+        let url = format!("https://shop.example/list?cursor={}", token(number));
+        let next = json!({ "next": token(number + 1), "again": token(1) }).to_string();
+        entry(0, "GET", &url, "empty", "application/json", &next)
+    };
+    let entries: Vec<_> = (1..=300).map(call).collect();
+    let imported = read(&har(&entries));
+    let taken = imported.plan.matches(" = answer:json().next").count();
+    assert_eq!(taken, 299, "{}", imported.plan);
+    // The first one was sent before any answer had it.
+    assert!(imported.plan.contains(&token(1)), "{}", imported.plan);
+    assert!(!imported.plan.contains(".again"), "{}", imported.plan);
+    let left = (2..=300).filter(|number| imported.plan.contains(&token(*number)));
+    assert_eq!(left.count(), 0, "{}", imported.plan);
+}

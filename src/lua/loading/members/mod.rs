@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
         let sends = variable.holds == Holds::User && sign == ":";
         if let Some(which) = options_place(member.text).filter(|_| sends) {
-            self.options(place + 3, which, member.text == "request");
+            self.options(place + 3, which, member.text);
         }
     }
 
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks the names in the table of options of a call whose arguments begin at `place`.
-    fn options(&mut self, place: usize, which: usize, described: bool) {
+    fn options(&mut self, place: usize, which: usize, method: &str) {
         let Some(arguments) = self.arguments(place) else {
             return;
         };
@@ -292,9 +292,10 @@ impl<'a> Reader<'a> {
         let Some(table) = begin.filter(|begin| self.text(*begin) == "{") else {
             return;
         };
-        let known = match described {
-            true => [&OPTIONS[..], &REQUEST[..]].concat(),
-            false => OPTIONS.to_vec(),
+        let known = match method {
+            "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
+            "submit" => [&OPTIONS[..], &["button"]].concat(),
+            _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {
             self.key(key, "option", "a request", &known);

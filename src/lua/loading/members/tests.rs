@@ -69,6 +69,7 @@ fn what_could_be_meant_is_not_told() {
         "local t = { user = 1 } t.user:gte() x.user.gte()",
         "user:get('/', opts) user:get('/', { [x] = 1, form = { anything = 1 }, headers = { a = 'b' } })",
         "user:post('/', { anything = 1 })",
+        "user:submit(form, { anything = 1 }, { button = false, name = 'x' })",
         "user:get('/', { name = (function() local t = { anything = 1 } return t end)() })",
         "print('user:gte') -- user:gte",
         "pcall(user.get, user, '/') user.get(user, '/') user.stop()",

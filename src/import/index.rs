@@ -1,0 +1,247 @@
+//! Where the values that requests send stand in answers: all texts are searched once for all of them.
+
+use super::exchange::{Body, Exchange, Kind};
+use super::places::{is_id_value, named_token};
+use super::random::is_random;
+use aho_corasick::AhoCorasick;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// The most values of each kind; what is beyond is looked for one by one.
+const MOST: usize = 20_000;
+/// So many bytes of a value are looked for: what is found is looked at again.
+const BYTES: usize = 32;
+/// The shortest part of a value that is looked for.
+const LEAST: usize = 4;
+/// The most answers that are kept for a value.
+const ANSWERS: usize = 64;
+
+/// The places of values. Numbers are those of exchanges.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Values that nobody types, and their numbers.
+    random: HashMap<String, usize>,
+    /// The answers that may have them.
+    brought: Vec<Vec<usize>>,
+    /// The first request that sends them.
+    sent: Vec<Option<usize>>,
+    /// Ids, and the answers that have them.
+    ids: HashMap<String, Vec<usize>>,
+    /// Headers and parts of addresses that came with answers.
+    elsewhere: HashMap<String, Vec<usize>>,
+}
+
+/// What the index says of a value.
+pub(super) struct Known {
+    /// The answers that may have brought it, in their order.
+    pub(super) answers: Vec<usize>,
+    /// The first request that sends it, where that is known.
+    pub(super) first_sent: Option<Option<usize>>,
+}
+
+impl Index {
+    /// Searches all answers for what these requests send.
+    pub(super) fn new(exchanges: &[Exchange], requests: &[usize]) -> Index {
+        let mut index = Index::default();
+        let mut ids: HashSet<String> = HashSet::new();
+        for at in requests {
+            for_each_value(&exchanges[*at], &mut |key, value| {
+                if value.is_empty() || value.len() > 8192 {
+                    return;
+                }
+                let is_token = named_token(key) && value.len() >= 6;
+                if is_random(value) || is_token {
+                    let number = index.random.len();
+                    if number < MOST && plain(value).len() >= LEAST {
+                        index.random.entry(value.to_owned()).or_insert(number);
+                    }
+                }
+                if is_id_value(value) && ids.len() < MOST {
+                    ids.insert(value.to_owned());
+                }
+            });
+        }
+        index.search_answers(exchanges, &ids);
+        index.search_requests(exchanges);
+        index
+    }
+
+    fn search_answers(&mut self, exchanges: &[Exchange], ids: &HashSet<String>) {
+        self.brought = vec![Vec::new(); self.random.len()];
+        let mut patterns = vec![""; self.random.len()];
+        for (value, number) in &self.random {
+            let part = plain(value);
+            patterns[*number] = &part[..part.len().min(BYTES)];
+        }
+        let search = AhoCorasick::new(&patterns).ok();
+        if search.is_none() {
+            self.random.clear();
+        }
+        for id in ids {
+            self.ids.insert(id.clone(), Vec::new());
+        }
+        for (at, exchange) in exchanges.iter().enumerate() {
+            let Some(answer) = exchange
+                .answer
+                .as_ref()
+                .filter(|_| exchange.kind != Kind::Asset)
+            else {
+                continue;
+            };
+            for text in elsewhere(exchange) {
+                if self.random.contains_key(&text) || ids.contains(&text) {
+                    add(self.elsewhere.entry(text).or_default(), at);
+                }
+            }
+            let Some(body) = &answer.body else { continue };
+            if let Some(search) = &search {
+                for found in search.find_overlapping_iter(body) {
+                    add(&mut self.brought[found.pattern().as_usize()], at);
+                }
+            }
+            if !ids.is_empty() {
+                for run in body
+                    .split(|c: char| !is_plain(c))
+                    .filter(|run| run.len() <= 40)
+                {
+                    if let Some(answers) = self.ids.get_mut(run) {
+                        add(answers, at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds the first request that sends each of the values that nobody types.
+    fn search_requests(&mut self, exchanges: &[Exchange]) {
+        self.sent = vec![None; self.random.len()];
+        let mut patterns = vec![""; self.random.len()];
+        for (value, number) in &self.random {
+            let mut end = value.len().min(BYTES * 4);
+            while !value.is_char_boundary(end) {
+                end -= 1;
+            }
+            patterns[*number] = &value[..end];
+        }
+        let Ok(search) = AhoCorasick::new(&patterns) else {
+            self.random.clear();
+            return;
+        };
+        let mut texts = String::new();
+        for (at, exchange) in exchanges.iter().enumerate() {
+            texts.clear();
+            texts.push_str(exchange.url.as_str());
+            for_each_value(exchange, &mut |_, value| {
+                texts.push('\n');
+                texts.push_str(value);
+            });
+            if let Some(Body::Text(text)) = &exchange.body {
+                texts.push('\n');
+                texts.push_str(text);
+            }
+            for found in search.find_overlapping_iter(&texts) {
+                self.sent[found.pattern().as_usize()].get_or_insert(at);
+            }
+        }
+    }
+
+    /// Returns what is known of a value; `None` if it was not looked for.
+    pub(super) fn known(&self, value: &str, is_random: bool) -> Option<Known> {
+        let number = self.random.get(value);
+        let (in_bodies, first_sent) = match (is_random, number) {
+            (true, Some(number)) => (&self.brought[*number], Some(self.sent[*number])),
+            (true, None) => return None,
+            (false, _) => (self.ids.get(value)?, None),
+        };
+        let mut answers = in_bodies.clone();
+        answers.extend(self.elsewhere.get(value).into_iter().flatten());
+        answers.sort_unstable();
+        answers.dedup();
+        Some(Known {
+            answers,
+            first_sent,
+        })
+    }
+}
+
+fn add(answers: &mut Vec<usize>, at: usize) {
+    if answers.last() != Some(&at) && answers.len() < ANSWERS {
+        answers.push(at);
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// Returns the longest part of a value that stands in a body as it is: JSON may escape any other character.
+pub(super) fn plain(value: &str) -> &str {
+    let parts = value.split(|c: char| !is_plain(c));
+    parts.max_by_key(|part| part.len()).unwrap_or_default()
+}
+
+/// Returns the headers of an answer, and the parts of the addresses that it names.
+fn elsewhere(exchange: &Exchange) -> Vec<String> {
+    let Some(answer) = &exchange.answer else {
+        return Vec::new();
+    };
+    let mut texts: Vec<String> = answer
+        .headers
+        .iter()
+        .map(|(_, value)| value.clone())
+        .collect();
+    let location = answer
+        .header("location")
+        .and_then(|location| exchange.url.join(location).ok());
+    let led = Some(&answer.url).filter(|url| **url != exchange.url);
+    for url in location.iter().chain(led) {
+        texts.extend(url.path_segments().into_iter().flatten().map(str::to_owned));
+        texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+    }
+    texts
+}
+
+/// Hands out all values that a request sends, each with its name, which parts of the path lack.
+fn for_each_value(exchange: &Exchange, take: &mut dyn FnMut(&str, &str)) {
+    let decoded = |text: &str| {
+        percent_encoding::percent_decode_str(text)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    for segment in exchange.url.path_segments().into_iter().flatten() {
+        take("", &decoded(segment));
+    }
+    for pair in exchange.url.query().unwrap_or_default().split('&') {
+        if let Some((name, value)) = pair.split_once('=') {
+            take(name, &decoded(&value.replace('+', " ")));
+        }
+    }
+    for (name, value) in exchange.headers.iter().filter(|(name, _)| name != "cookie") {
+        take(name, value);
+        if let Some((_, token)) = value.split_once(' ').filter(|_| name == "authorization") {
+            take(name, token.trim());
+        }
+    }
+    match &exchange.body {
+        Some(Body::Form(fields)) => fields.iter().for_each(|(name, value)| take(name, value)),
+        Some(Body::Multipart(parts)) => {
+            for part in parts {
+                take(&part.name, part.data.as_deref().unwrap_or_default());
+            }
+        }
+        Some(Body::Json(json)) => scalars("", json, take),
+        Some(Body::Text(_)) | None => {}
+    }
+}
+
+fn scalars(name: &str, value: &Value, take: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| scalars(name, item, take)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| scalars(name, value, take)),
+        Value::String(text) => take(name, text),
+        Value::Number(number) => take(name, &number.to_string()),
+        _ => {}
+    }
+}

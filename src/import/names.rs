@@ -1,0 +1,88 @@
+//! Names of variables in a plan, made from what a recording calls things.
+
+use super::lua_text::is_name;
+use std::collections::BTreeSet;
+
+/// Names that are taken in a plan.
+const TAKEN: [&str; 45] = [
+    "user",
+    "page",
+    "answer",
+    "plan",
+    "scenario",
+    "task",
+    "on",
+    "env",
+    "check",
+    "regex",
+    "json",
+    "html",
+    "url",
+    "base64",
+    "hash",
+    "random",
+    "data",
+    "metric",
+    "run",
+    "log",
+    "wait",
+    "os",
+    "file",
+    "shared",
+    "require",
+    "string",
+    "table",
+    "math",
+    "type",
+    "next",
+    "pairs",
+    "ipairs",
+    "error",
+    "assert",
+    "select",
+    "print",
+    "tostring",
+    "tonumber",
+    "pcall",
+    "utf8",
+    "coroutine",
+    "xpcall",
+    "rawget",
+    "rawset",
+    "setmetatable",
+];
+
+/// The names that a plan has used.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeSet<String>);
+
+impl Names {
+    /// Returns a name in lower case with underscores that nothing else has.
+    pub(super) fn unique(&mut self, wanted: &str) -> String {
+        let mut name = String::new();
+        for c in wanted.chars().take(40) {
+            match c {
+                c if c.is_ascii_uppercase() && name.ends_with(|c: char| c.is_ascii_lowercase()) => {
+                    name.push('_');
+                    name.push(c.to_ascii_lowercase());
+                }
+                c if c.is_ascii_alphanumeric() => name.push(c.to_ascii_lowercase()),
+                _ if !name.is_empty() && !name.ends_with('_') => name.push('_'),
+                _ => {}
+            }
+        }
+        let name = name.trim_matches('_');
+        let name = match name {
+            "" => "value".to_owned(),
+            name if is_name(name) && !TAKEN.contains(&name) => name.to_owned(),
+            name => format!("the_{name}"),
+        };
+        let mut unique = name.clone();
+        let mut number = 2;
+        while !self.0.insert(unique.clone()) {
+            unique = format!("{name}_{number}");
+            number += 1;
+        }
+        unique
+    }
+}

@@ -1,0 +1,346 @@
+//! Collections of Postman in its format 2.1: a task per folder, or per request where there are none.
+//!
+//! <https://schema.postman.com/collection/json/v2.1.0/draft-07/docs/index.html>
+
+mod address;
+mod body;
+mod request;
+mod scripts;
+mod statements;
+mod variables;
+
+use super::calls::{self, Calls, Step, Task};
+use super::imported::Imported;
+use super::lua_text::comment;
+use super::request::Files;
+use super::site::{Choices, is_host_named};
+use super::visit::MOST;
+use crate::error::Diagnostic;
+use address::Origin;
+use body::Maker;
+use scripts::Said;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use variables::Variables;
+
+/// Returns whether JSON is of Postman, whatever its version.
+pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
+    let schema = file.get("info").and_then(|info| info["schema"].as_str());
+    file.contains_key("item") && file.contains_key("info")
+        || schema.is_some_and(|schema| {
+            schema.contains("getpostman.com") || schema.contains("postman.com")
+        })
+        || file
+            .get("collection")
+            .is_some_and(|collection| collection.get("item").is_some())
+        || file.contains_key("requests")
+            && (file.contains_key("order") || file.contains_key("folders"))
+        || file.contains_key("values")
+            && (file.contains_key("_postman_variable_scope") || file.contains_key("name"))
+        || file.contains_key("collections") && file.contains_key("environments")
+}
+
+/// Writes the plan of a collection.
+///
+/// # Errors
+/// Another format of Postman, and how to get this one.
+pub(super) fn import(
+    name: &str,
+    mut file: Map<String, Value>,
+    choices: &Choices,
+) -> Result<Imported, Diagnostic> {
+    const EXPORT: &str =
+        "export it again in Postman: the collection's menu, 'Export', 'Collection v2.1'";
+    if let Some(Value::Object(inner)) = file.remove("collection") {
+        file = inner;
+    }
+    if file.contains_key("collections") {
+        let told = format!("{name} is a dump of all of Postman's data, and no collection");
+        return Err(Diagnostic::new(told).help(EXPORT));
+    }
+    if file.contains_key("values") && !file.contains_key("item") {
+        let told = format!("{name} is an environment of Postman, and no collection");
+        return Err(Diagnostic::new(told)
+            .help("import the collection; give the values of the environment with '-e NAME=value' or '--env-file' when you run the plan"));
+    }
+    if file.contains_key("requests") && !file.contains_key("item") {
+        let told = format!("{name} is a collection of Postman's format 1");
+        return Err(Diagnostic::new(told).help(EXPORT));
+    }
+    let collection = Value::Object(file);
+    let schema = collection["info"]["schema"].as_str().unwrap_or_default();
+    if schema.contains("v2.0") || schema.contains("v1.") {
+        let told = format!("{name} is a collection of Postman's format 2.0");
+        return Err(Diagnostic::new(told).help(EXPORT));
+    }
+    let mut found = Found::default();
+    found.walk(&collection, &Inherited::default(), None);
+    if found.requests.is_empty() {
+        let told = format!("{name} is a collection without a request");
+        return Err(Diagnostic::new(told).help("add requests in Postman, and export it again"));
+    }
+    let mut calls = Calls {
+        title: format!("The collection '{}'", title(&collection)),
+        scenario: title(&collection),
+        serial: true,
+        ..Calls::default()
+    };
+    if found.requests.len() > MOST {
+        let more = found.requests.len() - MOST;
+        calls.notes.push(format!(
+            "left out the last {more} requests: a plan has {MOST} at most"
+        ));
+        found.requests.truncate(MOST);
+    }
+    let mut files = Files {
+        wanted: choices.files,
+        ..Files::default()
+    };
+    fill(&found, choices, &mut calls, &mut files);
+    if calls.tasks.is_empty() {
+        let told = format!("{name} has no request that a plan could send");
+        return Err(Diagnostic::new(told).help("give its requests addresses of http or https"));
+    }
+    Ok(calls::write(calls, files))
+}
+
+fn title(item: &Value) -> String {
+    let name = item["info"]["name"]
+        .as_str()
+        .or(item["name"].as_str())
+        .unwrap_or_default();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+    match name.trim() {
+        "" => "collection".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// What a request has from its folders.
+#[derive(Default, Clone)]
+struct Inherited<'a> {
+    auth: Option<&'a Value>,
+    scripts: Vec<&'a Value>,
+    /// Names of the folders.
+    folders: Vec<&'a Value>,
+}
+
+#[derive(Default)]
+struct Found<'a> {
+    requests: Vec<(&'a Value, Inherited<'a>, Said)>,
+    variables: Vec<&'a Value>,
+}
+
+impl<'a> Found<'a> {
+    /// Takes in a folder, or the collection. Folders lie no deeper than JSON is read.
+    fn walk(&mut self, folder: &'a Value, above: &Inherited<'a>, as_folder: Option<&'a Value>) {
+        let mut here = above.clone();
+        if folder["auth"].is_object() {
+            here.auth = Some(&folder["auth"]);
+        }
+        here.scripts.push(&folder["event"]);
+        here.folders.extend(as_folder);
+        self.variables.push(&folder["variable"]);
+        for item in folder["item"].as_array().into_iter().flatten() {
+            if item["item"].is_array() {
+                self.walk(item, &here, Some(item));
+            } else if item["request"].is_object() || item["request"].is_string() {
+                let mut own = here.clone();
+                own.scripts.push(&item["event"]);
+                if item["request"]["auth"].is_object() {
+                    own.auth = Some(&item["request"]["auth"]);
+                }
+                self.requests.push((item, own.clone(), said(&own.scripts)));
+            }
+        }
+    }
+}
+
+/// Reads all scripts of a request, those of the folders first.
+fn said(scripts: &[&Value]) -> Said {
+    let mut said = Said::default();
+    for is_after in [false, true] {
+        let wanted = if is_after { "test" } else { "prerequest" };
+        let events = scripts
+            .iter()
+            .filter_map(|events| events.as_array())
+            .flatten();
+        for event in events.filter(|event| event["listen"] == wanted && event["disabled"] != true) {
+            let exec = &event["script"]["exec"];
+            let text = match exec {
+                Value::Array(lines) => {
+                    let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+                    lines.join("\n")
+                }
+                other => other.as_str().unwrap_or_default().to_owned(),
+            };
+            said.read(&text, is_after);
+        }
+    }
+    said
+}
+
+fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Files) {
+    let said = found.requests.iter().map(|(.., said)| said);
+    let set: BTreeSet<String> = said
+        .flat_map(|said| said.before.iter().chain(&said.after))
+        .map(|(name, _)| name.clone())
+        .collect();
+    let mut variables = Variables::new(&found.variables, set);
+    let read = |item: &Value| {
+        let request = &item["request"];
+        let url = if request.is_string() {
+            request
+        } else {
+            &request["url"]
+        };
+        address::read(url, &variables)
+    };
+    let addresses: Vec<Option<address::Address>> =
+        found.requests.iter().map(|(item, ..)| read(item)).collect();
+    let Some(site) = site(addresses.iter().flatten().map(|address| &address.origin)) else {
+        return;
+    };
+    match &site {
+        Origin::Known(host) => calls.host = Some(host.clone()),
+        Origin::Unknown(text) => {
+            let text = comment(text);
+            calls.notes.push(format!(
+                "say the host with '-H http://…': the collection has no value for '{text}'"
+            ));
+        }
+    }
+    let first = variables.first();
+    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut folder: Option<*const Value> = None;
+    let mut inner: Option<*const Value> = None;
+    let mut names = BTreeSet::new();
+    for ((item, above, said), address) in found.requests.iter().zip(&addresses) {
+        let Some(address) = address else {
+            calls.notes.push(format!(
+                "left out '{}', whose address is none of http or https",
+                comment(&title(item))
+            ));
+            continue;
+        };
+        let kept = match &address.origin {
+            origin if *origin == site => Some(None),
+            Origin::Known(origin)
+                if choices.hosts.iter().any(|host| is_host_named(origin, host)) =>
+            {
+                Some(Some(origin.as_str()))
+            }
+            other => {
+                let (Origin::Known(text) | Origin::Unknown(text)) = other;
+                let host = text.split("://").last().unwrap_or(text);
+                *others.entry(comment(host)).or_default() += 1;
+                None
+            }
+        };
+        let Some(before) = kept else { continue };
+        let top = above.folders.first().copied();
+        let is_new = match top {
+            Some(top) => folder != Some(std::ptr::from_ref(top)),
+            None => true,
+        };
+        let path = address.path(before, &mut variables, calls);
+        let method = method(item);
+        let mut maker = Maker {
+            place: format!("{method} {}", comment(&path.shown)),
+            variables: &mut variables,
+            calls,
+            files,
+        };
+        let mut call = maker.call(&method, address, path, &item["request"], above.auth);
+        if item["protocolProfileBehavior"]["followRedirects"] == false {
+            let none = calls::Lua::Expression("0".to_owned());
+            call.options.push(("max_redirects".to_owned(), none));
+        }
+        maker.said(said, &item["response"], &mut call);
+        let place = maker.place;
+        for note in &mut call.told {
+            *note = format!("{place}: {note}");
+        }
+        let early = std::mem::take(&mut variables.early);
+        for name in early
+            .iter()
+            .filter(|name| !variables.already.contains(*name))
+        {
+            let name = comment(name);
+            call.told.push(format!("{place}: '{name}' is sent before a script sets it: put a value in, or the request that brings it before"));
+        }
+        if is_new {
+            let mut name = title(top.unwrap_or(item));
+            let plain = name.clone();
+            let mut number = 2;
+            while !names.insert(name.clone()) {
+                name = format!("{plain} ({number})");
+                number += 1;
+            }
+            let steps = match calls.tasks.is_empty() {
+                true => first
+                    .iter()
+                    .map(|text| Step::Statement(text.clone()))
+                    .collect(),
+                false => Vec::new(),
+            };
+            calls.tasks.push(Task {
+                name,
+                group: None,
+                tags: Vec::new(),
+                steps,
+            });
+        }
+        folder = top.map(std::ptr::from_ref);
+        let Some(task) = calls.tasks.last_mut() else {
+            continue;
+        };
+        let within = above.folders.get(1).copied().map(std::ptr::from_ref);
+        if within.is_some() && (inner != within || is_new) {
+            let names: Vec<String> = above.folders[1..]
+                .iter()
+                .map(|folder| title(folder))
+                .collect();
+            task.steps.push(Step::Comment(names.join(", ")));
+        }
+        inner = within;
+        task.steps.push(Step::Call(Box::new(call)));
+    }
+    if !others.is_empty() {
+        let total: usize = others.values().sum();
+        let shown: Vec<String> = others
+            .iter()
+            .take(8)
+            .map(|(host, count)| format!("{host} ({count})"))
+            .collect();
+        let s = if total == 1 { "" } else { "s" };
+        let first = others.keys().next().cloned().unwrap_or_default();
+        calls.notes.push(format!(
+            "left out {total} request{s} to other hosts: {}; '--hosts {first}' keeps those of one",
+            shown.join(", ")
+        ));
+    }
+}
+
+fn method(item: &Value) -> String {
+    let method = item["request"]["method"].as_str().unwrap_or("GET");
+    let is_plain = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match is_plain && !method.eq_ignore_ascii_case("CONNECT") {
+        true => method.to_ascii_uppercase(),
+        false => "GET".to_owned(),
+    }
+}
+
+/// Returns where most requests go, the first of those that are equal.
+fn site<'a>(origins: impl Iterator<Item = &'a Origin>) -> Option<Origin> {
+    let mut counts: Vec<(&Origin, usize)> = Vec::new();
+    for origin in origins {
+        match counts.iter_mut().find(|(known, _)| *known == origin) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((origin, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let first = counts.into_iter().find(|(_, count)| *count == most);
+    first.map(|(origin, _)| origin.clone())
+}

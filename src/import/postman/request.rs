@@ -1,0 +1,305 @@
+//! One request of a collection as a call.
+
+use super::address::{Address, Path};
+use super::body::{Maker, enabled, text_of};
+use super::scripts::{Said, Taken};
+use super::variables::has_variables;
+use crate::import::calls::{Call, Lua};
+use crate::import::lua_text::{comment, quoted};
+use crate::import::parts::is_token;
+use crate::import::secrets;
+use serde_json::Value;
+
+/// Headers that Postman adds, or that the client sends by itself.
+const OWN: [&str; 6] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "host",
+    "postman-token",
+    "transfer-encoding",
+];
+/// How many lines of a script are told.
+const LINES: usize = 5;
+
+impl Maker<'_> {
+    /// Returns the call of a request.
+    pub(super) fn call(
+        &mut self,
+        method: &str,
+        address: &Address,
+        path: Path,
+        request: &Value,
+        auth: Option<&Value>,
+    ) -> Call {
+        let mut call = Call {
+            method: method.to_owned(),
+            path: path.text,
+            ..Call::default()
+        };
+        call.options
+            .extend(path.name.map(|name| ("name".to_owned(), Lua::text(&name))));
+        for (name, value) in address.query() {
+            let value = self.field(name, value);
+            call.add("query", name, value);
+        }
+        let mut content_type = None;
+        let mut has_authorization = false;
+        for header in headers(&request["header"]) {
+            let (name, value) = header;
+            let lower = name.to_ascii_lowercase();
+            let is_own = OWN.contains(&lower.as_str())
+                || lower == "accept" && value.starts_with("*/*")
+                || lower == "user-agent" && value.starts_with("PostmanRuntime");
+            if is_own || !is_token(&name) || value.chars().any(char::is_control) {
+                continue;
+            }
+            match lower.as_str() {
+                "content-type" => {
+                    let mode = request["body"]["mode"].as_str();
+                    if matches!(mode, Some("urlencoded" | "formdata")) {
+                        continue;
+                    }
+                    content_type = Some(value.clone());
+                    let json = mode != Some("raw") && mode != Some("file");
+                    if json || value.eq_ignore_ascii_case("application/json") && mode == Some("raw")
+                    {
+                        continue;
+                    }
+                    let value = self.variables.text(&value, self.calls);
+                    call.set("headers", "content-type", Lua::Expression(value));
+                }
+                "cookie" => {
+                    for (name, value) in value.split(';').filter_map(|pair| pair.split_once('=')) {
+                        let value = self.secret_or_text(name.trim(), value.trim());
+                        call.set("cookies", name.trim(), value);
+                    }
+                }
+                "authorization" => {
+                    has_authorization = true;
+                    let bearer = value
+                        .split_once(' ')
+                        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+                    match bearer {
+                        Some((_, token)) => self.bearer(token.trim(), &mut call),
+                        None => {
+                            let value = self.secret_or_text(&lower, &value);
+                            call.set("headers", &name, value);
+                        }
+                    }
+                }
+                _ => {
+                    let value = self.secret_or_text(&lower, &value);
+                    call.set("headers", &name, value);
+                }
+            }
+        }
+        if let Some(auth) = auth.filter(|_| !has_authorization) {
+            self.auth(auth, &mut call);
+        }
+        self.body(&request["body"], content_type.as_deref(), &mut call);
+        // A body that is no table says of itself what it is.
+        let is_table = call.options.iter().any(|(name, _)| name == "json");
+        if call.body.is_some()
+            && !is_table
+            && let Some(kind) = &content_type
+        {
+            let kind = Lua::Expression(self.variables.text(kind, self.calls));
+            call.set("headers", "content-type", kind);
+        }
+        call
+    }
+
+    /// Returns a header's value: a variable of the environment, if it is a secret.
+    fn secret_or_text(&mut self, name: &str, value: &str) -> Lua {
+        let is_secret = secrets::is_secret_header(name)
+            || ["session", "sid"].iter().any(|word| name.ends_with(word));
+        if is_secret && !has_variables(value) && !value.is_empty() {
+            let what = format!("'{name}' of {}", self.place);
+            return Lua::Expression(self.calls.secrets.variable(name, value, &what));
+        }
+        Lua::Expression(self.variables.text(value, self.calls))
+    }
+
+    fn bearer(&mut self, token: &str, call: &mut Call) {
+        let token = self.secret(token, "TOKEN", "the bearer token");
+        call.set("auth", "bearer", Lua::Expression(token));
+    }
+
+    /// Returns what must not stand in the plan: a variable.
+    fn secret(&mut self, value: &str, name: &str, what: &str) -> String {
+        if has_variables(value) {
+            return self.variables.text(value, self.calls);
+        }
+        let what = match value.is_empty() {
+            true => format!("{what}, which the collection lacks"),
+            false => format!("{what} of {}", self.place),
+        };
+        self.calls.secrets.variable(name, value, &what)
+    }
+
+    fn auth(&mut self, auth: &Value, call: &mut Call) {
+        let kind = auth["type"].as_str().unwrap_or("noauth");
+        let get = |key: &str| {
+            let parameters = &auth[kind];
+            match parameters {
+                Value::Array(pairs) => {
+                    let mut pairs = pairs.iter();
+                    pairs
+                        .find(|pair| pair["key"] == key)
+                        .map(|pair| text_of(&pair["value"]))
+                        .unwrap_or_default()
+                }
+                fields => text_of(&fields[key]),
+            }
+        };
+        match kind {
+            "noauth" => {}
+            "bearer" => self.bearer(&get("token"), call),
+            "oauth2" if get("addTokenTo") != "queryParams" => {
+                self.bearer(&get("accessToken"), call)
+            }
+            "basic" | "digest" => {
+                let user = self.variables.text(&get("username"), self.calls);
+                let password = get("password");
+                let password = match password.is_empty() {
+                    true => quoted(""),
+                    false => self.secret(&password, "PASSWORD", "the password"),
+                };
+                let digest = if kind == "digest" {
+                    ", digest = true"
+                } else {
+                    ""
+                };
+                let credentials = Lua::Expression(format!("{{ {user}, {password}{digest} }}"));
+                call.options.push(("auth".to_owned(), credentials));
+            }
+            "apikey" => {
+                let key = Some(get("key"))
+                    .filter(|key| is_token(key))
+                    .unwrap_or_else(|| "x-api-key".to_owned());
+                let value = self.secret(&get("value"), &key, "the API key");
+                let option = if get("in") == "query" {
+                    "query"
+                } else {
+                    "headers"
+                };
+                call.set(option, &key, Lua::Expression(value));
+            }
+            other => call.told.push(format!(
+                "authorization of the kind '{}' is not imported: set it in 'headers' or 'auth'",
+                comment(other)
+            )),
+        }
+    }
+
+    /// Adds what scripts say, and the status of saved answers.
+    pub(super) fn said(&mut self, said: &Said, saved: &Value, call: &mut Call) {
+        for (name, taken) in &said.before {
+            if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
+                call.before.push(format!("{place} = {value}"));
+                self.variables.already.insert(name.clone());
+            }
+        }
+        let status = match said.status.is_empty() {
+            true => saved_status(saved).into_iter().collect(),
+            false => said.status.clone(),
+        };
+        let numbers: Vec<Lua> = status
+            .iter()
+            .map(|status| Lua::Expression(status.to_string()))
+            .collect();
+        match numbers.as_slice() {
+            [] => {}
+            [one] => call.set("expect", "status", one.clone()),
+            _ => call.set("expect", "status", Lua::List(numbers)),
+        }
+        if status.iter().any(|status| (300..400).contains(status)) {
+            call.options
+                .push(("max_redirects".to_owned(), Lua::Expression("0".to_owned())));
+        }
+        let texts: Vec<Lua> = said.texts.iter().map(|text| Lua::text(text)).collect();
+        if !texts.is_empty() {
+            call.set("expect", "text", Lua::List(texts));
+        }
+        let json = said
+            .json
+            .iter()
+            .map(|(path, value)| (path.clone(), Lua::json(value)));
+        let json: Vec<(String, Lua)> = json.collect();
+        if !json.is_empty() {
+            call.set("expect", "json", Lua::Table(json));
+        }
+        let headers = said.headers.iter().map(|(name, value)| {
+            let value = value
+                .as_ref()
+                .map_or(Lua::Expression("true".to_owned()), |value| Lua::text(value));
+            (name.clone(), value)
+        });
+        let headers: Vec<(String, Lua)> = headers.collect();
+        if !headers.is_empty() {
+            call.set("expect", "header", Lua::Table(headers));
+        }
+        for (name, taken) in &said.after {
+            if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
+                call.after.push(format!("{place} = {value}"));
+                self.variables.already.insert(name.clone());
+            }
+        }
+        if let Some(limit) = said.under_ms {
+            call.told.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
+        }
+        for line in said.unknown.iter().take(LINES) {
+            call.told.push(format!(
+                "write in Lua what the script does: {}",
+                comment(line)
+            ));
+        }
+        if said.unknown.len() > LINES {
+            let more = said.unknown.len() - LINES;
+            call.told
+                .push(format!("and {more} more lines of its scripts"));
+        }
+    }
+
+    fn taken(&mut self, taken: &Taken) -> Option<String> {
+        Some(match taken {
+            Taken::Json(steps) => format!("answer:json(){steps}"),
+            Taken::Header(name) => format!("answer:header({})", quoted(name)),
+            Taken::Cookie(name) => format!("user.cookies:get({})", quoted(name)),
+            Taken::Text(text) => self.variables.text(text, self.calls),
+            Taken::Number(number) => number.clone(),
+        })
+    }
+}
+
+/// Returns names and values of the headers that are not switched off: a list, or lines.
+fn headers(headers: &Value) -> Vec<(String, String)> {
+    let of_line = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    match headers {
+        Value::String(lines) => lines.lines().filter_map(of_line).collect(),
+        list => enabled(list)
+            .filter_map(|header| match header {
+                Value::String(line) => of_line(line),
+                header => Some((
+                    text_of(&header["key"]).trim().to_owned(),
+                    text_of(&header["value"]),
+                )),
+            })
+            .collect(),
+    }
+}
+
+/// Returns the status of the first saved answer that is no error, else of the first.
+fn saved_status(saved: &Value) -> Option<u64> {
+    let codes = saved.as_array().into_iter().flatten();
+    let codes: Vec<u64> = codes
+        .filter_map(|answer| answer["code"].as_u64())
+        .filter(|code| (100..600).contains(code))
+        .collect();
+    let fine = codes.iter().find(|code| **code < 400);
+    fine.or(codes.first()).copied()
+}

@@ -1,0 +1,255 @@
+//! The variables of a collection, `{{name}}`: those with a value become locals of the plan, secrets and what the collection
+//! does not define are asked of the environment, and what scripts set is kept with the user.
+
+use crate::import::calls::{Calls, Lua};
+use crate::import::lua_text::{field, quoted};
+use crate::import::parts::Concatenation;
+use crate::import::places::named_token;
+use crate::import::secrets;
+use regex::Regex;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// The most locals of a plan: Lua takes 200.
+const LOCALS: usize = 100;
+/// How often a value that is made of variables is followed.
+const DEEPEST: usize = 8;
+
+static TEMPLATE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
+
+/// What is random in a collection, and what makes it in a plan.
+const DYNAMIC: [(&str, &str); 20] = [
+    ("$guid", "random.uuid()"),
+    ("$randomUUID", "random.uuid()"),
+    ("$timestamp", "os.time()"),
+    ("$isoTimestamp", "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")"),
+    ("$randomInt", "random.int(0, 1000)"),
+    ("$randomEmail", "random.email()"),
+    ("$randomExampleEmail", "random.email()"),
+    ("$randomFirstName", "random.name()"),
+    ("$randomLastName", "random.name()"),
+    ("$randomFullName", "random.name()"),
+    ("$randomUserName", "random.string(10)"),
+    ("$randomPassword", "random.string(15)"),
+    ("$randomAlphaNumeric", "random.string(1)"),
+    ("$randomPhoneNumber", "random.phone()"),
+    ("$randomPhoneNumberExt", "random.phone()"),
+    ("$randomWord", "random.words(1)"),
+    ("$randomWords", "random.words(4)"),
+    ("$randomLoremWords", "random.words(3)"),
+    ("$randomLoremSentence", "random.words(8)"),
+    ("$randomPrice", "random.int(1, 1000)"),
+];
+
+/// A variable as the collection has it.
+struct Defined {
+    value: String,
+    is_secret: bool,
+}
+
+pub(super) struct Variables {
+    defined: BTreeMap<String, Defined>,
+    /// Set by scripts: names, and fields of `user.data`.
+    set: BTreeMap<String, String>,
+    /// Locals of the plan that there are.
+    locals: BTreeMap<String, String>,
+    /// Used before a script has set them.
+    pub(super) early: BTreeSet<String>,
+    pub(super) already: BTreeSet<String>,
+}
+
+/// A piece of a text.
+enum Piece<'a> {
+    Literal(&'a str),
+    Variable(&'a str),
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for found in TEMPLATE.captures_iter(text) {
+        let (whole, name) = (found.get_match(), found.get(1));
+        if whole.start() > from {
+            pieces.push(Piece::Literal(&text[from..whole.start()]));
+        }
+        pieces.extend(name.map(|name| Piece::Variable(name.as_str())));
+        from = whole.end();
+    }
+    if from < text.len() {
+        pieces.push(Piece::Literal(&text[from..]));
+    }
+    pieces
+}
+
+/// Returns whether a text has variables.
+pub(super) fn has_variables(text: &str) -> bool {
+    TEMPLATE.is_match(text)
+}
+
+impl Variables {
+    /// Takes in those of collection and folders; `set` are the names that scripts set.
+    pub(super) fn new(lists: &[&Value], set: BTreeSet<String>) -> Self {
+        let mut defined = BTreeMap::new();
+        for variable in lists.iter().filter_map(|list| list.as_array()).flatten() {
+            let key = variable["key"].as_str().or(variable["id"].as_str());
+            let Some(key) = key.filter(|_| variable["disabled"] != true) else {
+                continue;
+            };
+            let value = match &variable["value"] {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                other => other.to_string(),
+            };
+            let is_secret =
+                variable["type"] == "secret" || secrets::is_secret(key) || named_token(key);
+            defined.insert(key.to_owned(), Defined { value, is_secret });
+        }
+        let mut fields = crate::import::names::Names::default();
+        let set = set.into_iter().map(|name| {
+            let unique = fields.unique(&name);
+            (name, unique)
+        });
+        Variables {
+            defined,
+            set: set.collect(),
+            locals: BTreeMap::new(),
+            early: BTreeSet::new(),
+            already: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the statements that set what scripts change to what it is at first.
+    pub(super) fn first(&mut self) -> Vec<String> {
+        let mut statements = Vec::new();
+        for (name, field) in &self.set {
+            let value = self.defined.get(name).filter(|defined| !defined.is_secret);
+            let value =
+                value.filter(|defined| !defined.value.is_empty() && !has_variables(&defined.value));
+            if let Some(defined) = value {
+                statements.push(format!("user.data.{field} = {}", quoted(&defined.value)));
+                self.already.insert(name.clone());
+            }
+        }
+        statements
+    }
+
+    /// Returns where a variable is kept that a script sets.
+    pub(super) fn place(&self, name: &str) -> Option<String> {
+        self.set
+            .get(name)
+            .map(|name| format!("user.data{}", field(name)))
+    }
+
+    /// Puts in the values that the collection has; what is left is not known, or not fixed.
+    pub(super) fn expanded(&self, text: &str) -> String {
+        self.expanded_within(text, DEEPEST)
+    }
+
+    fn expanded_within(&self, text: &str, deep: usize) -> String {
+        let mut out = String::new();
+        for piece in pieces(text) {
+            match piece {
+                Piece::Literal(text) => out.push_str(text),
+                Piece::Variable(name) => match self.defined.get(name) {
+                    Some(defined)
+                        if deep > 0
+                            && !self.set.contains_key(name)
+                            && !defined.value.is_empty()
+                            && !defined.is_secret =>
+                    {
+                        out.push_str(&self.expanded_within(&defined.value, deep - 1));
+                    }
+                    _ => out.push_str(&format!("{{{{{name}}}}}")),
+                },
+            }
+            if out.len() > 1 << 20 {
+                break;
+            }
+        }
+        out
+    }
+
+    /// Returns a text as an expression.
+    pub(super) fn text(&mut self, text: &str, calls: &mut Calls) -> String {
+        self.text_within(text, calls, DEEPEST)
+    }
+
+    fn text_within(&mut self, text: &str, calls: &mut Calls, deep: usize) -> String {
+        let mut whole = Concatenation::default();
+        for piece in pieces(text) {
+            match piece {
+                Piece::Literal(text) => whole.literal(text),
+                Piece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
+            }
+        }
+        whole.finish()
+    }
+
+    /// Returns a variable that stands in JSON without quotation marks: a number as a rule.
+    pub(super) fn bare(&mut self, name: &str, calls: &mut Calls) -> Lua {
+        let value = self
+            .defined
+            .get(name)
+            .map(|defined| defined.value.trim().to_owned());
+        let value = value.filter(|_| !self.set.contains_key(name));
+        if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
+            return Lua::json(&value);
+        }
+        let expression = self.variable(name, calls, DEEPEST);
+        let is_any = expression.starts_with("user.data") || expression.contains('(');
+        Lua::Expression(match is_any {
+            true => expression,
+            false => format!("(tonumber({expression}) or {expression})"),
+        })
+    }
+
+    fn variable(&mut self, name: &str, calls: &mut Calls, deep: usize) -> String {
+        if let Some(place) = self.place(name) {
+            if !self.already.contains(name) {
+                self.early.insert(name.to_owned());
+            }
+            return place;
+        }
+        if let Some((_, made)) = DYNAMIC.iter().find(|(known, _)| *known == name) {
+            return (*made).to_owned();
+        }
+        if name.starts_with('$') {
+            calls.notes.push(format!(
+                "'{{{{{name}}}}}' is made of random words: write what it is to be"
+            ));
+            return "random.words(1)".to_owned();
+        }
+        if let Some(local) = self.locals.get(name) {
+            return local.clone();
+        }
+        match self.defined.get(name) {
+            Some(defined) if defined.is_secret => {
+                let what = format!("variable '{name}' of the collection");
+                let value = defined.value.clone();
+                calls.secrets.variable(name, &value, &what)
+            }
+            Some(defined) if !defined.value.is_empty() && deep > 0 => {
+                let value = defined.value.clone();
+                let value = self.text_within(&value, calls, deep - 1);
+                // What is random is so each time, and what is the user's is nothing at the top.
+                if calls.locals.len() >= LOCALS
+                    || value.contains("random.")
+                    || value.contains("user.data")
+                {
+                    return value;
+                }
+                let local = calls.names.unique(name);
+                calls.locals.push((local.clone(), value));
+                self.locals.insert(name.to_owned(), local.clone());
+                local
+            }
+            _ => {
+                let what =
+                    format!("variable '{{{{{name}}}}}', which the collection has no value for");
+                calls.secrets.variable(name, "", &what)
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::exchange::{Body, Exchange, Kind};
 use super::places::{is_id_value, named_token};
-use super::random::is_random;
+use super::random::{is_plain, is_random, plain};
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -168,16 +168,6 @@ fn add(answers: &mut Vec<usize>, at: usize) {
     if answers.last() != Some(&at) && answers.len() < ANSWERS {
         answers.push(at);
     }
-}
-
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_.".contains(c)
-}
-
-/// Returns the longest part of a value that stands in a body as it is: JSON may escape any other character.
-pub(super) fn plain(value: &str) -> &str {
-    let parts = value.split(|c: char| !is_plain(c));
-    parts.max_by_key(|part| part.len()).unwrap_or_default()
 }
 
 /// Returns the headers of an answer, and the parts of the addresses that it names.

@@ -1,8 +1,8 @@
 //! Where in an answer a value stands, and the expression of the plan that takes it from there.
 
 use super::exchange::{Answer, Exchange};
-use super::index::plain;
 use super::lua_text::{field, quoted};
+use super::random::plain;
 use crate::html::{Document, Selector};
 use regex::Regex;
 use serde_json::Value;

@@ -42,6 +42,17 @@ pub(super) fn is_random(value: &str) -> bool {
     kinds.count() >= 2 && changes * factor >= value.len().min(120)
 }
 
+/// Returns whether a character stands in a body as it is.
+pub(super) fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// Returns the longest part of a value that stands in a body as it is: JSON may escape any other character.
+pub(super) fn plain(value: &str) -> &str {
+    let parts = value.split(|c: char| !is_plain(c));
+    parts.max_by_key(|part| part.len()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_random;

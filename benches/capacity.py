@@ -139,7 +139,9 @@ async def search(lgoose, kind, seed, folder):
     server = await asyncio.get_running_loop().create_server(lambda: Connection(site), "127.0.0.1", 0)
     url = "http://127.0.0.1:%d/" % server.sockets[0].getsockname()[1]
     path = os.path.join(folder, f"{kind}_{seed}.json")
-    words = [lgoose, "capacity", url, "--slo", "p95 < 300ms", "--slo", "failures < 1%", "--from", str(begin)]
+    words = [lgoose, "capacity", url, "--slo", "failures < 1%", "--from", str(begin)]
+    # Its answers take as long as ever; on a busy machine they would come near a limit of latency.
+    words += [] if kind == "connections" else ["--slo", "p95 < 300ms"]
     words += ["-o", f"json={path}", "--threads", "1"]
     # A user of lgoose keeps its connection while it is idle: then the limit would be one on users.
     words += ["--no-keepalive"] if kind == "connections" else []

@@ -57,6 +57,11 @@ impl Exchange {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
+
+    /// Returns the answer, if values that later requests send may have come from it: an asset's have none.
+    pub(super) fn source(&self) -> Option<&Answer> {
+        self.answer.as_ref().filter(|_| self.kind != Kind::Asset)
+    }
 }
 
 /// The answer that the last request of a chain of redirects got.

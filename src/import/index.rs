@@ -1,6 +1,6 @@
 //! Where the values that requests send stand in answers: all texts are searched once for all of them.
 
-use super::exchange::{Body, Exchange, Kind};
+use super::exchange::{Body, Exchange};
 use super::places::{is_id_value, named_token};
 use super::random::{is_plain, is_random, plain};
 use aho_corasick::AhoCorasick;
@@ -81,11 +81,7 @@ impl Index {
             self.ids.insert(id.clone(), Vec::new());
         }
         for (at, exchange) in exchanges.iter().enumerate() {
-            let Some(answer) = exchange
-                .answer
-                .as_ref()
-                .filter(|_| exchange.kind != Kind::Asset)
-            else {
+            let Some(answer) = exchange.source() else {
                 continue;
             };
             for text in elsewhere(exchange) {

@@ -1,7 +1,7 @@
 //! What the values of requests are: brought by an earlier answer, a secret, or what was typed. Keeps what it has found, so
 //! that a plan written twice is the same: the first time shows which values are used where.
 
-use super::exchange::{Exchange, Kind};
+use super::exchange::Exchange;
 use super::index::Index;
 use super::names::Names;
 use super::origin::{self, How, Wanted, singular};
@@ -181,11 +181,7 @@ impl<'a> Resolver<'a> {
         let candidates = candidates.into_iter().take_while(|source| *source < at);
         for source in candidates {
             let exchange = &exchanges[source];
-            let Some(answer) = exchange
-                .answer
-                .as_ref()
-                .filter(|_| exchange.kind != Kind::Asset)
-            else {
+            let Some(answer) = exchange.source() else {
                 continue;
             };
             self.searched += answer.body.as_ref().map_or(0, String::len);

@@ -1,6 +1,6 @@
 //! `deploy/ci/load-test.sh`, the step of a CI job: what it leaves behind, and when it fails.
 
-use crate::program::{in_repository, scratch};
+use crate::program::{empty_folder, in_repository};
 use crate::server::Server;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,7 @@ const PLAN: &str = "task { 'front', wait = 0.02, function(user) user:get '/' end
 
 /// Creates the empty folder of one test, with the plan in it.
 fn folder(name: &str) -> PathBuf {
-    let folder = scratch(name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder).expect("the scratch folder is ours");
-    }
-    fs::create_dir(&folder).expect("the scratch folder takes a folder");
+    let folder = empty_folder(name);
     fs::write(folder.join("plan.lua"), PLAN).expect("the folder takes a file");
     folder
 }

@@ -1,6 +1,6 @@
 //! `lgoose compare` with the reports of whole runs: what is found, what is refused, and what is written.
 
-use crate::program::{Ended, Lgoose, Running, scratch, wait_until};
+use crate::program::{Ended, Lgoose, Running, empty_folder, wait_until};
 use crate::report::saved;
 use serde_json::Value;
 use std::fs;
@@ -14,11 +14,7 @@ task { "article", weight = 3, function(user) user:get "/node/1" end }
 
 /// Creates the empty folder of one test, with the plan in it.
 fn folder(name: &str) -> PathBuf {
-    let folder = scratch(name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder).expect("the scratch folder is ours");
-    }
-    fs::create_dir(&folder).expect("the scratch folder takes a folder");
+    let folder = empty_folder(name);
     fs::write(folder.join("plan.lua"), PLAN).expect("the folder takes a file");
     folder
 }

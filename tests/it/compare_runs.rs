@@ -1,6 +1,6 @@
 //! `lgoose compare` with a plan: it is run as often as is wanted, against two sites in turn or beside older reports.
 
-use crate::program::{Ended, Lgoose, scratch};
+use crate::program::{Ended, Lgoose, empty_folder};
 use crate::report::saved;
 use crate::server::Server;
 use serde_json::Value;
@@ -23,11 +23,7 @@ const SHORT: [&str; 8] = [
 
 /// Creates the empty folder of one test, with the plan in it.
 fn folder(name: &str) -> PathBuf {
-    let folder = scratch(name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder).expect("the scratch folder is ours");
-    }
-    fs::create_dir(&folder).expect("the scratch folder takes a folder");
+    let folder = empty_folder(name);
     fs::write(folder.join("plan.lua"), PLAN).expect("the folder takes a file");
     folder
 }

@@ -21,6 +21,16 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
+/// Makes an empty folder for one test and returns its path; what an earlier run of the tests left there is gone.
+pub(crate) fn empty_folder(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the scratch folder is ours");
+    }
+    std::fs::create_dir(&folder).expect("the scratch folder takes a folder");
+    folder
+}
+
 /// Writes a plan to the scratch folder and returns its path.
 pub(crate) fn plan(name: &str, text: &str) -> String {
     let path = scratch(name);

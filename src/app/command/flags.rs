@@ -124,8 +124,7 @@ pub(super) fn read(
     }
 }
 
-/// Returns the folder to which a plan's own paths are relative.
-/// Returns the folder of the plan that is run.
+/// Returns the folder of the plan that is run, to which the plan's own paths are relative.
 pub(super) fn folder(flags: &cli::Run) -> PathBuf {
     let plan = flags.plan.as_deref().unwrap_or(Path::new(""));
     folder_of(plan).to_owned()

@@ -7,7 +7,8 @@
 ---@return any
 function require(name) end
 
----Returns a variable from `-e NAME=value`, else from the environment, if `--env-allow` permits it.
+---Returns a variable from `-e NAME=value` or `--env-file`, else from the environment, which `--env-allow` can limit to some
+---names. Returns nil if it is set nowhere and there is no default.
 ---@param name string
 ---@param default? string
 ---@return string?

@@ -42,7 +42,8 @@
 ---@field type? string # the media type, such as "image/png" (default: by the end of the file's name)
 ---@field data string|number|boolean|lgoose.File
 
----Expectations about the response. The first one that is missed marks the request as failed; the task continues.
+---Expectations about the response. The first one that is missed marks the request as failed; the task continues. They are
+---checked in this order: status, redirect, title, text, then the others.
 ---@class lgoose.Expect
 ---@field status? integer|integer[] # the status of the final response (default: any below 400)
 ---@field title? string|lgoose.Regex # how the page title must begin, or a pattern that it must match

@@ -66,8 +66,11 @@ impl Expect {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
             Ok(response) => {
+                // Where it led to says more of a form that came back than what is missing on its page.
                 let miss = self
-                    .judge(response)
+                    .wrong_status(response)
+                    .or_else(|| self.more.as_ref()?.wrong_redirect(exchange, response))
+                    .or_else(|| self.wrong_page(response))
                     .or_else(|| self.more.as_ref()?.judge(exchange, response));
                 // A text missing on a page that could not be decoded says nothing.
                 response
@@ -92,7 +95,7 @@ impl Expect {
         self.more.get_or_insert_default()
     }
 
-    fn judge(&self, response: &Response) -> Option<String> {
+    fn wrong_status(&self, response: &Response) -> Option<String> {
         let status = response.status;
         if self.status.is_empty() && status >= 400 {
             return Some(match canonical_reason(status) {
@@ -107,6 +110,10 @@ impl Expect {
                 wanted.join(" or ")
             ));
         }
+        None
+    }
+
+    fn wrong_page(&self, response: &Response) -> Option<String> {
         if let Some(wanted) = &self.title {
             match html::title(response.body_bytes()) {
                 Some(title) if title.starts_with(wanted.as_str()) => {}
@@ -149,7 +156,6 @@ impl More {
         self.wrong_title(response)
             .or_else(|| self.unwanted_text(response))
             .or_else(|| self.wrong_header(response))
-            .or_else(|| self.wrong_redirect(exchange, response))
             .or_else(|| self.too_slow(exchange))
             .or_else(|| self.wrong_json(response))
     }

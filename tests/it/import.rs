@@ -196,14 +196,14 @@ pub(crate) fn imported(recording: &str, name: &str) -> (String, String, String) 
     let ended = Lgoose::new(["import", recording]).finish();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let path = plan(name, &ended.stdout);
-    let checked = Lgoose::new(["check", path.as_str()]).finish();
-    assert_eq!(
-        (checked.code, checked.stderr.as_str()),
-        (0, ""),
-        "{}",
-        ended.stdout
-    );
+    checks_clean(&path, &ended.stdout);
     (path, ended.stdout, ended.stderr)
+}
+
+/// Makes sure that `lgoose check` has nothing to say of the plan at that path; `text` is shown if it has.
+pub(crate) fn checks_clean(path: &str, text: &str) {
+    let checked = Lgoose::new(["check", path]).finish();
+    assert_eq!((checked.code, checked.stderr.as_str()), (0, ""), "{text}");
 }
 
 #[test]

@@ -48,13 +48,7 @@ fn imported_and_run_with(
     let path = folder.join("plan.lua");
     std::fs::write(&path, &ended.stdout).expect("it can be written");
     let path = path.display().to_string();
-    let checked = Lgoose::new(["check", path.as_str()]).finish();
-    assert_eq!(
-        (checked.code, checked.stderr.as_str()),
-        (0, ""),
-        "{}",
-        ended.stdout
-    );
+    crate::import::checks_clean(&path, &ended.stdout);
     let report = run([&[path.as_str()], load, variables].concat());
     let told = format!("{}\n{}\n{:?}", ended.stdout, ended.stderr, report.errors());
     assert_eq!(

@@ -1,5 +1,5 @@
 //! Guard of the process against its own standstill: a thread that hears SIGINT and SIGTERM whatever the rest of lgoose is
-//! doing. Before a run they end the process at once; during one they are interrupts of it, and after an abort the process
+//! doing. Outside a run they end the process at once; during one they are interrupts of it, and after an abort the process
 //! ends within a second even if something in it does not. Knows nothing of what a run writes but whether it has.
 
 use crate::console;
@@ -25,7 +25,7 @@ const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 /// Time for the last bytes to the terminal.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// The run that signals interrupt; `None` before there is one.
+/// The run that signals interrupt; `None` when there is none.
 static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
 
 /// Counts the signals that came during the run.
@@ -68,6 +68,11 @@ pub(super) fn start() -> Result<(), Error> {
 /// Makes signals interrupts of this run from now on.
 pub(super) fn attend(run: &Handle) {
     RUN.send_replace(Some(run.clone()));
+}
+
+/// Makes signals end the process again, as before the first run.
+pub(super) fn leave() {
+    RUN.send_replace(None);
 }
 
 /// Notes whether the run has files that are not written yet.

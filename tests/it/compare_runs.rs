@@ -1,8 +1,11 @@
 //! `lgoose compare` with a plan: it is run as often as is wanted, against two sites in turn or beside older reports.
 
-use crate::program::{Ended, Lgoose, empty_folder};
+use crate::program::{
+    Ended, Lgoose, empty_folder, exit_code, process_id, signal, unread, wait_until,
+};
 use crate::report::saved;
 use crate::server::Server;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -177,7 +180,7 @@ fn a_run_that_is_stopped_ends_the_comparison() {
         "20",
     ];
     let running = Lgoose::new(options).within(&folder).start();
-    crate::program::wait_until("the first run is on its way", || site.received() > 2);
+    wait_until("the first run is on its way", || site.received() > 2);
     running.interrupt();
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
@@ -191,12 +194,54 @@ fn a_run_that_is_stopped_ends_the_comparison() {
 }
 
 #[test]
+fn a_signal_ends_a_comparison_that_nobody_reads() {
+    let folder = folder("compare_unread");
+    let site = Server::start();
+    // Enough rows to fill a pipe.
+    let many = "task { function(user) for n = 1, 100 do user:get('/' .. n) end end }";
+    fs::write(folder.join("many.lua"), many).expect("the folder takes a file");
+    let (plan, runs) = (folder.join("many.lua"), folder.join("runs"));
+    let (plan, runs) = [&plan, &runs]
+        .map(|path| path.to_str().expect("a plain path"))
+        .into();
+    let url = site.url();
+    let mut child = unread(&[
+        "compare",
+        plan,
+        "--repeat",
+        "1",
+        "--against",
+        &url,
+        "--keep",
+        runs,
+        "-o",
+        "json=-",
+        "--",
+        "-H",
+        &url,
+        "-i",
+        "1",
+    ]);
+    let kept = folder.join("runs/after-1.json");
+    wait_until("all runs are over", || saved_whole(&kept));
+    signal(process_id(&child), Signal::INT);
+    assert_eq!(exit_code(&mut child), Some(130));
+}
+
+/// Returns whether a report is there as a whole.
+fn saved_whole(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| serde_json::from_str::<Value>(&text).is_ok())
+}
+
+#[test]
 fn what_cannot_be_run_is_told_before_anything_is_sent() {
     let folder = folder("compare_unfit");
     let site = Server::start();
     let url = site.url();
     fs::write(folder.join("a.json"), "{}").expect("the folder takes a file");
     fs::write(folder.join("other.lua"), PLAN).expect("the folder takes a file");
+    let wrong = "task { wieght = 1, function() end }";
+    fs::write(folder.join("wrong.lua"), wrong).expect("the folder takes a file");
     for (arguments, words) in [
         (&["plan.lua"][..], "'--against URL'"),
         (&["plan.lua", "other.lua"], "are two plans"),
@@ -213,6 +258,10 @@ fn what_cannot_be_run_is_told_before_anything_is_sent() {
         (
             &["nix.lua", "--repeat", "2"],
             "cannot read the plan 'nix.lua'",
+        ),
+        (
+            &["wrong.lua", "--repeat", "2", "--keep", "runs"],
+            "unknown field 'wieght'",
         ),
     ] {
         let ended = compare(&folder, arguments, &url);
@@ -243,5 +292,6 @@ fn what_cannot_be_run_is_told_before_anything_is_sent() {
             ended.stderr
         );
     }
+    assert!(!folder.join("runs").exists(), "a mistake leaves nothing");
     assert_eq!(site.received(), 0);
 }

@@ -4,6 +4,7 @@
 use super::compare::read_reports;
 use super::screen::{announcement, aside, warn};
 use super::{flags, outputs};
+use crate::app::guard;
 use crate::app::preflight;
 use crate::app::prepare::target;
 use crate::app::runtime;
@@ -96,19 +97,13 @@ impl<'a> Runs<'a> {
             return Err(Diagnostic::new(message).help(help).into());
         }
         if let Some(folder) = runs.keep {
-            runs.prepare_folder(folder)?;
+            runs.none_there(folder)?;
         }
         Ok(Some(runs))
     }
 
-    /// Makes the folder of the reports, and makes sure that none of them is there.
-    fn prepare_folder(&self, folder: &Path) -> Result<(), Error> {
-        let cannot = |error| {
-            Trouble::cannot("make the folder")
-                .with_path(folder)
-                .because(error)
-        };
-        fs::create_dir_all(folder).map_err(cannot)?;
+    /// Makes sure that none of the reports is in the folder yet.
+    fn none_there(&self, folder: &Path) -> Result<(), Error> {
         let taken = self
             .order()
             .into_iter()
@@ -189,13 +184,19 @@ impl<'a> Runs<'a> {
         let begun = supervisor.begin(|| flags::prepare(self.plan, &flags))?;
         let prepared = begun.prepared();
         if first {
+            if let Some(folder) = self.keep {
+                make(folder)?;
+            }
             for shortage in preflight::preflight(prepared) {
                 warn(&shortage);
             }
             aside(&announcement(prepared));
         }
         aside(&format!("{told}: {}", target(prepared)));
-        let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()))?;
+        let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()));
+        // Between runs and after them a signal has no run to stop: it ends the program.
+        guard::leave();
+        let outcome = outcome?;
         if let Some(trouble) = outcome.trouble {
             return Err(trouble);
         }
@@ -223,6 +224,16 @@ impl<'a> Runs<'a> {
         outputs::write(Some(&path), &output::render(report, Format::Json)?)?;
         Ok(path.display().to_string())
     }
+}
+
+/// Makes the folder of the reports.
+fn make(folder: &Path) -> Result<(), Error> {
+    let cannot = |error| {
+        Trouble::cannot("make the folder")
+            .with_path(folder)
+            .because(error)
+    };
+    Ok(fs::create_dir_all(folder).map_err(cannot)?)
 }
 
 fn file(folder: &Path, side: Side, number: u64) -> PathBuf {

@@ -229,7 +229,7 @@ fn mistakes_are_told_with_the_way_out_before_anything_is_sent() {
     };
     let limit = ["--slo", "p95 < 1s"];
     for (more, told) in [
-        (&[][..], "no limit is given"),
+        (&[][..], "the search needs at least one limit"),
         (&["--slo", "p95 < 1"][..], "p95 < 1"),
         (
             &["--from", "20", "--to", "10"][..],
@@ -237,7 +237,7 @@ fn mistakes_are_told_with_the_way_out_before_anything_is_sent() {
         ),
         (
             &["--by", "users", "--from", "2.5"][..],
-            "no number of users",
+            "not a number of users",
         ),
         (&["--rate", "10"][..], "the search decides the load"),
         (&["-t", "10s"][..], "'--step-time-max' limits it"),

@@ -219,7 +219,7 @@ fn what_makes_runs_incomparable_is_said_first_and_fails() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        told.contains("'short.json' keeps no latencies of its seconds"),
+        told.contains("'short.json' has no latencies of its seconds"),
         "{told}"
     );
     let limited = compare(
@@ -261,7 +261,7 @@ fn mistakes_are_told_with_the_remedy() {
         ),
         (
             &["a.json", "b.json", "copy.json"],
-            &["of 3 reports it is not clear", "--after copy.json"],
+            &["it is not clear which of 3 reports", "--after copy.json"],
         ),
         (
             &["a.json", "a.json"],

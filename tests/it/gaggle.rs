@@ -372,13 +372,13 @@ fn what_keeps_a_run_from_starting_is_told() {
         return;
     };
     let told = refused(&broker, &broker.url_with("wrong"), &[]);
-    assert!(told.contains("does not take these credentials"), "{told}");
+    assert!(told.contains("does not accept these credentials"), "{told}");
     let told = refused(&broker, &broker.url(), &[]);
     assert!(told.contains("of 1 worker, 0 came within 1 s"), "{told}");
     let strict = worker(&broker, "strict", &["--allow-host", "*.example.org"]);
     let told = refused(&broker, &broker.url(), &[]);
     assert!(
-        told.contains("worker 'strict': '127.0.0.1' is none of the hosts"),
+        told.contains("worker 'strict': '127.0.0.1' is not among the hosts"),
         "{told}"
     );
     drop(strict);

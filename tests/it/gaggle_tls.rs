@@ -114,7 +114,7 @@ fn a_certificate_that_has_expired_is_told_on_either_side() {
     let Some(valid) = broker(&own, &ca) else {
         return;
     };
-    let refused = "does not take the certificate of '--nats-cert'";
+    let refused = "does not accept the certificate of '--nats-cert'";
     for (broker, shown, why) in [(&expired, &own, "expired"), (&valid, &old, refused)] {
         let ended = run(broker, &server, &[&trusting[..], &shown.flags()].concat());
         assert_eq!((ended.code, server.received()), (3, 0), "{}", ended.stderr);

@@ -369,8 +369,8 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
         ),
         ("none.har", "{\"log\":{\"entries\":[]}}", "has no request"),
         ("empty.har", "", "is empty"),
-        ("page.html", "<html>", "nothing that can be imported"),
-        ("list.json", "[]", "nothing that can be imported"),
+        ("page.html", "<html>", "cannot be imported"),
+        ("list.json", "[]", "cannot be imported"),
         ("odd.sh", "wget http://127.0.0.1/", "begins with 'wget'"),
         (
             "quote.sh",

@@ -32,7 +32,7 @@ fn a_new_plan_checks_and_runs_and_is_never_written_over() {
     let second = Lgoose::new(["new"]).within(&folder).finish();
     assert_eq!((second.code, second.stderr.as_str()), (0, ""));
     assert!(
-        second.stdout.contains("is that of this lgoose now"),
+        second.stdout.contains("now fits this lgoose"),
         "{}",
         second.stdout
     );

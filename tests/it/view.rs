@@ -379,11 +379,11 @@ fn the_requests_of_one_tag_and_the_load_of_one_scenario_are_chosen_by_keys() {
         "o",
         "+ - u i: 'buyers', 10 iterations/s wanted by at most 4 users",
     );
-    view.press_for("+", "scenario 'buyers': 11 iterations per second wanted");
+    view.press_for("+", "scenario 'buyers': target: 11 iterations per second");
     view.press_for("i", "iterations/s of 'buyers'");
     view.press_for(
         "12.5\r",
-        "scenario 'buyers': 12.5 iterations per second wanted",
+        "scenario 'buyers': target: 12.5 iterations per second",
     );
     view.press_for("u", "12.5 iterations/s wanted by at most 4 users");
     view.press_for("6\r", "scenario 'buyers': 6 users wanted");

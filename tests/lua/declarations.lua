@@ -26,9 +26,9 @@ scenario { "three", users = 3,
 -- No scenario takes it: it belongs to one named "default".
 task { "left over", function(user)
   test.same(user.scenario, "default", "scenario")
-  test.raises("'task' belongs to the top level", function() task { function() end } end)
-  test.raises("'scenario' belongs to the top level", function() scenario { "x" } end)
-  test.raises("'plan' belongs to the top level", function() plan { users = 1 } end)
-  test.raises("'on' belongs to the top level", function() on("test_start", function() end) end)
+  test.raises("'task' belongs at the top level", function() task { function() end } end)
+  test.raises("'scenario' belongs at the top level", function() scenario { "x" } end)
+  test.raises("'plan' belongs at the top level", function() plan { users = 1 } end)
+  test.raises("'on' belongs at the top level", function() on("test_start", function() end) end)
   user:get "/left"
 end }

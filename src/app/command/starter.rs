@@ -90,10 +90,8 @@ fn renew(folder: &Path) -> Result<String, Error> {
     }
     let shown = library.strip_prefix(".").unwrap_or(&library).display();
     Ok(match renewed {
-        0 => format!("{shown}/ is that of this lgoose already; nothing was changed"),
-        _ => format!(
-            "{shown}/ is that of this lgoose now; your plan and .luarc.json are as they were"
-        ),
+        0 => format!("{shown}/ is up to date; nothing was changed"),
+        _ => format!("{shown}/ now fits this lgoose; your plan and .luarc.json were not changed"),
     })
 }
 
@@ -127,8 +125,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 fn occupied(path: &Path) -> Error {
     Diagnostic::new(format!("'{}' is there already", path.display()))
         .help(format!(
-            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and never over anything: name another \
-             folder, as in 'lgoose new load-test', or move what is there away"
+            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and overwrites nothing: name another folder, as in 'lgoose new load-test', or move what is there away"
         ))
         .into()
 }
@@ -178,7 +175,7 @@ mod tests {
         let stub = folder.join(LIBRARY).join("user.lua");
         std::fs::write(&stub, "---@meta\n-- of before").expect("the folder takes a file");
         let told = start(&folder, Template::Starter).expect("its stubs are ours");
-        assert!(told.contains("is that of this lgoose now"), "{told}");
+        assert!(told.contains("now fits this lgoose"), "{told}");
         let renewed = std::fs::read_to_string(&stub).expect("it is there");
         assert!(renewed.len() > 1_000, "{renewed}");
         let kept = std::fs::read_to_string(folder.join("plan.lua")).expect("it is there");

@@ -207,7 +207,7 @@ mod tests {
         report.aggregated = crate::metrics::Figures::default();
         let text = tables(&report, 80, TableOptions::default());
         assert!(
-            text.contains("no requests") && text.contains("Overview"),
+            text.contains("no request was finished") && text.contains("Overview"),
             "{text}"
         );
     }

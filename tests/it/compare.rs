@@ -237,7 +237,7 @@ fn what_makes_runs_incomparable_is_said_first_and_fails() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        told.contains("too few data for the limit 'p95 5%'"),
+        told.contains("too little data for the limit 'p95 5%'"),
         "{told}"
     );
 }

@@ -180,13 +180,19 @@ fn a_site_that_is_down_fails_the_first_step() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
     drop(listener);
-    let ended = search(&[&url, "--slo", "p95 < 1s"], &[]);
+    let file = scratch("capacity_down.json");
+    let output = format!("json={}", file.display());
+    let ended = search(&[&url, "--slo", "p95 < 1s"], &["-o", &output]);
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     assert!(
         ended.stderr.contains("the first step fails already"),
         "{}",
         ended.stderr
     );
+    let ending = &saved(&file)["ending"];
+    assert_eq!(ending["cause"], "time_up", "no user stopped it: {ending}");
+    let told = ending["text"].as_str().unwrap_or_default();
+    assert!(told.starts_with("the step was decided after"), "{told}");
 }
 
 #[test]

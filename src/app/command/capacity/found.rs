@@ -3,12 +3,17 @@
 use crate::app::prepare::{Prepared, target};
 use crate::engine::Outcome;
 use crate::error::exit;
-use crate::metrics::{Capacity, CapacityOutcome, Verdict, VerdictResult};
+use crate::metrics::{Capacity, CapacityOutcome, Cause, Ending, Verdict, VerdictResult};
 use crate::output;
+use crate::units;
+use std::time::Duration;
 
 /// Completes the report of the run that stands for the search.
 pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, aborted: bool) {
     outcome.report.host = target(base);
+    if let Some(ending) = &mut outcome.report.ending {
+        ended_by_search(ending);
+    }
     let mut verdict = output::judge(&outcome.report, outcome.trouble.as_ref());
     let code = exit_code(found.outcome);
     if outcome.trouble.is_none() && code != exit::OK {
@@ -24,6 +29,18 @@ pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, 
     }
     outcome.report.verdict = Some(verdict);
     outcome.report.capacity = Some(Box::new(found));
+}
+
+/// Describes the end of a step that the search ended, since it was decided: no user did.
+fn ended_by_search(ending: &mut Ending) {
+    if ending.cause == Cause::StoppedByUser {
+        ending.cause = Cause::TimeUp;
+        ending.cut_short = false;
+        ending.text = format!(
+            "the step was decided after {}",
+            units::show_long(Duration::from_secs_f64(ending.at_s.max(0.0).floor()))
+        );
+    }
 }
 
 fn exit_code(outcome: CapacityOutcome) -> u8 {

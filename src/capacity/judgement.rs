@@ -1,12 +1,27 @@
 //! The judgement of a step: whether it held, and whose fault it was if not.
 
+use super::watch::{Look, MOST_FAILED};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
+use crate::threshold::{Figure, Threshold, Unit};
 
 /// What a step breaks whose latency goes on rising.
 pub(super) const DRIFT: &str = "drift";
 
+/// What a step breaks most of whose requests failed.
+pub(super) const FAILURES: &str = "failures";
+
 /// Share of the seconds in which lgoose was the bottleneck, from which on it and not the site failed.
 const MOST_SATURATED: f64 = 0.3;
+
+/// lgoose's own part of the latency from which on a second has a burst, in milliseconds, if it is also [`BURST`] of the latency:
+/// what was not sent meanwhile comes at once, and a site that was nearly full has no room for it.
+const BURST_MS: f64 = 10.0;
+
+/// The same as a share of the mean latency.
+const BURST: f64 = 0.05;
+
+/// Seconds without a burst that have to be left to judge failures by.
+const LEAST_CALM: usize = 3;
 
 /// Judgement of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,35 +64,75 @@ impl Judgement {
         Judgement::failed(limit, told)
     }
 
-    /// Puts a failure down to lgoose where it was the bottleneck. It makes answers late and requests few, not wrong; and what is
-    /// too late without its own part, too, is so because of the site.
-    pub(super) fn blamed(self, limits: &[ThresholdRow], points: &[SeriesPoint]) -> Judgement {
+    /// Puts a failure down to lgoose where it was the bottleneck, or where only its bursts failed. What is too late without its own
+    /// part, too, is so because of the site, and so are failures in seconds in which lgoose was on time.
+    pub(super) fn blamed(self, slo: &[Threshold], look: &Look<'_>) -> Judgement {
         let limit = self.limited_by.as_deref();
-        let row = limits
-            .iter()
-            .find(|row| Judgement::broke(row).limited_by.as_deref() == limit);
-        let excused = match row {
-            Some(row) => !matches!(&*row.unit, "" | "%") && !is_late_without(row, points),
-            None => limit == Some(DRIFT),
+        let mut rows = slo.iter().zip(look.limits);
+        let row = rows.find(|(_, row)| Judgement::broke(row).limited_by.as_deref() == limit);
+        let points = look.points;
+        let told = match row {
+            Some((slo, row)) if slo.figure == Figure::Failures && slo.unit == Unit::Percent => {
+                fails_in_bursts(points, row.limit / 100.0)
+            }
+            None if limit == Some(FAILURES) => fails_in_bursts(points, MOST_FAILED),
+            Some((_, row)) if !matches!(&*row.unit, "" | "%") && !is_late_without(row, points) => {
+                is_saturated(points)
+            }
+            None if limit == Some(DRIFT) => is_saturated(points),
+            _ => None,
         };
-        if !excused {
-            return self;
-        }
-        let slow = points.iter().filter(|point| point.generator.saturated);
-        let slow = slow.count();
-        if (slow as f64) < MOST_SATURATED * points.len().max(1) as f64 {
-            return self;
-        }
-        let told = format!(
-            "lgoose itself was the bottleneck in {slow} of {} s",
-            points.len()
-        );
-        Judgement {
-            result: StepResult::Generator,
-            reason: Some(told),
-            limited_by: Some("lgoose".to_owned()),
+        match told {
+            Some(told) => Judgement {
+                result: StepResult::Generator,
+                reason: Some(told),
+                limited_by: Some("lgoose".to_owned()),
+            },
+            None => self,
         }
     }
+}
+
+/// Returns what is said of a step in too many of whose seconds lgoose was the bottleneck.
+fn is_saturated(points: &[SeriesPoint]) -> Option<String> {
+    let slow = points.iter().filter(|point| point.generator.saturated);
+    let slow = slow.count();
+    (slow as f64 >= MOST_SATURATED * points.len().max(1) as f64).then(|| {
+        format!(
+            "lgoose itself was the bottleneck in {slow} of {} s",
+            points.len()
+        )
+    })
+}
+
+/// Returns what is said of a step whose share of failures is above its limit only with the seconds in which lgoose itself was
+/// late, and those after them.
+fn fails_in_bursts(points: &[SeriesPoint], limit: f64) -> Option<String> {
+    let count: u64 = points.iter().map(|point| point.count).sum();
+    let sum_ms: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
+    let late_ms = BURST_MS.max(BURST * sum_ms / count.max(1) as f64);
+    let is_late =
+        |point: &SeriesPoint| point.generator.own_p99_ms.is_some_and(|own| own >= late_ms);
+    let calm = points.iter().enumerate().filter(|(place, point)| {
+        !is_late(point)
+            && !place
+                .checked_sub(1)
+                .is_some_and(|before| is_late(&points[before]))
+    });
+    let calm: Vec<&SeriesPoint> = calm.map(|(_, point)| point).collect();
+    let (count, failures) = calm.iter().fold((0, 0), |(count, failures), point| {
+        (count + point.count, failures + point.failures)
+    });
+    let excused = calm.len() >= LEAST_CALM
+        && calm.len() < points.len()
+        && failures as f64 <= limit * count as f64;
+    excused.then(|| {
+        format!(
+            "lgoose itself was late in {} of {} s, and requests failed only then",
+            points.len() - calm.len(),
+            points.len()
+        )
+    })
 }
 
 /// Returns whether a latency is above its limit also without lgoose's own part in the worst second.

@@ -1,6 +1,6 @@
 //! Watches one step: leaves out its transient, goes on until its figures are steady, and judges it.
 
-use super::judgement::{DRIFT, Judgement};
+use super::judgement::{DRIFT, FAILURES, Judgement};
 use super::trend::{Trend, transient, trend};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::{Figure, Threshold, Unit};
@@ -22,7 +22,7 @@ const PLAIN: f64 = 2.0;
 const PLAIN_AFTER: usize = 5;
 
 /// Share of failed requests from which on no step holds, whatever its limits.
-const MOST_FAILED: f64 = 0.5;
+pub(super) const MOST_FAILED: f64 = 0.5;
 
 /// Share of the starts that may find no user.
 const MOST_DROPPED: f64 = 0.01;
@@ -100,7 +100,7 @@ impl Watch<'_> {
         };
         match decision {
             Decision::Over(judgement) if judgement.result == StepResult::Failed => {
-                Decision::Over(judgement.blamed(look.limits, look.points))
+                Decision::Over(judgement.blamed(self.slo, look))
             }
             Decision::Anew => {
                 self.stretch_s *= LONGER;
@@ -118,9 +118,7 @@ impl Watch<'_> {
     /// Judges a step that ends by itself, by the figures of that moment.
     pub(crate) fn at_end(&self, look: &Look<'_>) -> Judgement {
         match self.last_word(look) {
-            judgement if judgement.result == StepResult::Failed => {
-                judgement.blamed(look.limits, look.points)
-            }
+            judgement if judgement.result == StepResult::Failed => judgement.blamed(self.slo, look),
             judgement => judgement,
         }
     }
@@ -179,7 +177,7 @@ impl Watch<'_> {
         }
         if count >= 10 && failures as f64 >= MOST_FAILED * count as f64 {
             let told = format!("{failures} of {} failed", counted(count, "request"));
-            return Some(Judgement::failed("failures", told));
+            return Some(Judgement::failed(FAILURES, told));
         }
         let due = self.rate.unwrap_or(0.0) * points.len() as f64;
         if look.dropped > 0 && look.dropped as f64 > MOST_DROPPED * due {

@@ -25,7 +25,7 @@ fn point(second: usize, avg_ms: f64) -> SeriesPoint {
     }
 }
 
-/// Returns the limits with a 95th percentile of twice the mean, and without a failure.
+/// Returns the limits with a 95th percentile of twice the mean, and the share of failures.
 fn limits(points: &[SeriesPoint]) -> Vec<ThresholdRow> {
     let sum: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
     let p95 = 2.0 * sum / (RATE * points.len() as u64) as f64;
@@ -38,7 +38,11 @@ fn limits(points: &[SeriesPoint]) -> Vec<ThresholdRow> {
         passed: limit.holds(value),
         broken_s: None,
     };
-    slo().iter().zip([p95, 0.0]).map(row).collect()
+    let (failures, count) = points.iter().fold((0, 0), |(failures, count), point| {
+        (failures + point.failures, count + point.count)
+    });
+    let failures = 100.0 * failures as f64 / count as f64;
+    slo().iter().zip([p95, failures]).map(row).collect()
 }
 
 /// Watches a step whose mean latency is that of each second, and returns the judgement, how long it took, and when it began
@@ -132,6 +136,35 @@ fn what_lgoose_was_too_slow_for_is_not_put_down_to_the_site() {
     let (judgement, ..) = watched(|_| 1.0, failing, 0);
     assert_eq!(judgement.result, StepResult::Failed);
     assert_eq!(judgement.limited_by.as_deref(), Some("failures"));
+}
+
+#[test]
+fn failures_of_a_burst_are_put_down_to_lgoose_and_others_to_the_site() {
+    // Every fourth second lgoose is late, which three in a hundred requests do not survive.
+    let burst = |own_ms: f64, calm_failures: u64| {
+        move |point: &mut SeriesPoint| {
+            let late = point.second % 4 == 2;
+            point.generator.own_p99_ms = Some(if late { own_ms } else { 0.2 });
+            point.failures = if late { 12 } else { calm_failures };
+        }
+    };
+    for (own_ms, calm_failures, result) in [
+        (30.0, 0, StepResult::Generator),
+        (30.0, 2, StepResult::Failed),
+        (4.0, 0, StepResult::Failed),
+    ] {
+        let (judgement, ..) = watched(|_| 100.0, burst(own_ms, calm_failures), 0);
+        assert_eq!(
+            judgement.result, result,
+            "{own_ms} ms, {calm_failures}: {judgement:?}"
+        );
+    }
+    // Where it was late all the time, nothing tells whether the site would have failed without.
+    let always = |point: &mut SeriesPoint| {
+        (point.generator.own_p99_ms, point.failures) = (Some(30.0), 12);
+    };
+    let (judgement, ..) = watched(|_| 100.0, always, 0);
+    assert_eq!(judgement.result, StepResult::Failed);
 }
 
 #[test]

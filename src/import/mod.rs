@@ -27,6 +27,7 @@ mod random;
 mod request;
 mod resolve;
 mod secrets;
+mod side_by_side;
 mod site;
 mod stand_in;
 mod visit;
@@ -109,7 +110,7 @@ fn write(name: &str, recording: Recording, choices: &Choices) -> Result<Imported
         return Err(Diagnostic::new(told).help(help));
     };
     let visit = visit::arrange(&kept);
-    let mut written = writer::write(&kept, &visit, choices.files, recording.options);
+    let mut written = writer::write(&kept, visit, choices.files, recording.options);
     notes.append(&mut written.notes);
     Ok(Imported {
         plan: written.plan,

@@ -151,9 +151,10 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
             continue;
         }
         let mut answer = exchanges[last].answer.take();
-        let (kind, end_ms, url) = (
+        let (kind, end_ms, answered_ms, url) = (
             exchanges[last].kind,
             exchanges[last].end_ms,
+            exchanges[last].answered_ms,
             exchanges[last].url.clone(),
         );
         let hop = &mut exchanges[first];
@@ -166,6 +167,7 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
         }
         hop.answer = answer;
         hop.end_ms = end_ms;
+        hop.answered_ms = answered_ms;
         if kind == Kind::Page {
             hop.kind = kind;
         }

@@ -2,8 +2,9 @@
 //! API, with the values that answers brought and later requests sent; and from what describes calls of an API: a collection
 //! of Postman, an OpenAPI document.
 //!
-//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line. What is read was
-//! written by strangers, so that nothing of it gets into the plan but as a quoted text.
+//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
+//! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
+//! into the plan but as a quoted text.
 
 mod body;
 mod bounded;

@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, Kind};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use url::Url;
 
 /// How many requests after a redirect the one that it led to is looked for.
@@ -14,6 +15,8 @@ pub(crate) struct Choices {
     pub(crate) hosts: Vec<String>,
     /// Whether files can be written beside the plan.
     pub(crate) files: bool,
+    /// Where the file that is imported lies, if it lies anywhere: what it refers to is looked for beside it.
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// The requests that the plan sends.

@@ -245,7 +245,7 @@ fn other_formats_are_told_with_what_to_do() {
             "far.json",
             far.to_string(),
             "has no operation",
-            "other files that it refers to are not read",
+            "refers to 'paths.yaml', which cannot be read: No such file",
         ),
         (
             "next.json",

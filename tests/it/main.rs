@@ -46,6 +46,7 @@ mod http2;
 mod http2_site;
 mod import;
 mod import_api;
+mod import_batches;
 mod import_browser;
 mod interrupts;
 mod language;

@@ -17,6 +17,8 @@ pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
         files: flags.to.is_some(),
+        path: Some(flags.file.clone())
+            .filter(|path| path.as_os_str() != "-" && !files::is_handed_over(path)),
     };
     let imported = match flags.file.as_os_str() == "-" {
         true => import::import("standard input", std::io::stdin().lock(), &choices)?,

@@ -159,7 +159,7 @@ fn the_same_document_as_json_gives_the_same_plan() {
 }
 
 /// Reads YAML by another library than the one that is tested.
-fn yaml_value(text: &str) -> Value {
+pub(crate) fn yaml_value(text: &str) -> Value {
     use yaml_rust2::{Yaml, YamlLoader};
     fn value(yaml: &Yaml) -> Value {
         match yaml {

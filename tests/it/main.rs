@@ -48,6 +48,7 @@ mod import;
 mod import_api;
 mod import_batches;
 mod import_browser;
+mod import_folders;
 mod interrupts;
 mod language;
 mod load;

@@ -8,13 +8,15 @@ use crate::files;
 use crate::import::har::DOCUMENT_BYTES;
 use crate::import::lua_text::comment;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The most files, and values in all of them.
 const FILES: usize = 1_000;
 const VALUES: usize = 2_000_000;
+/// The most files in YAML that stand for more than is read: each takes a second to find out.
+const LARGE: usize = 2;
 /// The most remarks.
 const TOLD: usize = 20;
 
@@ -43,6 +45,8 @@ struct Gatherer {
     /// All references to other files, and where the first of each stands.
     wanted: BTreeMap<String, String>,
     remarks: Vec<Remark>,
+    /// The places of remarks by their targets and what is told.
+    told: HashMap<(String, String), usize>,
     bytes_left: u64,
     values_left: usize,
 }
@@ -64,6 +68,7 @@ pub(super) fn gather(file: Map<String, Value>, path: Option<&Path>) -> (Document
         known: BTreeSet::new(),
         wanted: BTreeMap::new(),
         remarks: Vec::new(),
+        told: HashMap::new(),
         bytes_left: DOCUMENT_BYTES,
         values_left: VALUES,
     };
@@ -72,7 +77,7 @@ pub(super) fn gather(file: Map<String, Value>, path: Option<&Path>) -> (Document
     gatherer.read_all();
     let document = Document::new(root, std::mem::take(&mut gatherer.files));
     gatherer.look_for_holes(&document);
-    (document, gatherer.told())
+    (document, gatherer.remarks())
 }
 
 impl Gatherer {
@@ -168,14 +173,41 @@ impl Gatherer {
         self.bytes_left = left;
         let text = String::from_utf8(bytes)
             .map_err(|_| "is no text in UTF-8: save it as JSON or YAML".to_owned())?;
-        let value = parse(name, text.trim_start_matches('\u{feff}'))?;
-        let Some(left) = self.values_left.checked_sub(references::count(&value)) else {
-            return Err(format!(
+        let many = || {
+            format!(
                 "is left out: the files that the document refers to may have {VALUES} values together"
-            ));
+            )
         };
-        self.values_left = left;
+        if self.values_left == 0 {
+            return Err(many());
+        }
+        let value = self.parse(name, text.trim_start_matches('\u{feff}'))?;
+        let left = self.values_left.checked_sub(references::count(&value));
+        self.values_left = left.ok_or_else(many)?;
         Ok(value)
+    }
+
+    /// Reads JSON or YAML, as the name or the text says.
+    fn parse(&mut self, name: &str, text: &str) -> Result<Value, String> {
+        let is_json = name.to_ascii_lowercase().ends_with(".json");
+        if is_json || text.trim_start().starts_with(['{', '[']) {
+            match serde_json::from_str(text) {
+                Err(error) if is_json => {
+                    let what = comment(&error.to_string());
+                    return Err(format!("is no JSON: {what}; mend it there"));
+                }
+                // Flow style of YAML.
+                Err(_) => {}
+                Ok(value) => return Ok(value),
+            }
+        }
+        yaml::parse(text).map_err(|fault| {
+            if fault.is_large {
+                self.values_left = self.values_left.saturating_sub(VALUES / LARGE);
+            }
+            let what = fault.what;
+            format!("is no YAML: {what}; mend it there, or save it as JSON")
+        })
     }
 
     /// Tells the references to places that their files do not have.
@@ -192,8 +224,10 @@ impl Gatherer {
     }
 
     fn tell(&mut self, target: &str, place: &str, what: String) {
-        let mut remarks = self.remarks.iter_mut();
-        match remarks.find(|known| known.target == target && known.what == what) {
+        let next = self.remarks.len();
+        let key = (target.to_owned(), what.clone());
+        let number = *self.told.entry(key).or_insert(next);
+        match self.remarks.get_mut(number) {
             Some(known) => known.more += 1,
             None => self.remarks.push(Remark {
                 target: target.to_owned(),
@@ -204,7 +238,8 @@ impl Gatherer {
         }
     }
 
-    fn told(self) -> Vec<String> {
+    /// Returns the remarks in words.
+    fn remarks(self) -> Vec<String> {
         let more = self.remarks.len().saturating_sub(TOLD);
         let told = self.remarks.into_iter().take(TOLD).map(|remark| {
             let Remark { place, what, .. } = &remark;
@@ -222,27 +257,4 @@ impl Gatherer {
         }
         told
     }
-}
-
-/// Reads JSON or YAML, as the name or the text says.
-fn parse(name: &str, text: &str) -> Result<Value, String> {
-    let is_json = name.to_ascii_lowercase().ends_with(".json");
-    let json: Result<Value, _> = match text.trim_start().as_bytes().first() {
-        Some(b'{' | b'[') => serde_json::from_str(text),
-        _ if is_json => serde_json::from_str(text),
-        _ => return yaml::parse(text).map_err(no_yaml),
-    };
-    match json {
-        Ok(value) => Ok(value),
-        Err(error) if is_json => Err(format!(
-            "is no JSON: {}; mend it there",
-            comment(&error.to_string())
-        )),
-        // Flow style of YAML.
-        Err(_) => yaml::parse(text).map_err(no_yaml),
-    }
-}
-
-fn no_yaml(what: String) -> String {
-    format!("is no YAML: {what}; mend it there, or save it as JSON")
 }

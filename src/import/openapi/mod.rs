@@ -57,8 +57,8 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
             let told = format!("{name} is YAML, and no OpenAPI document");
             Err(Diagnostic::new(told).help(KINDS))
         }
-        Err(what) => {
-            let told = format!("{name} is no YAML: {what}");
+        Err(fault) => {
+            let told = format!("{name} is no YAML: {}", fault.what);
             Err(Diagnostic::new(told).help("mend it there, or save the document as JSON"))
         }
     }

@@ -118,6 +118,7 @@ fn what_is_not_read_is_told_with_its_place_and_what_to_do() {
         ("bytes.yaml", "a: b"),
         ("holes.yaml", "Pet: { $ref: '#/None' }\n"),
         ("in/far.yaml", "Pet: { $ref: '../../x.yaml' }\n"),
+        ("two.yaml", "a: 1\n---\nb: 2\n"),
         ("bomb.yaml", &bomb()),
     ]);
     let api = folder.path().join("api");
@@ -168,7 +169,16 @@ fn what_is_not_read_is_told_with_its_place_and_what_to_do() {
             "mend it there, or save it as JSON",
         ),
         ("bytes.yaml", "is no text in UTF-8", "save it as"),
-        ("bomb.yaml", "is no YAML", "mend it there"),
+        (
+            "bomb.yaml",
+            "is no YAML: it stands for more than is read",
+            "mend it there",
+        ),
+        (
+            "two.yaml",
+            "is no YAML: it has more than one document",
+            "mend it there",
+        ),
         (
             "holes.yaml#/None",
             "has nothing at '#/None'",
@@ -272,6 +282,16 @@ fn more_files_than_anybody_writes_are_not_read() {
         "{notes:?}"
     );
     assert!(notes[0].contains("32 MiB together"), "{notes:?}");
+    // After a few that stand for too much no more are tried.
+    let names: Vec<String> = (0..9).map(|n| format!("bomb{n}.yaml")).collect();
+    for name in &names {
+        fs::write(folder.path().join("api").join(name), bomb()).expect("it is written");
+    }
+    let all: Vec<Value> = names.iter().map(|name| reference(name)).collect();
+    let notes = read(&folder, &document(json!({ "allOf": all }))).notes;
+    let counted = |part: &str| notes.iter().filter(|note| note.contains(part)).count();
+    assert_eq!(counted("stands for more than is read"), 2, "{notes:?}");
+    assert_eq!(counted("is left out"), 7, "{notes:?}");
     // Many that are not there are told in a few lines.
     let all: Vec<Value> = (0..300)
         .map(|n| reference(&format!("no/{n}.yaml")))

@@ -245,7 +245,7 @@ fn calls_that_a_page_sends_at_once_are_a_batch() {
             "local order_id = ",
             "answers[1]:ensure()",
             "user:get(\"/api/orders/\" .. order_id",
-            "user:get(\"/api/products/17\"",
+            "user:get(\"/api/products/\" .. product_id",
         ],
     );
     assert_eq!(text.matches("user:batch").count(), 1, "{text}");

@@ -31,7 +31,9 @@ pub(super) fn parse(text: &str) -> Result<Value, Fault> {
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let text = error.to_string();
-        let text = comment(text.lines().next().unwrap_or_default());
+        let text = text.lines().next().unwrap_or_default();
+        // Where an alias was defined says nothing more.
+        let text = comment(text.split(" (defined").next().unwrap_or_default());
         let is_large = is_large(&error);
         let what = match is_large {
             _ if has_several_documents(&error) => "it has more than one document".to_owned(),

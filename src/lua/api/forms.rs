@@ -168,7 +168,7 @@ fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
         more => format!(" and {more} more"),
     };
     let told = format!(
-        "{line}the form to '{}' has no field '{}'{near} It is sent all the same. The form has: {}{more}",
+        "{line}the form to '{}' has no field '{}'{near} It is sent anyway. The form has: {}{more}",
         shorten(&path),
         shorten(name),
         match there.is_empty() {

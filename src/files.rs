@@ -10,12 +10,17 @@ use std::path::Path;
 /// `lgoose <(generate)`, may be a pipe.
 const HANDED_OVER: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
+/// Returns whether a path stands for a descriptor of this process, so that it lies in no folder.
+pub(crate) fn is_handed_over(path: &Path) -> bool {
+    HANDED_OVER.iter().any(|start| path.starts_with(start))
+}
+
 /// Opens a file to be read.
 ///
 /// # Errors
 /// As `File::open`, and one in words for a folder, a pipe, a socket or a device.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    if HANDED_OVER.iter().any(|start| path.starts_with(start)) {
+    if is_handed_over(path) {
         return File::open(path);
     }
     // Without waiting: a pipe is found out after it is opened, so that no other file can take its place between.

@@ -34,7 +34,7 @@ config    threshold error units
 http      pem phases trace wildcard error units
 plan      config tags wildcard error units
 cli       threshold config error units
-import    html error
+import    files html error
 lua       plan threshold config http html metrics tags files error units
 engine    lua plan config http metrics control machine phases tags trace error units
 capacity  threshold metrics units

@@ -45,6 +45,8 @@ pub(super) struct Exchange {
     /// Milliseconds since 1970.
     pub(super) begin_ms: f64,
     pub(super) end_ms: f64,
+    /// When its answer began to come.
+    pub(super) answered_ms: f64,
     /// Nothing was sent: the browser had it.
     pub(super) cached: bool,
     /// Redirects are followed, as browsers do.
@@ -91,6 +93,18 @@ impl Answer {
     pub(super) fn is_json(&self) -> bool {
         is_json(&self.media)
     }
+}
+
+/// Returns names and values of the cookies that an answer sets.
+pub(super) fn set_cookies(answer: &Answer) -> impl Iterator<Item = (&str, &str)> {
+    let set = answer.headers.iter();
+    let set = set.filter(|(name, _)| name == "set-cookie");
+    // Firefox joins several by line breaks.
+    let lines = set.flat_map(|(_, value)| value.lines());
+    lines.filter_map(|line| {
+        let (name, value) = line.split(';').next()?.split_once('=')?;
+        Some((name.trim(), value.trim()))
+    })
 }
 
 /// What a request carried.

@@ -7,7 +7,7 @@ use super::request::Files;
 use super::resolve::Resolver;
 use super::secrets::Secrets;
 use super::site::Kept;
-use super::visit::{Step, Visit};
+use super::visit::Visit;
 use std::collections::BTreeMap;
 
 /// Cookies of statistics, which no site needs from its visitors.
@@ -25,9 +25,7 @@ pub(super) fn head(
 ) -> String {
     let host = kept.site.origin().ascii_serialization();
     let steps = visit.tasks.iter().flat_map(|task| &task.steps);
-    let requests = steps
-        .filter(|step| matches!(step, Step::Request { .. }))
-        .count();
+    let requests: usize = steps.map(|step| step.requests().len()).sum();
     let pages = kept
         .exchanges
         .iter()

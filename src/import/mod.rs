@@ -2,8 +2,9 @@
 //! API, with the values that answers brought and later requests sent; and from what describes calls of an API: a collection
 //! of Postman, an OpenAPI document.
 //!
-//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line. What is read was
-//! written by strangers, so that nothing of it gets into the plan but as a quoted text.
+//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
+//! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
+//! into the plan but as a quoted text.
 
 mod body;
 mod bounded;
@@ -27,6 +28,7 @@ mod random;
 mod request;
 mod resolve;
 mod secrets;
+mod side_by_side;
 mod site;
 mod stand_in;
 mod visit;
@@ -109,7 +111,7 @@ fn write(name: &str, recording: Recording, choices: &Choices) -> Result<Imported
         return Err(Diagnostic::new(told).help(help));
     };
     let visit = visit::arrange(&kept);
-    let mut written = writer::write(&kept, &visit, choices.files, recording.options);
+    let mut written = writer::write(&kept, visit, choices.files, recording.options);
     notes.append(&mut written.notes);
     Ok(Imported {
         plan: written.plan,

@@ -4,10 +4,11 @@ use super::lua_text::is_name;
 use std::collections::BTreeSet;
 
 /// Names that are taken in a plan.
-const TAKEN: [&str; 45] = [
+const TAKEN: [&str; 46] = [
     "user",
     "page",
     "answer",
+    "answers",
     "plan",
     "scenario",
     "task",

@@ -66,13 +66,31 @@ pub(super) fn call(
             arguments.join(", ")
         );
     }
-    let mut request = vec![
-        ("method".to_owned(), quoted(method)),
-        ("path".to_owned(), path),
-    ];
-    request.extend(body.map(|body| ("body".to_owned(), body)));
-    request.extend(options);
+    let mut request = vec![("method".to_owned(), quoted(method))];
+    request.extend(described(path, body, options));
     format!("user:request {}", table(&request, indent))
+}
+
+/// Returns the table that describes a request, as `user:batch` takes it.
+pub(super) fn entry(
+    method: &str,
+    path: String,
+    body: Option<String>,
+    options: Fields,
+    indent: usize,
+) -> String {
+    let method = Some(method).filter(|method| *method != "GET");
+    let method = method.map(|method| ("method".to_owned(), quoted(method)));
+    let mut request: Fields = method.into_iter().collect();
+    request.extend(described(path, body, options));
+    table(&request, indent)
+}
+
+fn described(path: String, body: Option<String>, options: Fields) -> Fields {
+    let mut fields = vec![("path".to_owned(), path)];
+    fields.extend(body.map(|body| ("body".to_owned(), body)));
+    fields.extend(options);
+    fields
 }
 
 /// Returns whether a text can be the name of a header.

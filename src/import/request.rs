@@ -3,7 +3,7 @@
 use super::exchange::{Body, Exchange, Kind, media_of};
 use super::forms::{Press, Submit};
 use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
-use super::parts::{CALL, Concatenation, call, encoded, expect, is_token};
+use super::parts::{CALL, Concatenation, Fields, call, encoded, entry, expect, is_token};
 use super::resolve::{Meaning, Place, Resolver};
 use super::site::Kept;
 use super::stand_in::stand_in;
@@ -126,6 +126,18 @@ impl<'a> Call<'a, '_> {
 
     /// Returns the call that sends the request.
     pub(super) fn send(&mut self) -> String {
+        let (path, body, options) = self.described();
+        call(&self.exchange().method, path, body, options, self.indent)
+    }
+
+    /// Returns the table that describes the request among others.
+    pub(super) fn entry(&mut self) -> String {
+        let (path, body, options) = self.described();
+        entry(&self.exchange().method, path, body, options, self.indent)
+    }
+
+    /// Returns path, body and options.
+    fn described(&mut self) -> (String, Option<String>, Fields) {
         let exchange = self.exchange();
         let path = self.address(exchange);
         let mut options = self.options();
@@ -133,7 +145,7 @@ impl<'a> Call<'a, '_> {
         let (expect, follow) = expect(exchange);
         options.extend(follow);
         options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
-        call(&exchange.method, path, body, options, self.indent)
+        (path, body, options)
     }
 
     /// Returns the call that submits a form, which is an expression.

@@ -1,7 +1,7 @@
 //! What the values of requests are: brought by an earlier answer, a secret, or what was typed. Keeps what it has found, so
 //! that a plan written twice is the same: the first time shows which values are used where.
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, set_cookies};
 use super::index::Index;
 use super::names::Names;
 use super::origin::{self, How, Wanted, singular};
@@ -203,17 +203,8 @@ impl<'a> Resolver<'a> {
         let answers = self.exchanges[..at]
             .iter()
             .filter_map(|exchange| exchange.answer.as_ref());
-        let set = answers.flat_map(|answer| {
-            answer
-                .headers
-                .iter()
-                .filter(|(name, _)| name == "set-cookie")
-        });
-        // Firefox joins several by line breaks.
-        let set: Vec<&str> = set.flat_map(|(_, value)| value.lines()).collect();
-        set.iter().rev().find_map(|line| {
-            let (name, found) = line.split(';').next()?.split_once('=')?;
-            let (name, found) = (name.trim(), found.trim());
+        let set: Vec<(&str, &str)> = answers.flat_map(set_cookies).collect();
+        set.into_iter().rev().find_map(|(name, found)| {
             let decoded = percent_encoding::percent_decode_str(found).decode_utf8_lossy();
             match () {
                 () if found == value => Some(Meaning::Cookie(name.to_owned(), false)),
@@ -247,6 +238,32 @@ impl<'a> Resolver<'a> {
         let number = self.value(source, How::Form(selector), "form");
         self.values[number].used_in.insert(task);
         number
+    }
+
+    /// Returns which answers brought what each request sends.
+    pub(super) fn needs(&self) -> HashMap<usize, Vec<usize>> {
+        let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
+        for ((at, _, value), meaning) in &self.known {
+            let source = match meaning {
+                Meaning::Value(number) => Some(self.values[*number].source),
+                Meaning::Cookie(name, _) => self.first_setter(*at, name, value),
+                _ => None,
+            };
+            needs.entry(*at).or_default().extend(source);
+        }
+        needs
+    }
+
+    /// Returns the first answer before an exchange that set a cookie to a value.
+    fn first_setter(&self, at: usize, name: &str, value: &str) -> Option<usize> {
+        let mut before = self.exchanges[..at].iter();
+        before.position(|exchange| {
+            let mut set = exchange.answer.iter().flat_map(set_cookies);
+            set.any(|(known, found)| {
+                let decoded = || percent_encoding::percent_decode_str(found).decode_utf8_lossy();
+                known == name && (found == value || decoded() == value)
+            })
+        })
     }
 
     /// Decides which values are locals, once all of their uses are known: those used in the task of their source.

@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, Kind};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use url::Url;
 
 /// How many requests after a redirect the one that it led to is looked for.
@@ -14,6 +15,8 @@ pub(crate) struct Choices {
     pub(crate) hosts: Vec<String>,
     /// Whether files can be written beside the plan.
     pub(crate) files: bool,
+    /// Where the file that is imported lies, if it lies anywhere: what it refers to is looked for beside it.
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// The requests that the plan sends.
@@ -151,9 +154,10 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
             continue;
         }
         let mut answer = exchanges[last].answer.take();
-        let (kind, end_ms, url) = (
+        let (kind, end_ms, answered_ms, url) = (
             exchanges[last].kind,
             exchanges[last].end_ms,
+            exchanges[last].answered_ms,
             exchanges[last].url.clone(),
         );
         let hop = &mut exchanges[first];
@@ -166,6 +170,7 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
         }
         hop.answer = answer;
         hop.end_ms = end_ms;
+        hop.answered_ms = answered_ms;
         if kind == Kind::Page {
             hop.kind = kind;
         }

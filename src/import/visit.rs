@@ -13,7 +13,7 @@ const BREAK: f64 = 1.0;
 /// The longest pause: whoever thinks longer has left the desk, in seconds.
 const LONGEST: f64 = 120.0;
 /// A request that takes longer waits for news, in milliseconds; nobody waits for its end.
-const POLL_MS: f64 = 20e3;
+pub(super) const POLL_MS: f64 = 20e3;
 /// The memory for the addresses of a page's assets.
 const LIST_BYTES: usize = 8 << 20;
 /// The most requests of a plan, assets apart.
@@ -43,8 +43,21 @@ pub(super) enum Step {
     Wait(f64),
     /// The exchange of that number.
     Request { at: usize, submit: Option<Submit> },
+    /// The exchanges of those numbers, side by side.
+    Batch(Vec<usize>),
     /// Assets of the page before, as it names them, and the exchanges of more.
     Assets { page: bool, more: Vec<usize> },
+}
+
+impl Step {
+    /// Returns the numbers of the exchanges that it asks for, assets apart.
+    pub(super) fn requests(&self) -> &[usize] {
+        match self {
+            Step::Request { at, .. } => std::slice::from_ref(at),
+            Step::Batch(all) => all,
+            Step::Wait(_) | Step::Assets { .. } => &[],
+        }
+    }
 }
 
 /// Arranges all requests.

@@ -7,6 +7,7 @@ use super::head::{cookies, head};
 use super::lua_text::{comment, list, quoted};
 use super::request::{Call, Files};
 use super::resolve::Resolver;
+use super::side_by_side;
 use super::site::Kept;
 use super::visit::{MOST, Step, Task, Visit};
 use std::collections::HashMap;
@@ -24,11 +25,11 @@ pub(super) struct Written {
 /// Writes the plan of a visit; long bodies get files if those are wanted.
 pub(super) fn write(
     kept: &Kept,
-    visit: &Visit,
+    mut visit: Visit,
     wants_files: bool,
     options: PlanOptions,
 ) -> Written {
-    let tasks = tasks_of(visit);
+    let tasks = tasks_of(&visit);
     let mut requests: Vec<usize> = tasks.keys().copied().collect();
     requests.sort_unstable();
     let mut resolver = Resolver::new(&kept.exchanges, &requests);
@@ -45,7 +46,7 @@ pub(super) fn write(
         };
         let mut writer = Writer {
             kept,
-            visit,
+            visit: &visit,
             resolver: &mut resolver,
             files: &mut files,
             out: String::new(),
@@ -58,8 +59,11 @@ pub(super) fn write(
         text.push_str(&writer.out);
         notes.append(&mut writer.notes);
         resolver.settle(&|at| tasks.get(&at).copied());
+        if pass == 0 {
+            side_by_side::join(&mut visit, &kept.exchanges, &resolver.needs());
+        }
     }
-    let head = head(kept, visit, options, &resolver.secrets, &files);
+    let head = head(kept, &visit, options, &resolver.secrets, &files);
     let offset = head.lines().count();
     let mut told = by_line(&notes, offset);
     if visit.left_out > 0 {
@@ -139,9 +143,7 @@ fn tasks_of(visit: &Visit) -> HashMap<usize, usize> {
     let mut tasks = HashMap::new();
     for (number, task) in visit.tasks.iter().enumerate() {
         for step in &task.steps {
-            if let Step::Request { at, .. } = step {
-                tasks.insert(*at, number);
-            }
+            tasks.extend(step.requests().iter().map(|at| (*at, number)));
         }
     }
     tasks
@@ -149,7 +151,7 @@ fn tasks_of(visit: &Visit) -> HashMap<usize, usize> {
 
 struct Writer<'a, 'b> {
     kept: &'a Kept,
-    visit: &'a Visit,
+    visit: &'b Visit,
     resolver: &'b mut Resolver<'a>,
     files: &'b mut Files,
     out: String,
@@ -186,6 +188,12 @@ impl Writer<'_, '_> {
             match step {
                 Step::Wait(seconds) => self.line(INDENT, &format!("user:wait({seconds})")),
                 Step::Assets { page, more } => self.assets(*page, more),
+                Step::Batch(all) => {
+                    let is_used = all.iter().any(|at| !self.taken(*at).is_empty());
+                    let variable = is_used.then(|| !declared.contains(&"answers"));
+                    declared.extend(is_used.then_some("answers"));
+                    self.batch(number, all, variable);
+                }
                 Step::Request { at, submit } => {
                     let is_page = self.kept.exchanges[*at].kind == Kind::Page;
                     let is_used = self.is_used(task, place, *at);
@@ -210,7 +218,7 @@ impl Writer<'_, '_> {
 
     /// Returns whether something later needs the answer of a request.
     fn is_used(&self, task: &Task, place: usize, at: usize) -> bool {
-        if self.settled && self.resolver.values.iter().any(|value| value.source == at) {
+        if !self.taken(at).is_empty() {
             return true;
         }
         let mut later = task.steps[place + 1..].iter();
@@ -263,27 +271,9 @@ impl Writer<'_, '_> {
             (Some(submit), Some(form)) => call.submit(&form, submit),
             _ => call.send(),
         };
-        let mut told = std::mem::take(&mut call.told);
-        let request = &self.kept.exchanges[at];
-        if lacks_body(request) {
-            let what = match submit {
-                Some(_) => {
-                    "the form is submitted as it comes, with a small file where one is wanted"
-                }
-                None => "write its body",
-            };
-            told.push(format!("the recording lacks what it sent: {what}"));
-        }
-        for note in told {
-            let place = comment(&format!("{} {}", request.method, request.url.path()));
-            self.notes.push((line, format!("{place}: {note}")));
-        }
-        let taken: Vec<usize> = match self.settled {
-            true => (0..self.resolver.values.len())
-                .filter(|number| self.resolver.values[*number].source == at)
-                .collect(),
-            false => Vec::new(),
-        };
+        let told = std::mem::take(&mut call.told);
+        self.tell(line, at, told, submit.is_some());
+        let taken = self.taken(at);
         let ensure = if taken.is_empty() { "" } else { ":ensure()" };
         match variable {
             Some((name, true)) => self.line(INDENT, &format!("local {name} = {text}{ensure}")),
@@ -296,6 +286,68 @@ impl Writer<'_, '_> {
                 self.line(INDENT, &statement);
             }
         }
+    }
+
+    /// Writes requests that go side by side; `variable` where their answers are used, and whether it is new.
+    fn batch(&mut self, task: usize, all: &[usize], variable: Option<bool>) {
+        let begin = match variable {
+            Some(true) => "local answers = ",
+            Some(false) => "answers = ",
+            None => "",
+        };
+        self.line(INDENT, &format!("{begin}user:batch {{"));
+        for at in all {
+            let line = self.out.matches('\n').count() + 1;
+            let mut call = Call {
+                kept: self.kept,
+                at: *at,
+                task,
+                indent: INDENT + 2,
+                resolver: self.resolver,
+                files: self.files,
+                told: Vec::new(),
+            };
+            let text = call.entry();
+            let told = std::mem::take(&mut call.told);
+            self.tell(line, *at, told, false);
+            self.line(INDENT + 2, &format!("{text},"));
+        }
+        self.line(INDENT, "}");
+        for (place, at) in all.iter().enumerate() {
+            let mut ensure = ":ensure()";
+            for number in self.taken(*at) {
+                let answer = format!("answers[{}]{ensure}", place + 1);
+                let statement = self.resolver.extraction(number, &answer);
+                self.line(INDENT, &statement);
+                ensure = "";
+            }
+        }
+    }
+
+    /// Returns the values that are taken from an answer, once they are known.
+    fn taken(&self, at: usize) -> Vec<usize> {
+        if !self.settled {
+            return Vec::new();
+        }
+        let values = self.resolver.values.iter().enumerate();
+        let values = values.filter(|(_, value)| value.source == at);
+        values.map(|(number, _)| number).collect()
+    }
+
+    /// Notes what is told about a request in its line.
+    fn tell(&mut self, line: usize, at: usize, mut told: Vec<String>, is_form: bool) {
+        let request = &self.kept.exchanges[at];
+        if lacks_body(request) {
+            let what = match is_form {
+                true => "the form is submitted as it comes, with a small file where one is wanted",
+                false => "write its body",
+            };
+            told.push(format!("the recording lacks what it sent: {what}"));
+        }
+        let place = comment(&format!("{} {}", request.method, request.url.path()));
+        let told = told.into_iter();
+        self.notes
+            .extend(told.map(|note| (line, format!("{place}: {note}"))));
     }
 
     fn assets(&mut self, page: bool, more: &[usize]) {

@@ -159,7 +159,7 @@ fn the_same_document_as_json_gives_the_same_plan() {
 }
 
 /// Reads YAML by another library than the one that is tested.
-fn yaml_value(text: &str) -> Value {
+pub(crate) fn yaml_value(text: &str) -> Value {
     use yaml_rust2::{Yaml, YamlLoader};
     fn value(yaml: &Yaml) -> Value {
         match yaml {
@@ -245,7 +245,7 @@ fn other_formats_are_told_with_what_to_do() {
             "far.json",
             far.to_string(),
             "has no operation",
-            "other files that it refers to are not read",
+            "refers to 'paths.yaml', which cannot be read: No such file",
         ),
         (
             "next.json",

@@ -9,6 +9,7 @@ use crate::report::run;
 use crate::wordpress::WordPress;
 use lgoose::demo::{Behaviour, Demo, Site};
 use serde_json::json;
+use std::time::Duration;
 
 fn site(kind: Site) -> Demo {
     Demo::start(kind, 0, Behaviour::default(), 1).expect("a port is free")
@@ -204,6 +205,56 @@ fn a_page_of_the_shop_calls_its_api() {
     assert!(!text.contains("12345"), "{text}");
     assert!(!told.contains("no answer brought it"), "{told}");
     assert_eq!(site.served()["DELETE /api/orders/%"], 21);
+}
+
+#[test]
+fn calls_that_a_page_sends_at_once_are_a_batch() {
+    let Some(browser) = Browser::without_network("import-batch") else {
+        return;
+    };
+    let behaviour = Behaviour {
+        latency: Duration::from_millis(50),
+        ..Behaviour::default()
+    };
+    let site = Demo::start(Site::Api, 0, behaviour, 1).expect("a port is free");
+    let recorder = Recorder::new(&browser);
+    recorder.open(&site.url());
+    recorder.rest(2.0);
+    recorder.tab().js(
+        "(async () => {
+            const json = { 'Content-Type': 'application/json' };
+            const login = await fetch('/api/login', { method: 'POST', headers: json, body: JSON.stringify({ username: 'user7', password: '12345' }) });
+            const auth = { Authorization: 'Bearer ' + (await login.json()).token };
+            const body = JSON.stringify({ product: 17, quantity: 2 });
+            const [made] = await Promise.all([
+                fetch('/api/orders', { method: 'POST', headers: { ...json, ...auth }, body }),
+                fetch('/api/products', { headers: auth }).then(answer => answer.text()),
+                fetch('/api/me', { headers: auth }).then(answer => answer.text()),
+            ]);
+            const order = await made.json();
+            await fetch('/api/orders/' + order.id, { headers: auth }).then(answer => answer.text());
+            await fetch('/api/products/17', { headers: auth }).then(answer => answer.text());
+        })()",
+    );
+    let recording = recorder.save("chromium_batch.har");
+    let (text, told) = imported_and_run(&recording, "import_batch", &["-e", "PASSWORD=12345"]);
+    assert_has(
+        &text,
+        &[
+            "local answers = user:batch {",
+            "local order_id = ",
+            "answers[1]:ensure()",
+            "user:get(\"/api/orders/\" .. order_id",
+            "user:get(\"/api/products/\" .. product_id",
+        ],
+    );
+    assert_eq!(text.matches("user:batch").count(), 1, "{text}");
+    let (_, batch) = text.split_once("user:batch {").expect("it is there");
+    let (batch, _) = batch.split_once("\n    }\n").expect("it ends");
+    for path in ["/api/orders", "/api/products", "/api/me"] {
+        assert!(batch.contains(&format!("path = \"{path}\"")), "{text}");
+    }
+    assert!(!told.contains("no answer brought it"), "{told}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ struct Seen {
     requests: Mutex<Vec<String>>,
     side_by_side: AtomicUsize,
     most_side_by_side: AtomicUsize,
+    /// How many requests for `/meet/…` have come.
+    meeting: (Mutex<usize>, Condvar),
 }
 
 /// A request as read.
@@ -111,6 +113,20 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// Returns the place of a request among those that meet, once as many as belong together are there.
+    fn meet(&self, together: usize) -> usize {
+        let (count, changed) = &self.meeting;
+        let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        *count += 1;
+        let place = *count;
+        changed.notify_all();
+        let all = place.next_multiple_of(together);
+        drop(changed.wait_while(count, |count| *count < all));
+        place
+    }
+}
+
 /// Reads the next request of a connection; `None` at its end.
 fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
     let mut line = String::new();
@@ -175,6 +191,13 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             thread::sleep(Duration::from_millis(number as u64));
             seen.side_by_side.fetch_sub(1, Ordering::SeqCst);
             reply(stream, asked, 200, "", b"at last")
+        }
+        // Waits for so many of its kind, and answers each with another ticket.
+        "meet" => {
+            let ticket = seen.meet(number.max(1));
+            let text = format!("{{\"ticket\":\"ticket-{ticket}\"}}");
+            let json = "Content-Type: application/json\r\n";
+            reply(stream, asked, 200, json, text.as_bytes())
         }
         // Never answers; ends when the client does.
         "hold" => stream.read(&mut [0]).map(|_| false),

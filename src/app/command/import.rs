@@ -17,6 +17,8 @@ pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
         files: flags.to.is_some(),
+        path: Some(flags.file.clone())
+            .filter(|path| path.as_os_str() != "-" && !files::is_handed_over(path)),
     };
     let imported = match flags.file.as_os_str() == "-" {
         true => import::import("standard input", std::io::stdin().lock(), &choices)?,
@@ -98,14 +100,17 @@ mod tests {
 
     #[test]
     fn hostile_recordings_become_plans_that_load() {
-        for text in HOSTILE {
+        // With times that make no sense, and with those of calls side by side.
+        let alike = HOSTILE.map(|text| (text, "2026-05-04T10:00:00Z"));
+        let odd = HOSTILE.map(|text| (text, text));
+        for (text, begin) in alike.into_iter().chain(odd) {
             let page = format!(
                 "<title>{text} | x</title><form id='{text}' action='/f' method=post><input name='{text}' value='{text}'></form>\
                  <meta name='{text}' content='a1b2c3d4e5f6a7b8'>var x = '{text}9Z8y7X6w5V4u3T';"
             );
             let entry = |method: &str, path: &str, body: serde_json::Value| {
                 json!({
-                    "startedDateTime": text, "time": 1, "_resourceType": if path == "/call" { "xhr" } else { "document" },
+                    "startedDateTime": begin, "time": 50, "_resourceType": if path == "/call" { "xhr" } else { "document" },
                     "request": {
                         "method": method, "url": format!("http://127.0.0.1{path}?{text}={text}"),
                         "headers": [
@@ -135,6 +140,7 @@ mod tests {
             let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
             assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
+            assert_eq!(imported.plan.contains("user:batch {"), begin != text);
             assert!(
                 imported
                     .plan
@@ -188,13 +194,23 @@ mod tests {
                             "responses": { "201": content("application/json"), "200": { "content": { "application/json": { "example": { "id": 1 } } } } } },
                         "put": { "requestBody": content("multipart/form-data") },
                     },
+                    "/elsewhere": { "$ref": text },
+                    "/beside": { "$ref": format!("{text}.json#/{text}") },
                     format!("/{text}/{{id}}"): { "get": { "tags": [text], "parameters": parameters }, "patch": { "requestBody": content(text) } },
                     "/x/{a}/{b}.json": { "get": { "parameters": parameters }, "put": { "requestBody": content("application/x-www-form-urlencoded") } },
                 },
             });
-            for file in [collection, document] {
-                let imported =
-                    import::import("a file", file.to_string().as_bytes(), &Choices::default());
+            let nowhere = Choices::default();
+            let somewhere = Choices {
+                path: Some("openapi.json".into()),
+                ..Choices::default()
+            };
+            for (file, choices) in [
+                (&collection, &nowhere),
+                (&document, &nowhere),
+                (&document, &somewhere),
+            ] {
+                let imported = import::import("a file", file.to_string().as_bytes(), choices);
                 let imported = imported.expect("it can be read");
                 let loaded =
                     loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);

@@ -346,6 +346,7 @@ impl Command {
                 auth,
                 begin_ms: 0.0,
                 end_ms: 0.0,
+                answered_ms: 0.0,
                 cached: false,
                 follows: true,
                 answer: None,

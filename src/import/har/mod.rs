@@ -4,6 +4,7 @@
 mod document;
 mod entry;
 mod kind;
+mod times;
 
 use crate::error::Diagnostic;
 use crate::import::bounded::{BoundedTexts, Cuts, Limit};
@@ -19,6 +20,7 @@ use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor
 use serde_json::{Map, Value};
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use times::Times;
 use url::Url;
 
 /// The most bytes of one text of the file, and of all that is kept of bodies.
@@ -181,6 +183,8 @@ impl Found {
             return Ok(());
         }
         url.set_fragment(None);
+        let before = self.recording.exchanges.last();
+        let times = Times::of(&entry, before.map(|before| before.end_ms));
         let auth = credentials(&mut url);
         let method = entry.request.method.to_ascii_uppercase();
         let headers = lower(entry.request.headers);
@@ -240,22 +244,15 @@ impl Found {
         let keeps = self.kept + size <= KEPT_BYTES;
         self.left_out += u64::from(is_text && (is_cut || !keeps));
         self.kept += if keeps { size } else { 0 };
-        let begin_ms = entry.started_date_time.as_deref().and_then(milliseconds);
-        let begin_ms = begin_ms
-            .or(self.recording.exchanges.last().map(|last| last.end_ms))
-            .unwrap_or(0.0);
-        let took = entry
-            .time
-            .filter(|time| time.is_finite() && *time > 0.0)
-            .unwrap_or(0.0);
         self.recording.exchanges.push(Exchange {
             kind,
             method,
             headers: if is_text { headers } else { Vec::new() },
             body,
             auth,
-            begin_ms,
-            end_ms: begin_ms + took.min(3.6e6),
+            begin_ms: times.begin_ms,
+            end_ms: times.end_ms,
+            answered_ms: times.answered_ms,
             cached: entry.from_cache.is_some() || (status == 304 && kind == Kind::Asset),
             follows: true,
             answer: Some(Answer {
@@ -373,9 +370,4 @@ fn body_of(post: PostData, headers: &[(String, String)]) -> Option<Body> {
         }
         (None, None) => None,
     }
-}
-
-fn milliseconds(text: &str) -> Option<f64> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(time.as_millisecond() as f64)
 }

@@ -1,16 +1,22 @@
-//! An OpenAPI document and what its references lead to.
+//! An OpenAPI document and what its references lead to, in itself and in the files beside it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// How many references are followed one after another.
+/// How many references are followed one after another, and on the way to one place.
 const CHAIN: usize = 16;
+const DETOURS: usize = 64;
 /// The most parts that a schema is put together from.
 const LAYERS: usize = 64;
 
 static NOTHING: Value = Value::Null;
 
 #[derive(Debug)]
-pub(super) struct Document(Value);
+pub(super) struct Document {
+    root: Value,
+    /// By the names that references call them before '#'.
+    files: BTreeMap<String, Value>,
+}
 
 /// The parts of a schema that hold together: itself, what it refers to, all of `allOf`, the first of `oneOf` and `anyOf`.
 #[derive(Debug, Default)]
@@ -21,12 +27,16 @@ pub(super) struct Layers<'a> {
 }
 
 impl Document {
-    pub(super) fn new(file: Map<String, Value>) -> Self {
-        Document(Value::Object(file))
+    pub(super) fn new(root: Value, files: BTreeMap<String, Value>) -> Self {
+        Document { root, files }
     }
 
     pub(super) fn root(&self) -> &Value {
-        &self.0
+        &self.root
+    }
+
+    pub(super) fn has_file(&self, name: &str) -> bool {
+        self.files.contains_key(name)
     }
 
     /// Follows references; what cannot be found is null.
@@ -41,13 +51,40 @@ impl Document {
         &NOTHING
     }
 
-    /// Returns what a reference within the document leads to.
-    fn find(&self, reference: &str) -> &Value {
-        let Some(pointer) = reference.strip_prefix('#') else {
-            return &NOTHING;
+    /// Returns what a reference leads to.
+    pub(super) fn find(&self, reference: &str) -> &Value {
+        let mut detours = DETOURS;
+        self.find_within(reference, &mut detours)
+            .unwrap_or(&NOTHING)
+    }
+
+    /// Finds a place; references that stand on the way there are followed.
+    fn find_within(&self, reference: &str, detours: &mut usize) -> Option<&Value> {
+        let (file, pointer) = reference.split_once('#')?;
+        let mut value = match file {
+            "" => &self.root,
+            file => self.files.get(file)?,
         };
         let decoded = percent_encoding::percent_decode_str(pointer).decode_utf8_lossy();
-        self.0.pointer(&decoded).unwrap_or(&NOTHING)
+        if decoded.is_empty() {
+            return Some(value);
+        }
+        for token in decoded.strip_prefix('/')?.split('/') {
+            let name = token.replace("~1", "/").replace("~0", "~");
+            loop {
+                let found = match value {
+                    Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+                    value => value.get(&name),
+                };
+                if let Some(found) = found {
+                    value = found;
+                    break;
+                }
+                *detours = detours.checked_sub(1)?;
+                value = self.find_within(value["$ref"].as_str()?, detours)?;
+            }
+        }
+        Some(value)
     }
 
     /// Returns the parts of a schema.

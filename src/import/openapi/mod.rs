@@ -1,14 +1,17 @@
-//! OpenAPI documents, 3.0 and 3.1, as JSON and YAML: a task per operation.
+//! OpenAPI documents, 3.0 and 3.1, as JSON and YAML, with the files beside them: a task per operation.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html>
 
+mod beside;
 mod body;
 mod chain;
 mod document;
 mod operation;
 mod pattern;
+mod references;
 mod sample;
 mod security;
+mod yaml;
 
 use super::calls::{self, Calls, Function, Step, Task};
 use super::imported::{Imported, KINDS};
@@ -48,27 +51,14 @@ pub(super) fn is_yaml(text: &str) -> bool {
 /// # Errors
 /// What is wrong with it, and where.
 pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
-    let options = serde_saphyr::options! {
-        with_snippet: false,
-        strict_booleans: true,
-        budget: serde_saphyr::budget! {
-            max_events: 4_000_000,
-            max_nodes: 2_000_000,
-            max_depth: 120,
-            max_documents: 1,
-        },
-    };
-    let value: Result<Value, _> = serde_saphyr::from_str_with_options(text, options);
-    match value {
+    match yaml::parse(text) {
         Ok(Value::Object(file)) => Ok(file),
         Ok(_) => {
             let told = format!("{name} is YAML, and no OpenAPI document");
             Err(Diagnostic::new(told).help(KINDS))
         }
-        Err(error) => {
-            let text = error.to_string();
-            let text = text.lines().next().unwrap_or_default();
-            let told = format!("{name} is no YAML: {}", comment(text));
+        Err(fault) => {
+            let told = format!("{name} is no YAML: {}", fault.what);
             Err(Diagnostic::new(told).help("mend it there, or save the document as JSON"))
         }
     }
@@ -103,14 +93,16 @@ pub(super) fn import(
             return Err(Diagnostic::new(told).help("documents of OpenAPI 3.0 and 3.1 are imported"));
         }
     }
-    let document = Document::new(file);
+    let (document, remarks) = beside::gather(file, choices.path.as_deref());
     let nothing = Map::new();
-    let paths = document.root()["paths"].as_object().unwrap_or(&nothing);
+    let paths = document.resolve(&document.root()["paths"]);
+    let paths = paths.as_object().unwrap_or(&nothing);
     let mut operations = operations(&document, paths);
     if operations.is_empty() {
         let told = format!("{name} has no operation: nothing under 'paths' can be asked for");
-        return Err(Diagnostic::new(told)
-            .help("give the whole document; other files that it refers to are not read"));
+        let help = remarks.into_iter().next();
+        let help = help.unwrap_or("give the whole document".to_owned());
+        return Err(Diagnostic::new(told).help(help));
     }
     let title = document.root()["info"]["title"]
         .as_str()
@@ -124,6 +116,7 @@ pub(super) fn import(
     let mut calls = Calls {
         title: format!("The API '{title}'"),
         scenario: title.to_owned(),
+        notes: remarks,
         ..Calls::default()
     };
     if operations.len() > MOST {

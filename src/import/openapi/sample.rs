@@ -2,6 +2,7 @@
 
 use super::document::{Document, Layers};
 use super::pattern;
+use super::references;
 use crate::import::calls::Lua;
 use crate::import::lua_text::comment;
 use crate::import::secrets::{self, Secrets};
@@ -123,9 +124,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
                     let branches = part["oneOf"].as_array().or(part["anyOf"].as_array())?;
                     branches.first()?["$ref"].as_str()
                 });
-                chosen
-                    .and_then(|reference| reference.rsplit('/').next())
-                    .map(str::to_owned)
+                chosen.map(references::name_of)
             };
             let value = mapping
                 .next()
@@ -245,10 +244,7 @@ mod tests {
 
     fn sample(schemas: Value, schema: Value) -> String {
         let file = json!({ "components": { "schemas": schemas } });
-        let Value::Object(file) = file else {
-            unreachable!("it is one")
-        };
-        let document = Document::new(file);
+        let document = Document::new(file, Default::default());
         let mut secrets = Secrets::default();
         let mut sampler = Sampler::new(&document, &mut secrets);
         let value = sampler.of_schema(&schema, "x");

@@ -1,5 +1,7 @@
 //! Recordings of both browsers, and hostile ones: what plan they become.
 
+mod beside;
+mod side_by_side;
 mod values;
 
 use super::{Choices, Imported, import};
@@ -129,7 +131,7 @@ fn hosts_that_are_named_are_kept() {
     for host in ["*", "api.example", "API.example:8443"] {
         let choices = Choices {
             hosts: vec![host.to_owned()],
-            files: false,
+            ..Choices::default()
         };
         let plan = read_with(&entries, &choices).plan;
         assert!(

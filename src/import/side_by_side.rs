@@ -1,0 +1,87 @@
+//! Which calls of a page go side by side: those that the browser had sent before any of them was answered. Driven by the
+//! writer of visits, once it is known which answers brought what requests send.
+
+use super::exchange::{Exchange, Kind, set_cookies};
+use super::visit::{POLL_MS, Step, Visit};
+use std::collections::HashMap;
+
+/// How much earlier than the first answer a request has begun, in milliseconds: browsers cut times off there.
+const LEAST_MS: f64 = 1.0;
+
+/// Puts such calls into batches. `needs` are the answers that brought what requests send.
+pub(super) fn join(visit: &mut Visit, exchanges: &[Exchange], needs: &HashMap<usize, Vec<usize>>) {
+    for task in &mut visit.tasks {
+        let mut joined = Vec::new();
+        let mut group: Vec<usize> = Vec::new();
+        // When the first of the group was answered.
+        let mut until = f64::INFINITY;
+        for step in std::mem::take(&mut task.steps) {
+            let call = match &step {
+                Step::Request { at, submit: None } if may_join(&exchanges[*at]) => Some(*at),
+                _ => None,
+            };
+            let goes_on = call.is_some_and(|at| exchanges[at].begin_ms + LEAST_MS <= until);
+            if !goes_on {
+                joined.extend(batches(&group, exchanges, needs));
+                (group, until) = (Vec::new(), f64::INFINITY);
+            }
+            match call {
+                Some(at) => {
+                    group.push(at);
+                    until = until.min(exchanges[at].answered_ms);
+                }
+                None => joined.push(step),
+            }
+        }
+        joined.extend(batches(&group, exchanges, needs));
+        task.steps = joined;
+    }
+}
+
+/// Returns whether a request is a call whose times are known, and which does not wait for news.
+fn may_join(exchange: &Exchange) -> bool {
+    let took = exchange.answered_ms - exchange.begin_ms;
+    exchange.kind == Kind::Call && took > 0.0 && exchange.end_ms - exchange.begin_ms < POLL_MS
+}
+
+/// Returns the steps of calls that went side by side: what needs the answer of another comes after it.
+fn batches(
+    group: &[usize],
+    exchanges: &[Exchange],
+    needs: &HashMap<usize, Vec<usize>>,
+) -> Vec<Step> {
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    let mut level_of: HashMap<usize, usize> = HashMap::new();
+    let mut cookies: HashMap<(&str, &str), usize> = HashMap::new();
+    for at in group {
+        let sent = sent_cookies(&exchanges[*at]);
+        let brought = needs.get(at).into_iter().flatten();
+        let before = brought.filter_map(|source| level_of.get(source));
+        let before = before.chain(sent.iter().filter_map(|cookie| cookies.get(cookie)));
+        let level = before.max().map_or(0, |level| level + 1);
+        level_of.insert(*at, level);
+        // One that is set to what it was already brings nothing.
+        let set = exchanges[*at].answer.iter().flat_map(set_cookies);
+        for cookie in set.filter(|cookie| !sent.contains(cookie)) {
+            cookies.entry(cookie).or_insert(level);
+        }
+        match levels.get_mut(level) {
+            Some(level) => level.push(*at),
+            None => levels.push(vec![*at]),
+        }
+    }
+    let steps = levels.into_iter().map(|level| match level[..] {
+        [at] => Step::Request { at, submit: None },
+        _ => Step::Batch(level),
+    });
+    steps.collect()
+}
+
+fn sent_cookies(exchange: &Exchange) -> Vec<(&str, &str)> {
+    let sent = exchange.headers.iter().filter(|(name, _)| name == "cookie");
+    let pairs = sent.flat_map(|(_, value)| value.split(';'));
+    let pairs = pairs.filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .collect()
+}

@@ -192,6 +192,17 @@ impl<'a> Scanner<'a> {
         self.tag_start
     }
 
+    /// Returns the offset behind the current tag, whose attributes are skipped.
+    pub(super) fn tag_end(&mut self) -> usize {
+        while self.attribute().is_some() {}
+        self.at
+    }
+
+    /// Returns whether the current start tag is followed by raw text, which is skipped unless [`Scanner::text`] reads it.
+    pub(super) fn holds_raw_text(&self) -> bool {
+        self.raw.is_some()
+    }
+
     /// Returns whether the current tag has no content: `<path/>`, which means that only in an `<svg>`.
     pub(super) fn closes_itself(&mut self) -> bool {
         while self.attribute().is_some() {}

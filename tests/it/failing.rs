@@ -390,6 +390,51 @@ fn a_user_that_its_on_start_ends_and_a_form_that_is_not_there_are_told_with_the_
 }
 
 #[test]
+fn the_reason_that_a_page_gives_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
+    let site = Site::start(|request| {
+        let html = "content-type: text/html; charset=utf-8\r\n";
+        match request.starts_with("POST /login") {
+            true => answer(
+                200,
+                html,
+                "<title>Log in</title><form><p class=errornote>Wrong\n name &amp; password.\x1b</p></form>",
+            ),
+            false => answer(
+                403,
+                html,
+                "<h1>Forbidden <span>(403)</span></h1><p>CSRF verification failed.</p>",
+            ),
+        }
+    });
+    let text = "task { 'log in', function(user)
+        user:post('/login', 'a=b', { expect = { redirect = true } })
+        user:get('/other', { name = 'other' })
+    end }";
+    let path = plan("refused.lua", text);
+    let url = site.url();
+    let told = [
+        "the page says: Wrong name & password.\\x1b",
+        "the page says: Forbidden (403): CSRF verification failed.",
+    ];
+    let json = scratch("refused.json");
+    let output = format!("json={json}");
+    let ended =
+        Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "3", "-o", &output]).finish();
+    for told in told {
+        assert_eq!(ended.stdout.matches(told).count(), 1, "{}", ended.stdout);
+    }
+    let report = Report::read(&json);
+    assert_eq!(report["errors"][0]["count"], 3, "what a page says makes no kind of its own");
+    let ended = Lgoose::new([&path, "-H", &url, "--once"]).finish();
+    for told in told {
+        assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    }
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "1", "-o", "md=-"]).finish();
+    let told = "the page says `Wrong name & password.";
+    assert!(ended.stdout.contains(told), "{}", ended.stdout);
+}
+
+#[test]
 fn what_an_api_says_of_a_failure_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
     let site = Site::start(|_| {
         answer(

@@ -273,8 +273,8 @@ fn errors(report: &Report, out: &mut String) {
             show_count(row.count),
             match answer(row) {
                 None => code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
-                Some(answer) => format!(
-                    "{} answered {}",
+                Some((how, answer)) => format!(
+                    "{} {how} {}",
                     code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
                     code(&cut(&answer, LONGEST_MESSAGE))
                 ),

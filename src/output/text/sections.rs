@@ -341,7 +341,7 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     // Reports and logs have the whole.
     let message = cut_middle(&one_line(&error.message), MOST_MESSAGE_LINES * width);
     let text = format!("{message}{}", line.unwrap_or_default());
-    let answered = answer(error).map(|answer| format!("answered: {answer}"));
+    let answered = answer(error).map(|(how, answer)| format!("{how}: {answer}"));
     for text in [Some(text), answered].into_iter().flatten() {
         for line in wrapped(&text, width) {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));

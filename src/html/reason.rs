@@ -90,7 +90,11 @@ pub(crate) fn reason(page: &[u8], is_error: bool) -> Option<String> {
         after = scanner.tag_end();
     }
     if let Some(mut open) = open {
-        open.add(if is_raw { b"" } else { page.get(after..).unwrap_or_default() });
+        open.add(if is_raw {
+            b""
+        } else {
+            page.get(after..).unwrap_or_default()
+        });
         found.add(open);
     }
     found.reason(is_error.then_some(page))
@@ -305,11 +309,23 @@ mod tests {
                 "<div id=\"login_error\" class=\"notice\"><p><strong>Error:</strong> unknown user</p></div>",
                 "Error: unknown user",
             ),
-            ("<div class='x error'>a<!-- <b> --><div>b</div>c</div>d", "a b c"),
-            ("<div role=alert>weak</div><div class=alert-danger>strong</div>", "strong"),
-            ("<ul class=errorlist><li>same</li></ul><ul class=errorlist><li>same</li></ul>", "same"),
+            (
+                "<div class='x error'>a<!-- <b> --><div>b</div>c</div>d",
+                "a b c",
+            ),
+            (
+                "<div role=alert>weak</div><div class=alert-danger>strong</div>",
+                "strong",
+            ),
+            (
+                "<ul class=errorlist><li>same</li></ul><ul class=errorlist><li>same</li></ul>",
+                "same",
+            ),
             ("<p role=alert>never ended", "never ended"),
-            ("<div class=error>a<script>'no'</script>b<style>no</style>", "a b"),
+            (
+                "<div class=error>a<script>'no'</script>b<style>no</style>",
+                "a b",
+            ),
         ] {
             assert_eq!(of(page).as_deref(), Some(expected), "{page}");
             assert_eq!(of_error(page).as_deref(), Some(expected), "{page}");
@@ -344,7 +360,10 @@ mod tests {
                 "Forbidden (403): CSRF verification failed.",
             ),
             ("<title>No &amp; more</title><p>text</p>", "No & more"),
-            ("<center><h1>502 Bad Gateway</h1></center><hr>nginx", "502 Bad Gateway"),
+            (
+                "<center><h1>502 Bad Gateway</h1></center><hr>nginx",
+                "502 Bad Gateway",
+            ),
         ] {
             assert_eq!(of_error(page).as_deref(), Some(expected), "{page}");
         }
@@ -354,7 +373,10 @@ mod tests {
     #[test]
     fn a_reason_is_short_and_a_long_page_is_not_read_to_its_end() {
         let long = format!("<p class=errorlist>{}</p>", "ä".repeat(500));
-        assert_eq!(of(&long).expect("a reason"), format!("{}…", "ä".repeat(200)));
+        assert_eq!(
+            of(&long).expect("a reason"),
+            format!("{}…", "ä".repeat(200))
+        );
         let many = "<p class=error>one</p>".repeat(9) + &"<p class=error>x&#120;".repeat(20_000);
         assert_eq!(of(&many).expect("a reason").chars().count(), 201);
         let late = " ".repeat(300 << 10) + "<p class=errorlist>late";

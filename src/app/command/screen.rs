@@ -20,7 +20,9 @@ pub(super) async fn report_progress(
     config: &Config,
     flags: &cli::Run,
 ) -> Error {
-    if flags.screen.quiet || config.screen.only_summary || writes_to_stdout(flags) {
+    // Of a single iteration the log has each request.
+    let silent = flags.screen.quiet || config.screen.only_summary || flags.load.once;
+    if silent || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
     let (users, every) = (

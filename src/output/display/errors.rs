@@ -63,15 +63,26 @@ pub(crate) fn first_task_error(report: &Report) -> Option<String> {
     let tasks = report.errors.iter();
     let tasks = tasks.filter(|row| row.name.starts_with(TASK));
     let first = tasks.min_by(|one, other| one.first_s.total_cmp(&other.first_s))?;
-    let cause = behind(first, &report.errors).unwrap_or(first);
+    Some(cause(first, &report.errors))
+}
+
+/// Returns the most frequent error of a task, in the same words.
+pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
+    let of_task = |row: &&ErrorRow| row.name.strip_prefix(TASK) == Some(task);
+    let row = report.errors.iter().find(of_task)?;
+    Some(cause(row, &report.errors))
+}
+
+fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
+    let cause = behind(row, all).unwrap_or(row);
     let line = cause.line.as_deref();
     let line = line.map_or_else(String::new, |line| format!(" ({})", one_line(line)));
     let says = answer(cause).map_or_else(String::new, |(how, answer)| format!("; {how}: {answer}"));
-    Some(format!(
+    format!(
         "{}: {}{line}{says}",
         one_line(&cause.name),
         one_line(&cause.message)
-    ))
+    )
 }
 
 #[cfg(test)]

@@ -9,13 +9,12 @@ use crate::output::display::{facts, request_name, time};
 use crate::units::show_count;
 
 /// The facts that are shown of all.
-const FACTS: [&str; 9] = [
+const FACTS: [&str; 8] = [
     "users",
     "requests",
     "redirects",
     "seed",
     "log",
-    "warning",
     "remark",
     "ending",
     "verdict",

@@ -1,7 +1,7 @@
 //! The verdict on a run: found once, at its end, from the report, and stored in it. Every output and the exit code
 //! read it there.
 
-use super::display::{broken_line, first_task_error, one_line, share, threshold_name};
+use super::display::{broken_line, first_task_error, one_line, share, task_error, threshold_name};
 use crate::error::{Error, exit};
 use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
 use crate::units::{counted, show_count};
@@ -128,12 +128,16 @@ fn remarks(report: &Report) -> Vec<String> {
         .tasks
         .iter()
         .filter(|task| task.failures > 0 && task.failures == task.runs);
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     let always = always.map(|task| {
         let name = one_line(&task.name);
+        // Where all users were lost, that is the first reason already.
+        let why = task_error(report, &task.name).filter(|_| !all_lost);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
         match task.runs {
-            1 => format!("the task '{name}' failed in its only run"),
+            1 => format!("the task '{name}' failed in its only run{why}"),
             runs => format!(
-                "the task '{name}' failed in all of its {} runs",
+                "the task '{name}' failed in all of its {} runs{why}",
                 show_count(runs)
             ),
         }

@@ -472,7 +472,7 @@ fn the_reason_that_a_page_gives_stands_in_the_row_of_the_error_and_in_a_rehearsa
         assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     }
     let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "1", "-o", "md=-"]).finish();
-    let told = "the page says `Wrong name & password.";
+    let told = "the page says `Forbidden (403): CSRF verification failed.`";
     assert!(ended.stdout.contains(told), "{}", ended.stdout);
 }
 

@@ -37,7 +37,7 @@ pub use entities::decode_entities;
 pub use forms::find_form;
 pub(crate) use forms::{Enctype, Form, Place, form_selectors};
 pub(crate) use matching::STEPS;
-pub(crate) use reason::reason;
+pub use reason::reason;
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

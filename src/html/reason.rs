@@ -56,7 +56,7 @@ enum Kind {
 
 /// Returns the reason that a page gives, in at most about 200 characters on one line: the messages of its form and, of a
 /// page that `is_error`, its first heading with the paragraph after it, or its title. `None` if there is no such thing.
-pub(crate) fn reason(page: &[u8], is_error: bool) -> Option<String> {
+pub fn reason(page: &[u8], is_error: bool) -> Option<String> {
     let page = &page[..page.len().min(MOST_PAGE)];
     let mut found = Found::default();
     let mut open: Option<Open> = None;
@@ -68,7 +68,6 @@ pub(crate) fn reason(page: &[u8], is_error: bool) -> Option<String> {
             let text = &page[after..scanner.tag_start().max(after)];
             open.add(if is_raw { b"" } else { text });
         }
-        is_raw = matches!(tag, Tag::Start(_)) && scanner.holds_raw_text();
         match tag {
             Tag::Start(name) => {
                 let kind = kind(name, &mut scanner, &found);
@@ -87,7 +86,7 @@ pub(crate) fn reason(page: &[u8], is_error: bool) -> Option<String> {
         if let Some(full) = open.take_if(|open| open.markup > MOST_MARKUP) {
             found.add(full);
         }
-        after = scanner.tag_end();
+        (after, is_raw) = scanner.after_tag();
     }
     if let Some(mut open) = open {
         open.add(if is_raw {

@@ -200,9 +200,8 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             warn(&shortage);
         }
     }
-    for unset in lua::unset_variables(&prepared.program) {
-        warn(&unset);
-    }
+    let unset = lua::unset_variables(&prepared.program);
+    unset.iter().for_each(warn);
     for (name, url) in prepared.sites.served() {
         tell(flags, &format!("{name} is served at {url} for this run"));
     }

@@ -2,7 +2,7 @@
 //! program's log, not to standard output, which belongs to the report.
 
 use super::elements::Element;
-use super::response;
+use super::shown::{is_response, response};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
@@ -52,7 +52,7 @@ fn joined(lua: &Lua, values: &[Value]) -> mlua::Result<String> {
 fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
     match value {
         Value::String(text) => Ok(escape_invalid(text)),
-        Value::Table(table) if response::is_response(table) => Ok(response::shown(lua, table)),
+        Value::Table(table) if is_response(table) => Ok(response(lua, table)),
         Value::Table(table) if is_plain(table) => {
             let mut out = String::new();
             show_table(lua, &unwrap_view(table), 1, &mut out);
@@ -108,8 +108,8 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) {
             out.push_str(&format!("{name} = "));
         }
         match value {
-            Value::Table(inner) if response::is_response(inner) => {
-                out.push_str(&response::shown(lua, inner));
+            Value::Table(inner) if is_response(inner) => {
+                out.push_str(&response(lua, inner));
             }
             Value::Table(inner) => show_table(lua, &unwrap_view(inner), depth + 1, out),
             value => out.push_str(&scalar(value)),

@@ -44,5 +44,5 @@ pub(crate) fn identity(
 /// Returns the mistake of a file with that problem.
 pub(crate) fn unreadable(flag: &str, path: &Path, problem: &dyn Display) -> Diagnostic {
     Diagnostic::new(format!("'{flag} {}': {problem}", path.display()))
-        .help("a file in PEM form is wanted, as in '-----BEGIN CERTIFICATE-----'")
+        .help("expected a file in PEM form, as in '-----BEGIN CERTIFICATE-----'")
 }

@@ -26,7 +26,7 @@ impl Tags {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         if !is_key(key) {
             return Err(format!(
-                "'{}' is no name of a tag: letters, digits, '_', '-' and '.', at most {MOST_BYTES}, the first a letter",
+                "'{}' is not a name for a tag: use letters, digits, '_', '-' and '.', at most {MOST_BYTES}, the first a letter",
                 key.escape_debug()
             ));
         }

@@ -237,7 +237,7 @@ impl Running {
     /// # Errors
     /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.
     pub fn wait(self) -> Result<Outcome, Error> {
-        let fault = |_| Error::trouble("the run ended by a fault in lgoose".to_owned());
+        let fault = |_| Error::trouble("the run ended because of a bug in lgoose".to_owned());
         self.thread.join().map_err(fault)?
     }
 }

@@ -61,7 +61,7 @@ async fn fetch(workers: WorkerLogs, signals: Signals, run: &Handle) -> Vec<Strin
     tokio::select! {
         missing = workers.end() => missing,
         () = signals.interrupted(run) => {
-            vec!["logs are incomplete: what workers still had of them was not waited for".to_owned()]
+            vec!["logs are incomplete: lgoose did not wait for what workers still had of them".to_owned()]
         }
     }
 }

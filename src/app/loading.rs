@@ -97,7 +97,7 @@ pub(super) fn watched(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let fault = "the loading of the plan ended by a fault in lgoose; please report it";
+                let fault = "the loading of the plan ended because of a bug in lgoose; please report it";
                 return Err(Error::trouble(fault));
             }
         }

@@ -1,4 +1,4 @@
-//! Loads the plan anew in the middle of a run: when somebody asks for it, or with `--watch` when one of its files
+//! Reloads the plan in the middle of a run: when somebody asks for it, or with `--watch` when one of its files
 //! has changed. A plan with a mistake changes nothing.
 
 use super::prepare::{Composed, hosts_of, no_fixed_numbers};
@@ -132,7 +132,7 @@ impl Reloader {
         judged.run.thresholds = config.run.thresholds.clone();
         let mut told = "reloaded: users take the plan at their next iteration".to_owned();
         if config != judged {
-            told += "; other settings of 'plan {}' than thresholds count from the next run on";
+            told += "; settings of 'plan {}' other than thresholds take effect in the next run";
         }
         self.program = program.clone();
         self.number += 1;

@@ -89,7 +89,7 @@ impl Supervisor {
             free
         });
         if !free {
-            let busy = "a test is under way: stop it, or wait for its end";
+            let busy = "a test is under way: stop it, or wait until it ends";
             return Err(Error::trouble(busy.to_owned()));
         }
         let place = Place(Some(self.stage.clone()));

@@ -61,7 +61,7 @@ fn text(aims: Aims, end: &End, limited_by: Option<&str>, last: Option<&str>) -> 
         ),
         (Some(low), None) => format!("so far {} held", by.shown(low)),
         (None, Some(high)) => format!("{} did not hold", by.shown(high)),
-        (None, None) => "no step came to its end".to_owned(),
+        (None, None) => "no step was completed".to_owned(),
     };
     let because = limited_by.map_or_else(String::new, |limit| format!(" ({limit})"));
     let low = end.low.map(|low| by.shown(low)).unwrap_or_default();
@@ -83,13 +83,13 @@ fn text(aims: Aims, end: &End, limited_by: Option<&str>, last: Option<&str>) -> 
             by.shown(aims.from)
         ),
         CapacityOutcome::Generator => {
-            format!("lgoose and not the site is the limit{why}; {so_far}")
+            format!("lgoose, not the site, is the limit{why}; {so_far}")
         }
         CapacityOutcome::NotRecovered => {
             format!("the site did not recover after the last step, so the search ended; {so_far}")
         }
         CapacityOutcome::NotConfirmed => format!(
-            "what held in a step failed again and again in the run that was to confirm it; {so_far}"
+            "loads that held in a step failed repeatedly in the confirming run; {so_far}"
         ),
         CapacityOutcome::Stopped => format!("the search was stopped; {so_far}"),
     }

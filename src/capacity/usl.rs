@@ -132,12 +132,12 @@ fn told(fit: [f64; 3], points: &[(f64, f64)], most: f64) -> Usl {
             three_digits(peak)
         ),
         (None, _) => {
-            "what held shows no peak; the site's limit comes suddenly, or beyond these loads"
+            "the loads that held show no peak; the site's limit comes suddenly, or beyond these loads"
                 .to_owned()
         }
     };
     let text = format!(
-        "{} of the work is done one after the other (contention, α), each pair of requests under way costs {} of one \
+        "{} of the work is serial (contention, α), each pair of requests under way costs {} of one \
          request's time (coherency, β): {most}",
         percent(alpha),
         percent(beta),

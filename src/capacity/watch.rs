@@ -160,7 +160,7 @@ impl Watch<'_> {
         match self.trend(look.points) {
             Trend::Rising => Judgement::failed(
                 DRIFT,
-                "its latency went on rising: requests pile up faster than they are answered",
+                "its latency kept rising: requests pile up faster than they are answered",
             ),
             Trend::Steady | Trend::Falling => Judgement::held(),
         }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 /// The grammar of a limit, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE LIMIT, such as 'p95 5%' or 'GET /cart: failures 1%'; figures: median p95 p99 mean \
-     failures rate; the limit is a share of what it was before, of failures one of all requests";
+     failures rate; the limit is a share of the figure before; for failures, a share of all requests";
 
 /// The words for figures, with those that thresholds have for them.
 const WORDS: [(&str, Figure); 8] = [
@@ -99,7 +99,7 @@ impl Limit {
             ));
         }
         let unknown = rows.all(|row| row.verdict == Verdict::TooFewData);
-        unknown.then(|| format!("there are too few data for the limit '{}'", self.text))
+        unknown.then(|| format!("there is too little data for the limit '{}'", self.text))
     }
 }
 

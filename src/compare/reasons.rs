@@ -63,7 +63,7 @@ fn spoilt(report: &Report) -> impl Iterator<Item = String> {
         let share = row.saturated_s / row.judged_s.max(f64::MIN_POSITIVE);
         (share > MOST_SATURATED).then(|| {
             format!(
-                "measured lgoose: it was the bottleneck in {:.0} of {:.0} s; use more cores or machines, or less load",
+                "measured lgoose rather than the site: it was the bottleneck in {:.0} of {:.0} s; use more cores or machines, or less load",
                 row.saturated_s, row.judged_s
             )
         })
@@ -76,21 +76,21 @@ fn spoilt(report: &Report) -> impl Iterator<Item = String> {
         .find_map(changed);
     let steered = steered.map(|event| {
         format!(
-            "was changed on the way, at {:.0} s: {}",
+            "was changed while it ran, at {:.0} s: {}",
             event.at_s, event.text
         )
     });
     let settings = match &report.settings {
         Some(_) => None,
         None => Some(
-            "does not say how it was run, as reports of earlier versions: run it again".to_owned(),
+            "does not say how it was run, as it comes from an earlier version: run it again".to_owned(),
         ),
     };
     let lost = report
         .workers
         .iter()
         .find(|worker| worker.lost_at_s.is_some());
-    let lost = lost.map(|worker| format!("lost the worker '{}' on the way", worker.name));
+    let lost = lost.map(|worker| format!("lost the worker '{}' while it ran", worker.name));
     [part, cut_short, saturated, steered, settings, lost]
         .into_iter()
         .flatten()
@@ -171,7 +171,7 @@ fn warm(runs: &[&NamedReport]) -> Option<String> {
         [one, ..] => (format!("'{}' and others", one.file), "count"),
     };
     Some(format!(
-        "{subject} {verb} the time in which users and site warm up: leave it out with '--warmup 10s', in all of them alike"
+        "{subject} {verb} the time in which users and site warm up: leave it out with '--warmup 10s' in all of them"
     ))
 }
 
@@ -255,7 +255,7 @@ mod tests {
                         row.saturated_s = 9.0;
                     }
                 },
-                "'b' measured lgoose: it was the bottleneck in 9 of 20 s",
+                "'b' measured lgoose rather than the site: it was the bottleneck in 9 of 20 s",
             ),
             (
                 |r| {
@@ -266,7 +266,7 @@ mod tests {
                         text: "9 users".into(),
                     });
                 },
-                "'b' was changed on the way, at 4 s: 9 users",
+                "'b' was changed while it ran, at 4 s: 9 users",
             ),
             (
                 |r| {

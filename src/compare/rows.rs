@@ -27,8 +27,7 @@ pub(super) fn rows(before: &[NamedReport], after: &[NamedReport]) -> (Vec<Row>, 
     for (run, named) in sides.iter().flatten().zip(before.iter().chain(after)) {
         if !run.keeps_intervals() {
             notes.push(format!(
-                "'{}' keeps no latencies of its seconds, so nothing tells chance from change: run without '--no-intervals', \
-                 with a lgoose that has 'compare'",
+                "'{}' has no latencies of its seconds, so change cannot be told from chance: run without '--no-intervals', with an lgoose that has 'compare'",
                 named.file
             ));
         }

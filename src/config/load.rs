@@ -77,10 +77,10 @@ impl Stage {
     pub fn parse(text: &str) -> Result<Stage, String> {
         let bad = |why: &str| format!("'{text}' is not a stage: {why}{STAGE_GRAMMAR}");
         let (time, goal) = text.split_once(':').ok_or_else(|| bad(""))?;
-        let time = units::duration(time).map_err(|_| bad("its time is no duration; "))?;
+        let time = units::duration(time).map_err(|_| bad("its time is not a duration; "))?;
         let to = match goal.contains('/') {
-            true => Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is none; "))?),
-            false => Goal::Users(users(goal).ok_or_else(|| bad("its number of users is none; "))?),
+            true => Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?),
+            false => Goal::Users(users(goal).ok_or_else(|| bad("its number of users is not a number; "))?),
         };
         Ok(Stage { time, to })
     }
@@ -135,7 +135,7 @@ impl Spacing {
             "even" => Ok(Spacing::Even),
             "poisson" => Ok(Spacing::Poisson),
             _ => Err(format!(
-                "'{text}' is no spacing of arrivals: write 'even' or 'poisson'"
+                "'{text}' is not a way to space arrivals: write 'even' or 'poisson'"
             )),
         }
     }
@@ -260,7 +260,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
     }
     if has("--stage") && has("--test-plan") {
         let help = "give one of them: both are stages, '--stage 5m:10' is the test plan '10,5m'";
-        return both("--stage", "--test-plan", "both say how the load goes", help);
+        return both("--stage", "--test-plan", "both describe the load", help);
     }
     if let Some(stages) = staged {
         let rival = first(&[closed[0], closed[1], closed[2], "--run-time", "--rate"]);
@@ -268,7 +268,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
             let help = format!(
                 "leave out '{rival}': each stage says its time and what is reached at its end; or leave out the stages"
             );
-            return both(stages, rival, "both say how the load goes", &help);
+            return both(stages, rival, "both describe the load", &help);
         }
         return stages_mistake(settings, stages);
     }
@@ -305,7 +305,7 @@ fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic>
         .all(|stage| matches!(stage.to, Goal::Users(0) | Goal::Rate(0.0)))
     {
         (
-            "no stage leads to any load".to_owned(),
+            "all stages lead to a load of 0".to_owned(),
             "let one lead to more than 0, as in '5m:100'",
         )
     } else {
@@ -318,7 +318,7 @@ fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic>
 fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Option<Diagnostic> {
     match (settings.is_open(), about_rates) {
         (false, Some(flag)) => Some(
-            Diagnostic::new(format!("'{flag}' is about iterations at a rate, and there is no rate"))
+            Diagnostic::new(format!("'{flag}' is for iterations at a rate, and there is no rate"))
                 .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),
         ),
         (true, _) if settings.shared_iterations.is_some() => Some(
@@ -330,12 +330,12 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
                 .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),
         ),
         (true, _) if settings.co_mitigation.is_some_and(|kind| kind != CoMitigation::Disabled) => Some(
-            Diagnostic::new("'--co-mitigation' fills in what late users could not ask for, and at a rate iterations start all the same")
+            Diagnostic::new("'--co-mitigation' fills in requests that late users could not make, and at a rate iterations start on schedule anyway")
                 .help("leave it out: the latency of a run at a rate counts from the scheduled start"),
         ),
         (true, _) if settings.reset_stats == Some(true) => Some(
             Diagnostic::new("'--reset-stats' waits for all users to run, and a rate of iterations has no such moment")
-                .help("give the time that is not to count: '--warmup 30s'"),
+                .help("give the time that should not count: '--warmup 30s'"),
         ),
         _ if settings.reset_stats == Some(true) && settings.warmup.is_some() => Some(
             Diagnostic::new("'--reset-stats' and '--warmup' both say from when the figures count")

@@ -63,7 +63,7 @@ impl Part {
     pub fn parse(text: &str) -> Result<Part, String> {
         let wrong = || {
             format!(
-                "'{text}' is no part of a load; write '2/4' for the second of four, {MOST} at most"
+                "'{text}' is not a part of a load; write '2/4' for the second of four, {MOST} at most"
             )
         };
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;

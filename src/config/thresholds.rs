@@ -30,7 +30,7 @@ pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
         return Ok(found);
     }
     let Some((list, named)) = table(value) else {
-        return Err(wrong("a list of texts is wanted", value));
+        return Err(wrong("expected a list of texts", value));
     };
     for one in &list {
         read(one, Options::default(), &mut found)?;
@@ -76,7 +76,7 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
         return Err(Misfit::from("a name is empty".to_owned()).help(SHAPE));
     }
     if matches!(value, Value::Flag(_) | Value::Number(_)) {
-        let problem = format!("'{name}' stands where the name of a row is wanted");
+        let problem = format!("'{name}' stands where the name of a row belongs");
         return Err(Misfit::from(problem).mark(name, 0..name.len()).help(SHAPE));
     }
     let named = Options {
@@ -93,7 +93,7 @@ fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Resul
         return Ok(());
     }
     let Some((list, named)) = table(value) else {
-        return Err(wrong("a text such as \"p95 < 300ms\" is wanted", value));
+        return Err(wrong("expected a text such as \"p95 < 300ms\"", value));
     };
     if list.is_empty() {
         let problem = "a table has no text such as \"p95 < 300ms\" in it".to_owned();
@@ -245,7 +245,7 @@ mod tests {
         for (value, message) in [
             (
                 Value::Number(3.0),
-                "a list of texts is wanted, not a number",
+                "expected a list of texts, not a number",
             ),
             (
                 table_of(&[Value::Number(3.0)], &[]),

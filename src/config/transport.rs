@@ -49,7 +49,7 @@ impl Connections {
             "user" => Ok(Connections::User),
             "iteration" => Ok(Connections::Iteration),
             other => Err(format!(
-                "'{other}' is not how long connections are kept: write user or iteration ('-u N' is the users at a time)"
+                "'{other}' is not a lifetime of connections: write user or iteration ('-u N' sets the number of users)"
             )),
         }
     }
@@ -129,11 +129,11 @@ impl Proxy {
             false => format!("http://{text}"),
         };
         let mut url = Url::parse(&with_scheme)
-            .map_err(|error| wrong(&format!("this is no proxy's URL ({error})")))?;
+            .map_err(|error| wrong(&format!("this is not a proxy's URL ({error})")))?;
         let usual_port = match url.scheme() {
             "http" | "https" => None,
             "socks5" | "socks5h" => Some(1080),
-            other => return Err(wrong(&format!("'{other}' is no protocol of a proxy"))),
+            other => return Err(wrong(&format!("'{other}' is not a protocol for proxies"))),
         };
         if url.host_str().is_none_or(str::is_empty) {
             return Err(wrong("a proxy's URL names a host"));
@@ -161,7 +161,7 @@ pub(super) fn chosen(client: Option<Client>, proxy: &Proxy) -> Result<Client, Di
             "'--client direct' cannot go through the proxy of '--proxy'",
         )
         .help(
-            "leave '--client' out, which lets '--proxy' choose 'reqwest', or say '--proxy none'",
+            "leave '--client' out, which lets '--proxy' choose 'reqwest', or give '--proxy none'",
         )),
     }
 }

@@ -62,7 +62,7 @@ impl Value {
     pub(super) fn factor(&self) -> Result<f64, String> {
         match self {
             Value::Number(factor) => units::factor(&factor.to_string()),
-            other => Err(format!("a number is wanted, not {}", other.type_name())),
+            other => Err(format!("expected a number, not {}", other.type_name())),
         }
     }
 
@@ -94,7 +94,7 @@ impl Value {
             }
             Value::Number(n) => Err(format!("{n} is not a whole number of at least {least}")),
             other => Err(format!(
-                "a whole number is wanted, not {}",
+                "expected a whole number, not {}",
                 other.type_name()
             )),
         }
@@ -103,7 +103,7 @@ impl Value {
     pub(super) fn text(&self) -> Result<String, String> {
         match self {
             Value::Text(text) => Ok(text.clone()),
-            other => Err(format!("a string is wanted, not {}", other.type_name())),
+            other => Err(format!("expected a string, not {}", other.type_name())),
         }
     }
 
@@ -111,7 +111,7 @@ impl Value {
         match self {
             Value::Flag(flag) => Ok(*flag),
             other => Err(format!(
-                "true or false is wanted, not {}",
+                "expected true or false, not {}",
                 other.type_name()
             )),
         }
@@ -126,7 +126,7 @@ impl Value {
             Value::List(texts) => texts.iter().map(|text| read(text)).collect(),
             Value::Text(text) => Ok(vec![read(text)?]),
             other => Err(format!(
-                "a list of strings is wanted, not {}",
+                "expected a list of strings, not {}",
                 other.type_name()
             )),
         }
@@ -135,7 +135,7 @@ impl Value {
     /// Reads a table of strings, such as the headers of every request.
     pub(super) fn map(&self) -> Result<BTreeMap<String, String>, String> {
         const WANTED: &str =
-            "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
+            "expected a table of strings, such as { [\"Accept\"] = \"text/html\" }";
         match self {
             Value::Map(map) => Ok(map.clone()),
             Value::Other(_) | Value::Table(..) => Err(WANTED.to_owned()),

@@ -43,7 +43,7 @@ impl fmt::Display for Done {
             Done::Paused => f.write_str("paused"),
             Done::Resumed => f.write_str("running again"),
             Done::Users(users) => write!(f, "{} wanted", counted(*users, "user")),
-            Done::Rate(rate) => write!(f, "{rate} iterations per second wanted"),
+            Done::Rate(rate) => write!(f, "target: {rate} iterations per second"),
             Done::NextStage => f.write_str("the next stage begins"),
             Done::Reset => f.write_str("statistics reset"),
             Done::Reloaded(told) => f.write_str(told),
@@ -62,7 +62,7 @@ pub enum Refusal {
     #[error("the run is stopping already")]
     Stopping,
     /// Another process leads the run.
-    #[error("the run has a manager elsewhere, which steers it: this only watches")]
+    #[error("the run has a manager elsewhere, which steers it: this lgoose only watches")]
     Watched,
     /// There is nobody left to ask.
     #[error("the run is over")]
@@ -102,7 +102,7 @@ pub enum Refusal {
     #[error("there is no stage to come: stop the run to end it")]
     LastStage,
     /// A number that is no rate.
-    #[error("{0} is no rate: give 0 or more iterations per second")]
+    #[error("{0} is not a rate: give 0 or more iterations per second")]
     NotARate(f64),
     /// A reset is under way.
     #[error("the statistics are being reset already")]

@@ -170,8 +170,8 @@ mod tests {
                 "error: cannot read the page: nothing is there",
             ),
             (
-                Trouble::new("a thread ended by a fault in lgoose"),
-                "error: a thread ended by a fault in lgoose",
+                Trouble::new("a thread ended because of a bug in lgoose"),
+                "error: a thread ended because of a bug in lgoose",
             ),
         ] {
             assert_eq!(trouble.to_string(), text);

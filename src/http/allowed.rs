@@ -27,7 +27,7 @@ impl AllowedHosts {
             true => Ok(()),
             false => Err(Failure::new(
                 ErrorClass::NotAllowed,
-                format!("'{host}' is none of the hosts of '--allow-host'"),
+                format!("'{host}' is not among the hosts of '--allow-host'"),
             )),
         }
     }

@@ -134,5 +134,5 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    Diagnostic::new(format!("{name} is nothing that can be imported")).help(KINDS)
+    Diagnostic::new(format!("{name} cannot be imported")).help(KINDS)
 }

@@ -84,8 +84,7 @@ impl ArrivalsRow {
         let (dropped, due) = (self.dropped, self.started + self.dropped);
         (dropped > 0).then(|| {
             format!(
-                "{} of {} iterations found no free user and were dropped, so the percentiles are too low: who was \
-                 dropped would have waited longest; raise '--max-users'",
+                "{} of {} iterations found no free user and were dropped, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users'",
                 show_count(dropped),
                 show_count(due)
             )

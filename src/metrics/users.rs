@@ -13,7 +13,7 @@ pub(super) struct Users {
     peak: i64,
     /// Users of each source.
     standing: BTreeMap<Source, i64>,
-    /// Shards that nothing is heard of: their users count as gone.
+    /// Shards that nothing is heard from: their users count as gone.
     away: BTreeSet<usize>,
 }
 

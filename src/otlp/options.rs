@@ -192,7 +192,7 @@ fn headers(name: &str, text: &str) -> Result<HeaderMap, Error> {
         let (Ok(header), Ok(mut value)) = parsed else {
             let told = format!("the variable {name} has a header that cannot be sent: '{key}'");
             return Err(Diagnostic::new(told)
-                .help("a name is of letters, digits and dashes, a value is one line of text")
+                .help("a name consists of letters, digits and dashes; a value is one line of text")
                 .into());
         };
         value.set_sensitive(true);

@@ -146,7 +146,7 @@ pub(super) fn arguments(options: &Map<String, Value>) -> Result<Vec<String>, Str
                 Value::Bool(true) => Some(flag.clone()),
                 Value::Number(number) => Some(format!("{flag}={number}")),
                 Value::String(text) if text.contains('\0') => {
-                    return Err(format!("option '{name}' has a NUL"));
+                    return Err(format!("option '{name}' contains a NUL character"));
                 }
                 Value::String(text) => Some(format!("{flag}={text}")),
                 Value::Array(_) | Value::Object(_) => {

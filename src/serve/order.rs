@@ -52,7 +52,7 @@ impl Order {
     pub(crate) fn receive() -> Result<(Order, UnixStream), Error> {
         let cannot = |error: std::io::Error| {
             let help =
-                "it is started by 'lgoose serve' alone; to run a plan, say 'lgoose PLAN.lua'";
+                "only 'lgoose serve' starts it; to run a plan, use 'lgoose PLAN.lua'";
             Error::cannot("take the order of a hosted run", format!("{error}: {help}"))
         };
         let input = std::io::stdin().as_fd().try_clone_to_owned();

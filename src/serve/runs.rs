@@ -149,7 +149,7 @@ impl Runs {
 
     fn check_room(&self, state: &State) -> Result<(), Refusal> {
         if state.closed {
-            return Err(Refusal::Conflict("lgoose is about to end".to_owned()));
+            return Err(Refusal::Conflict("lgoose is shutting down".to_owned()));
         }
         match state.queue.len() < MOST_QUEUED {
             true => Ok(()),
@@ -205,14 +205,14 @@ impl Runs {
         self.data.row(id).ok_or_else(|| absent(id))
     }
 
-    /// Takes a run out of the queue, or removes the files of one that is over.
+    /// Takes a run out of the queue, or removes the files of a finished one.
     ///
     /// # Errors
     /// There is none of that name, or it goes on, or its files cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), Refusal> {
         let mut state = self.state();
         if state.current.as_ref().is_some_and(|run| run.id == id) {
-            let told = format!("run '{id}' goes on: stop it first");
+            let told = format!("run '{id}' is still running: stop it first");
             return Err(Refusal::Conflict(told));
         }
         let known = state.queue.iter().any(|run| run.id == id) || state.unsaved.contains_key(id);

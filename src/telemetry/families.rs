@@ -65,7 +65,7 @@ fn requests(report: &Report) -> Vec<Family> {
     vec![
         family(
             "requests",
-            "Requests by the status of their final answer; 0 is no answer",
+            "Requests by the status of their final response; 0 is no response",
             rows.iter()
                 .flat_map(|row| by_status(&named(row), &row.figures)),
         ),
@@ -92,7 +92,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         family("run", "The run, always 1", [(run, Figure::Gauge(1.0))]),
         family(
             "phase",
-            "The phase of the run, 1 for that of now",
+            "The phase of the run, 1 for the current one",
             RunPhase::ALL.map(|one| (vec![("phase", one.name().to_owned())], flag(one == phase))),
         ),
         gauge(
@@ -108,7 +108,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         gauge("users", "Users at work now", now.users as f64),
         gauge(
             "users_wanted",
-            "Users that the run is on its way to",
+            "Users that the run is heading for",
             wanted.users as f64,
         ),
         family(
@@ -134,7 +134,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
     if let Some(rate) = wanted.rate {
         families.push(gauge(
             "rate_wanted",
-            "Iterations per second that the run is on its way to",
+            "Iterations per second that the run is heading for",
             rate,
         ));
     }

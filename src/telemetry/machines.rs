@@ -66,7 +66,7 @@ pub(super) fn workers(report: &Report, now: &Snapshot) -> Vec<Family> {
         ),
         family(
             "worker_up",
-            "Whether something is heard of it, 1 or 0",
+            "Whether the worker is heard from, 1 or 0",
             live(|row| flag(row.state != WorkerState::Lost)),
         ),
         family(

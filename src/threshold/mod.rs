@@ -125,7 +125,7 @@ impl Threshold {
     /// A sentence that says which parts do not, and what to write.
     pub fn check(&self) -> Result<(), String> {
         if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
-            return Err("'during' is a stretch of at least 1s".to_owned());
+            return Err("'during' needs at least 1s".to_owned());
         }
         let counts = self.only_grows();
         if counts && self.after.is_some() && !self.abort && self.during.is_none() {
@@ -143,8 +143,7 @@ impl Threshold {
         let grows = counts || begins_at_nothing;
         if grows && !self.is_upper() && self.abort && self.after.or(self.during).is_none() {
             return Err(format!(
-                "'{}' begins at nothing, so that 'abort' would stop the run at once: say with 'after' from when on \
-                 it has to be reached, such as 'abort after 30s'",
+                "'{}' starts at zero, so 'abort' would stop the run at once: say with 'after' from when it has to hold, such as 'abort after 30s'",
                 self.figure
             ));
         }

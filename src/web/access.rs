@@ -139,7 +139,7 @@ impl Access {
         let host = host.filter(|host| uri.authority().is_none_or(|uri| uri.as_str() == *host));
         let host = host.filter(|host| self.goes_by(host));
         host.ok_or_else(|| {
-            forbidden("the request's 'Host' is no name of this server")
+            forbidden("the request's 'Host' is not a name of this server")
                 .help("use an IP address, 'localhost', or the name that was given to '--web'")
         })
     }

@@ -143,7 +143,7 @@ pub(super) async fn read<T: DeserializeOwned>(
     }
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
     serde_json::from_slice(text).map_err(|error| {
-        let told = format!("the body is not what is wanted here: {error}");
+        let told = format!("the body is not what is expected here: {error}");
         Failure::new(StatusCode::BAD_REQUEST, told).help(example)
     })
 }

@@ -57,17 +57,17 @@ pub(super) fn table() -> Vec<Route> {
         route(
             "/api/v1/status",
             Status,
-            "Phase, plan, host, users and figures of now",
+            "Phase, plan, host, users and current figures",
         ),
         route(
             "/api/v1/snapshot",
             Snapshot,
-            "All that the live view shows of now",
+            "Everything that the live view shows now",
         ),
         route(
             "/api/v1/report.json",
             Report(Format::Json),
-            "The report so far, or that of the run which is over",
+            "The report so far, or the final one once the run is over",
         ),
         route(
             "/api/v1/report.yaml",
@@ -118,17 +118,17 @@ pub(super) fn table() -> Vec<Route> {
         route(
             "/api/v1/resume",
             Plain(Command::Resume),
-            "Goes on after a pause",
+            "Resumes after a pause",
         ),
         route(
             "/api/v1/reset",
             Plain(Command::ResetStatistics),
-            "Forgets what was counted so far",
+            "Resets the statistics",
         ),
         route(
             "/api/v1/reload",
             Plain(Command::Reload),
-            "Loads the plan anew",
+            "Reloads the plan",
         ),
         route(
             "/api/v1/stop",
@@ -206,7 +206,7 @@ pub(super) async fn openapi() -> Response {
 
 async fn not_found(uri: Uri) -> Failure {
     let told = format!("there is no '{}' here", uri.path());
-    Failure::new(StatusCode::NOT_FOUND, told).help("see '/api/v1/openapi.json' for all there is")
+    Failure::new(StatusCode::NOT_FOUND, told).help("'/api/v1/openapi.json' lists all there are")
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {

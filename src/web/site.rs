@@ -117,7 +117,7 @@ impl Site {
                 End::Report(report) => Ok(report.clone()),
                 _ => Err(none()),
             },
-            _ => Err(none().help("the run is ending: ask again")),
+            _ => Err(none().help("the run is ending: try again")),
         }
     }
 
@@ -135,7 +135,7 @@ impl Site {
                 StatusCode::NOT_FOUND,
                 format!("no request has the tag '{tag}'"),
             )
-            .help("'tags' of '/api/v1/snapshot' are those that there are")
+            .help("'tags' of '/api/v1/snapshot' lists them")
         };
         match live {
             Some(live) => Ok(live),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Status<'a> {
-    /// `starting`, `running`, `paused`, `stopping` or `over`; of `lgoose serve` also `idle`, when no run goes on.
+    /// `starting`, `running`, `paused`, `stopping` or `over`; of `lgoose serve` also `idle`, when no run is in progress.
     phase: &'static str,
     /// Path of the plan as it was given.
     plan: &'a str,

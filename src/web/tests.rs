@@ -26,7 +26,7 @@ const REFUSALS: [(&str, &str); 2] = [
 
 /// Statuses with which a command may be refused.
 const COMMAND_REFUSALS: [(&str, &str); 5] = [
-    ("400", "the body is not what is wanted"),
+    ("400", "the body is not what is expected"),
     ("408", "the body took too long"),
     ("409", "the command makes no sense now"),
     ("413", "the body is too long"),

@@ -168,7 +168,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_are() {
     let ended = attach(&run);
     assert_eq!(ended.code, 3);
     assert!(
-        ended.stderr.contains("its users have not begun"),
+        ended.stderr.contains("its users have not started"),
         "{}",
         ended.stderr
     );

@@ -224,7 +224,7 @@ fn what_cannot_be_run_is_told_before_anything_is_sent() {
         );
     }
     for (options, words) in [
-        (&["--once"][..], "one iteration tells nothing"),
+        (&["--once"][..], "one iteration says nothing"),
         (&["-o", "json=x"], "before '--'"),
         (&["--request-log", "x.csv"], "each run would write over it"),
         (

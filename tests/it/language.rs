@@ -444,7 +444,7 @@ fn a_field_that_a_form_lacks_is_told_once_and_sent() {
     let report = iterate(&path, &server, 3, 2);
     assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
     let warnings = report.json["warnings"].to_string();
-    let told = "lacking.lua:4: the form to '/echo' has no field 'whom'; did you mean 'who'? It is sent all the same. The \
+    let told = "lacking.lua:4: the form to '/echo' has no field 'whom'; did you mean 'who'? It is sent anyway. The \
         form has: token, who, gift, spam, size, note, op";
     assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
     assert_eq!(warnings.matches("has no field").count(), 1, "{warnings}");

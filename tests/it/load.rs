@@ -188,7 +188,7 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
             &["some stages lead to users, others to a rate"],
         ),
         (&["--stage", "0:5"], &["the stages take no time"]),
-        (&["--stage", "1m:0"], &["no stage leads to any load"]),
+        (&["--stage", "1m:0"], &["all stages lead to a load of 0"]),
         (
             &["--rate", "5", "-u", "3"],
             &["'--rate' and '--users'", "'--max-users'"],

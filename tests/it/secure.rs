@@ -171,7 +171,7 @@ fn certificates_that_cannot_be_trusted_are_told_apart() {
         ("wrong_name", known.sign(&["goose.invalid"]), "tls: the certificate is not for '127.0.0.1'".to_owned()),
         ("unknown_issuer", unknown.sign(&["127.0.0.1"]), format!("tls: the certificate of '127.0.0.1' {problem}")),
         ("self_signed", signed_by_itself, format!("tls: the certificate of '127.0.0.1' {problem}")),
-        ("authority_itself", of_authority, "tls: the certificate of '127.0.0.1' is signed by itself: trust it with '--ca', or trust every certificate with '--insecure'".to_owned()),
+        ("authority_itself", of_authority, "tls: the certificate of '127.0.0.1' is self-signed: trust it with '--ca', or trust every certificate with '--insecure'".to_owned()),
     ] {
         let site = site(&identity);
         let report = ask(&format!("tls_{name}"), &site.url(), &good, &["--ca", &ca]);

@@ -119,7 +119,7 @@ fn runs_go_on_one_after_another_and_are_kept_over_a_restart() {
         let answer = host.web.get(&format!("/api/v1/{path}"));
         assert_eq!(answer.status, 409, "{path}: {}", answer.text());
         assert!(
-            answer.text().contains("no run goes on"),
+            answer.text().contains("no run is in progress"),
             "{}",
             answer.text()
         );
@@ -198,7 +198,7 @@ fn runs_go_on_one_after_another_and_are_kept_over_a_restart() {
     assert!(!kept.contains("secret"), "{kept}");
     let command = host.web.post("/api/v1/stop", "");
     assert!(
-        command.status == 409 && command.text().contains("no run goes on"),
+        command.status == 409 && command.text().contains("no run is in progress"),
         "{}",
         command.text()
     );

@@ -288,7 +288,7 @@ fn a_server_of_runs_hands_on_what_is_asked_about_tags() {
     let server = Server::start();
     let host = Host::start("serve_tags", &[("tags.lua", PLAN)], &[]);
     let path = "/api/v1/tags/build%3D%3Cb%3E1%2F2%3C%2Fb%3E";
-    assert_eq!(host.web.get(path).status, 409, "no run goes on");
+    assert_eq!(host.web.get(path).status, 409, "no run is in progress");
     let id = host.run(
         "tags.lua",
         &json!({ "host": server.url(), "users": 4, "hatch-rate": 100 }),

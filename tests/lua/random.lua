@@ -26,9 +26,9 @@ task { "random", function()
 end }
 
 task { "mistakes", function()
-  raises("a whole number is wanted here, not nil", random.int)
-  raises("a whole number is wanted here", random.int, 1.5, 2)
-  raises("a table is wanted here, not nil", random.choice)
+  raises("expected a whole number here, not nil", random.int)
+  raises("expected a whole number here", random.int, 1.5, 2)
+  raises("expected a table here, not nil", random.choice)
   raises("at least one weight must be above 0", random.weighted, { a = 0 })
   raises("n must be from 0", random.string, -1)
   raises("did you mean 'float'?", function() return random.floot end)

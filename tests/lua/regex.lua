@@ -33,7 +33,7 @@ task { "matches", function(user)
 end }
 
 task { "mistakes", function()
-  raises("a string or a response is wanted", function() return (regex "a"):match(nil) end)
-  raises("a string is wanted here, not nil", function() return regex(nil) end)
+  raises("expected a string or a response", function() return (regex "a"):match(nil) end)
+  raises("expected a string here, not nil", function() return regex(nil) end)
   raises("unclosed group at character 6", regex, "name=(token")
 end }

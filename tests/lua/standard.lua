@@ -35,7 +35,7 @@ task { "base", function()
   same(_VERSION, "Lua 5.4", "version")
   same(_G.print, print, "_G holds the globals")
   raises("not declared", function() _G.mine = 1 end)
-  raises("a string is wanted", function() warn({}) end)
+  raises("expected a string", function() warn({}) end)
 end }
 
 task { "libraries", function()

@@ -38,5 +38,5 @@ task { "hash", function()
   same(hash.hmac_sha512("Jefe", "what do ya want for nothing?"),
     "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
     .. "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737", "hmac_sha512")
-  raises("a string is wanted here, not nil", hash.md5)
+  raises("expected a string here, not nil", hash.md5)
 end }

@@ -63,7 +63,7 @@ fn sides(flags: &cli::Compare) -> Result<(&[PathBuf], &[PathBuf]), Error> {
         }
         ([first, ..], []) => {
             let message = format!(
-                "of {} reports it is not clear which are from before the change",
+                "it is not clear which of {} reports are from before the change",
                 flags.file.len()
             );
             let help = format!(

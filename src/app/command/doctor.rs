@@ -88,7 +88,7 @@ fn cores() -> Finding {
         }
         .unless(
             false,
-            "a group that has used up its share stands still until the next tenth of a second, and latencies with it:\n\
+            "a group that has used up its share pauses until the next tenth of a second, which adds to latencies:\n\
              raise the limit, or give lgoose fewer threads ('--threads')",
         ),
         _ => finding,
@@ -100,7 +100,7 @@ fn load() -> Finding {
     match machine::load_average() {
         Some(load) => Finding::fine("load", format!("{load:.1} in the latest minute")).unless(
             load < 0.5 * cores,
-            "other programs use the cores: their time becomes latency in the figures. End them before a test",
+            "other programs use the cores, which adds to latencies: stop them before a test",
         ),
         None => Finding::fine("load", "not known"),
     }
@@ -156,7 +156,7 @@ fn time() -> Vec<Finding> {
         );
         found.push(Finding::fine("clock", source).unless(
             quick,
-            "each look at it costs a microsecond and lgoose looks several times a request; a host whose kernel trusts\n\
+            "reading it takes a microsecond, and lgoose reads it several times per request; a host whose kernel trusts\n\
              its time stamp counter has 'tsc'",
         ));
     }
@@ -178,7 +178,7 @@ fn wake_up(median: Duration, worst: Duration) -> Finding {
     );
     Finding::fine("timers", value).unless(
         median < LATE,
-        "this machine is busy, or a guest of one that is: latencies below some milliseconds are its own",
+        "this machine or its host is busy: latencies of a few milliseconds may come from it",
     )
 }
 

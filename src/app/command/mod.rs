@@ -177,7 +177,7 @@ fn has_run(cli: &Cli) -> bool {
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     if flags.load.paused && !screen::can_steer(flags) {
         return Err(
-            Diagnostic::new("'--paused' waits for a command, and nobody could give one")
+            Diagnostic::new("'--paused' waits for a command, and nothing could send one")
                 .help(
                     "run lgoose on a terminal without '--headless', or serve the run with '--web'",
                 )
@@ -356,7 +356,7 @@ async fn conclude(
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);
     if to_stdout && state == State::Busy {
-        let stuck = "standard output takes nothing: the report there is not whole";
+        let stuck = "standard output is blocked: the report there is incomplete";
         troubles.push(Error::trouble(stuck));
     }
     let verdict = report.verdict.as_ref();

@@ -88,7 +88,7 @@ impl<'a> Runs<'a> {
         };
         if before.is_empty() && runs.against.is_none() && runs.repeat < 2 {
             let message = format!(
-                "runs of '{}' are to be compared with nothing",
+                "there is nothing to compare runs of '{}' with",
                 plan.display()
             );
             let help = "say with '--against URL' which site is the one after the change, put the reports before it first, or \
@@ -164,7 +164,7 @@ impl<'a> Runs<'a> {
                 }
                 Some((_, why)) => {
                     let message = format!("{told}, was cut short: {why}");
-                    let help = "runs that are compared go on to their planned ends; '--keep DIR' keeps the reports";
+                    let help = "runs can be compared only if they reach their planned ends; '--keep DIR' keeps the reports";
                     return Err(Diagnostic::new(message).help(help).into());
                 }
                 None => {}
@@ -272,7 +272,7 @@ fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Di
 fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
     let Some(plan) = plan.to_str() else {
         return Err(Diagnostic::new(format!(
-            "the name of '{}' is no text",
+            "the name of '{}' is not UTF-8",
             plan.display()
         )));
     };
@@ -303,12 +303,12 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
         (
             "--once",
             run.load.once,
-            "one iteration tells nothing of how long requests take",
+            "one iteration says nothing about how long requests take",
         ),
         (
             "--paused",
             run.load.paused,
-            "nobody could let the runs go on",
+            "nothing could resume the runs",
         ),
         (
             "--part",
@@ -318,7 +318,7 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
         (
             "--watch",
             screen.watch,
-            "a plan that changes is another one",
+            "a plan that changes between runs is another plan",
         ),
         ("--list", screen.list, "it runs nothing"),
         #[cfg(feature = "gaggle")]
@@ -336,7 +336,7 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
     ];
     match unfit.into_iter().find(|(_, typed, _)| *typed) {
         Some((flag, _, help)) => Err(Diagnostic::new(format!(
-            "{flag} is no option of runs that are compared"
+            "{flag} is not an option for runs that are compared"
         ))
         .help(help)),
         None => Ok(run),

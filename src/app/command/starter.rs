@@ -90,9 +90,9 @@ fn renew(folder: &Path) -> Result<String, Error> {
     }
     let shown = library.strip_prefix(".").unwrap_or(&library).display();
     Ok(match renewed {
-        0 => format!("{shown}/ is that of this lgoose already; nothing was changed"),
+        0 => format!("{shown}/ is up to date; nothing was changed"),
         _ => format!(
-            "{shown}/ is that of this lgoose now; your plan and .luarc.json are as they were"
+            "{shown}/ now fits this lgoose; your plan and .luarc.json were not changed"
         ),
     })
 }
@@ -127,8 +127,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 fn occupied(path: &Path) -> Error {
     Diagnostic::new(format!("'{}' is there already", path.display()))
         .help(format!(
-            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and never over anything: name another \
-             folder, as in 'lgoose new load-test', or move what is there away"
+            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and overwrites nothing: name another folder, as in 'lgoose new load-test', or move what is there away"
         ))
         .into()
 }

@@ -65,7 +65,7 @@ pub(in crate::app) async fn attach(
             facts.name
         ),
         false => format!(
-            "run {run} of {}: nothing is heard of its manager",
+            "run {run} of {}: nothing is heard from its manager",
             facts.name
         ),
     };

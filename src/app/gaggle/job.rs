@@ -196,7 +196,7 @@ fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
         _ => "--proxy",
     };
     Err(Error::trouble(format!(
-        "it sends to the hosts of its '--allow-host' only, and '{flag}' would lead elsewhere"
+        "it sends only to the hosts of its '--allow-host', and '{flag}' would lead elsewhere"
     )))
 }
 

@@ -62,7 +62,7 @@ fn text(
         ]);
     }
     let mut text = match workers.is_empty() {
-        true => "no worker is there: start one with 'lgoose worker URL'\n".to_owned(),
+        true => "there are no workers: start one with 'lgoose worker URL'\n".to_owned(),
         false => table(&rows),
     };
     if !gathers.is_empty() {
@@ -89,7 +89,7 @@ fn text(
             .count();
         text += &match count {
             0 => format!(
-                "\nrun {run}: nobody works for it; if its manager is lost, 'lgoose attach {run} URL' makes its report, within a day"
+                "\nrun {run}: no worker works for it; if its manager is lost, 'lgoose attach {run} URL' writes its report, within a day"
             ),
             count => format!(
                 "\nrun {run}: {}",

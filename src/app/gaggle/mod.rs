@@ -63,7 +63,7 @@ pub(super) async fn hire(
         None => {
             let server = Server::start(flags.nats_listen.as_deref()).await?;
             tell(&format!(
-                "start a worker by: lgoose worker {}",
+                "start a worker with: lgoose worker {}",
                 server.url()
             ));
             (Address::parse(server.url())?, Some(server))

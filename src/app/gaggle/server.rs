@@ -127,7 +127,7 @@ fn parse(listen: &str) -> Result<SocketAddr, Error> {
         ip.map(|ip| SocketAddr::new(ip, 0))
     });
     address.map_err(|_| {
-        Diagnostic::new(format!("'{listen}' is no address to listen on"))
+        Diagnostic::new(format!("'{listen}' is not an address to listen on"))
             .help("write it as 0.0.0.0:4222")
             .into()
     })

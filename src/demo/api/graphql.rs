@@ -26,7 +26,7 @@ fn run(asked: &Value) -> Result<Value, String> {
     let fields = match &document.definitions[..] {
         [Definition::Operation(OperationDefinition::Query(query))] => &query.selection_set,
         [Definition::Operation(OperationDefinition::SelectionSet(fields))] => fields,
-        _ => return Err("one query is wanted, without fragments".to_owned()),
+        _ => return Err("expected one query, without fragments".to_owned()),
     };
     let mut data = Map::new();
     for field in fields_of(fields)? {

@@ -175,7 +175,7 @@ impl Director {
         let now = self.now();
         self.store.stood_still(now.saturating_sub(lost), now);
         self.store.warn(format!(
-            "the process stood still for {:.1} s: that time counts as a pause, and not for requests under way",
+            "the process stood still for {:.1} s: that time counts as a pause, and not towards requests under way",
             lost.as_secs_f64()
         ));
         self.lifecycle.extend(lost);
@@ -211,7 +211,7 @@ impl Director {
                 self.finish_reset_if_all_reached();
             }
             SignalKind::Lost => {
-                let fault = "a thread of users ended by a fault in lgoose".to_owned();
+                let fault = "a thread of users ended because of a bug in lgoose".to_owned();
                 self.lifecycle.note_trouble(Error::trouble(fault));
                 self.lose(from);
                 self.stop(Cause::Trouble, None);

@@ -111,7 +111,7 @@ impl Director {
         if !missing.is_empty() {
             let threads = counted(missing.len() as u64, "thread");
             self.store.warn(format!(
-                "{threads} of users still computed at the end: their last figures are missing"
+                "{threads} of users were still computing at the end: their last figures are missing"
             ));
         }
     }

@@ -211,7 +211,7 @@ pub(crate) async fn run_event(
             happened.raised = ended.raised.map(|raised| raised_in(event, &raised));
         }
         Some(Err(_)) => {
-            let fault = format!("{name} ended by a fault in lgoose; please report it");
+            let fault = format!("{name} ended because of a bug in lgoose; please report it");
             return Err(Error::trouble(fault));
         }
         None => store.warn(format!(

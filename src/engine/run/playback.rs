@@ -62,7 +62,7 @@ impl Director {
         }
         let phase = self.directives.borrow().phase;
         if phase != Phase::Go && !self.is_stopping() {
-            let why = "the run was stopping when its manager was lost, before that said why";
+            let why = "the run was stopping when its manager was lost, before it said why";
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }

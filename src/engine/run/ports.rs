@@ -57,7 +57,7 @@ fn scarcity(ports: u64, to: &Destination) -> Option<String> {
     is_scarce(ports, taken).then(|| {
         format!(
             "{} of the {} local ports that this machine has for connections to {} were taken ({} by open connections, \
-             {} by closed ones, for a minute each): new ones may fail as 'out of ports'; keep connections open, or \
+             {} by closed ones, for a minute each): new ones may fail with 'out of ports'; keep connections open, or \
              allow more with 'sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'",
             show_count(taken),
             show_count(ports),

@@ -160,8 +160,8 @@ impl Director {
             .lanes
             .fit(&self.directives.borrow().plan_version.lanes)
         {
-            let text = "other scenarios than before have a load of their own: that counts from the next run on";
-            let error = Diagnostic::new(text).help("stop this run and start it anew, or undo that");
+            let text = "scenarios with loads of their own have changed: that takes effect in the next run";
+            let error = Diagnostic::new(text).help("stop this run and start it again, or undo that");
             return Err(Refusal::Plan(Arc::new(error.into())));
         }
         plan_version
@@ -275,9 +275,9 @@ impl Director {
             Cause::Started => (EventKind::Reset, "all users had started"),
             Cause::Asked => (
                 EventKind::Reset,
-                "the figures began anew, as somebody wanted",
+                "the figures were reset on request",
             ),
-            Cause::PlanVersion => (EventKind::Reload, "users took the edited plan over"),
+            Cause::PlanVersion => (EventKind::Reload, "users switched to the edited plan"),
         };
         self.store.happened(now, kind, text);
         if under_way.cause == Cause::PlanVersion {
@@ -313,7 +313,7 @@ impl Director {
         if self.reset.earlier.len() == MOST_EARLIER {
             self.reset.earlier.remove(0);
             let warning = format!(
-                "the figures began anew so often that only those of the last {MOST_EARLIER} times are kept"
+                "the figures were reset so often that only those before the last {MOST_EARLIER} resets are kept"
             );
             self.store.warn(warning);
         }

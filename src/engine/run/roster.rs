@@ -55,7 +55,7 @@ impl Roster {
         self.0.len() - 1
     }
 
-    /// Notes that nothing is heard of a participant, and returns whether it took part until now.
+    /// Notes that nothing is heard from a participant, and returns whether it took part until now.
     pub(crate) fn away(&mut self, participant: usize) -> bool {
         let present = self.0[participant].is_present();
         if present {

@@ -271,7 +271,7 @@ impl Worker {
             SignalKind::Lost => {
                 self.roster.lost(from);
                 self.fail(&Error::trouble(
-                    "a thread of users ended by a fault in lgoose",
+                    "a thread of users ended because of a bug in lgoose",
                 ));
             }
             SignalKind::Failed(error) => self.fail(&error),

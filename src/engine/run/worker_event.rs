@@ -82,7 +82,7 @@ pub(crate) async fn run_event_at(
         heartbeat: Arc::default(),
         result,
     })?;
-    let fault = |_| Error::trouble(format!("{} ended by a fault in lgoose", event.name()));
+    let fault = |_| Error::trouble(format!("{} ended because of a bug in lgoose", event.name()));
     let ended = ended.await.map_err(fault)??;
     let bytes = match &ended.delivery {
         Delivery::Shard(delta) => PortableDelta::from(&**delta).encode(),

@@ -68,7 +68,7 @@ impl Director {
         }
         self.roster.give_up_away();
         if !self.is_stopping() {
-            let why = "nothing is heard of any worker: the run ends here";
+            let why = "no worker is heard from any more: the run ends here";
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }

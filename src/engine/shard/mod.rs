@@ -358,7 +358,7 @@ impl Shard {
                 }
             }
             Err(error) if error.is_panic() => {
-                let message = "a user ended by a fault in lgoose; please report it";
+                let message = "a user ended because of a bug in lgoose; please report it";
                 channels.send(SignalKind::Failed(Error::trouble(message)));
             }
             Err(_) => {}

@@ -124,13 +124,13 @@ pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError
     let refused = source(error).contains("received fatal alert");
     match error.kind() {
         _ if of_tls && refused && address.cert.is_some() => trouble
-            .because(format!("it does not take the certificate of '--nats-cert' ({})", source(error)))
+            .because(format!("it does not accept the certificate of '--nats-cert' ({})", source(error)))
             .help("check whether that has expired, and whether an authority has signed it that the broker trusts"),
         _ if of_tls => trouble
             .because(source(error))
             .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),
         ConnectErrorKind::AuthorizationViolation => trouble
-            .because("it does not take these credentials")
+            .because("it does not accept these credentials")
             .help("give the token or user and password in the URL, or a file with '--nats-creds'"),
         ConnectErrorKind::Authentication => trouble
             .because(source(error))

@@ -84,7 +84,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
             }
         }
         if heard.elapsed() >= ABANDONED {
-            return Ok("nothing was heard of its workers for 10 minutes");
+            return Ok("nothing was heard from its workers for 10 minutes");
         }
         let since = written.elapsed();
         let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);

@@ -57,7 +57,7 @@ impl Pump {
             };
             let ended = match reply {
                 Ok(Reply::Event(ended)) => ended,
-                Ok(_) => return failed("its worker gave no fitting answer".to_owned()),
+                Ok(_) => return failed("its worker gave an unexpected answer".to_owned()),
                 Err(why) => return failed(format!("worker '{name}': {why}")),
             };
             let _no_run = figures.send(ended.bytes.clone());

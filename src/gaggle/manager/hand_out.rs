@@ -87,7 +87,7 @@ pub(super) async fn hand_to(
     };
     match ask(load, LOAD).await? {
         Reply::Loaded(offset) => Ok(offset),
-        _ => Err("it gave an answer that fits no question".to_owned()),
+        _ => Err("it gave an unexpected answer".to_owned()),
     }
 }
 

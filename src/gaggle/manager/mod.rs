@@ -109,7 +109,7 @@ where
             runtime.shutdown_background();
         })
         .map_err(|error| Error::cannot("start a thread", error))?;
-    let fault = |_| Error::trouble("the link to the workers ended by a fault in lgoose");
+    let fault = |_| Error::trouble("the link to the workers ended because of a bug in lgoose");
     let prepared = tokio::select! {
         prepared = prepared => prepared.map_err(fault)?,
         () = stop => {

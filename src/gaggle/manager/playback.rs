@@ -81,7 +81,7 @@ impl Playback {
         }
         let Some(kept) = broker.find_last(run, &names::record(run)).await? else {
             return Err(cannot()
-                .because("its users have not begun")
+                .because("its users have not started")
                 .help("wait until they have; without a manager its workers give it up")
                 .into());
         };

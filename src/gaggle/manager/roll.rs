@@ -28,7 +28,7 @@ pub(super) struct Member {
     pub(super) sequence: u64,
     /// When that came.
     pub(super) heard: Instant,
-    /// Whether nothing has been heard of it for too long.
+    /// Whether nothing has been heard from it for too long.
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
@@ -197,10 +197,10 @@ impl Member {
         }
     }
 
-    /// Returns what is told when nothing is heard of it any more.
+    /// Returns what is told when nothing is heard from it any more.
     pub(super) fn lost(&self) -> String {
         format!(
-            "worker '{}' was lost: nothing has been heard of it for 5 s",
+            "worker '{}' was lost: nothing has been heard from it for 5 s",
             self.name()
         )
     }

@@ -99,7 +99,7 @@ impl Lead {
                 Some(heard) = beats.next() => if heard.payload != self.leader && self.is_deposed().await {
                     // The run is at its end here.
                     let _over = self.told.send(Error::trouble(
-                        "another manager has taken the run over, because nothing was heard of this one",
+                        "another manager has taken the run over, because nothing was heard from this one",
                     ));
                     return;
                 },

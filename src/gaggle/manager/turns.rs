@@ -104,7 +104,7 @@ impl Pump {
         slot.turn = Turn::Gather;
         if let NotKept::Failed(error) = why {
             let text = format!(
-                "nothing is heard of gather '{}', and the figures of its workers ({}) are missing meanwhile: {}",
+                "nothing is heard from gather '{}', and the figures of its workers ({}) are missing meanwhile: {}",
                 slot.gather.1,
                 labels_text(&slot.labels),
                 error.text()
@@ -205,7 +205,7 @@ impl Pump {
         };
         self.roll.excuse(&slot.name, Instant::now());
         let text = format!(
-            "gather '{}' was lost: nothing has been heard of it for {} s; the manager reads the figures of its workers \
+            "gather '{}' was lost: nothing has been heard from it for {} s; the manager reads the figures of its workers \
              ({}) itself",
             slot.gather.1,
             SILENCE.as_secs(),

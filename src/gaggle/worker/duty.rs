@@ -139,7 +139,7 @@ impl Duty {
                 Some(finished) = self.tasks.join_next() => match finished {
                     Ok(finished) => self.finished(finished?).await,
                     Err(error) if error.is_panic() => {
-                        return Err(Error::trouble("it ended by a fault in lgoose; please report it"));
+                        return Err(Error::trouble("it ended because of a bug in lgoose; please report it"));
                     }
                     Err(_) => {}
                 },
@@ -164,7 +164,7 @@ impl Duty {
         let why = if down.is_some_and(|down| down >= ALONE) {
             "the broker cannot be reached"
         } else if unled >= UNLED && !following.has_end() {
-            "nothing is heard of the manager, and the run has no end of its own"
+            "nothing is heard from the manager, and the run has no end of its own"
         } else {
             return true;
         };

@@ -47,7 +47,7 @@ fn certificate_problem(problem: &CertificateError, host: &str) -> String {
              or trust every certificate with '--insecure'"
         ),
         other if is_ca_used_as_end_entity(other) => format!(
-            "the certificate of '{host}' is signed by itself: trust it with '--ca', \
+            "the certificate of '{host}' is self-signed: trust it with '--ca', \
              or trust every certificate with '--insecure'"
         ),
         other => format!("the certificate of '{host}': {other}"),

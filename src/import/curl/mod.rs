@@ -271,7 +271,7 @@ impl Command {
                 .filter(|url| matches!(url.scheme(), "http" | "https"));
             let Some(mut url) = url else {
                 let told = Diagnostic::new(format!(
-                    "{name}: '{}' is no URL of http or https",
+                    "{name}: '{}' is not an http or https URL",
                     shown(&text)
                 ));
                 return Err(told.help("write it as in http://127.0.0.1:8080/page"));
@@ -330,7 +330,7 @@ impl Command {
                 || method == "CONNECT"
             {
                 let told = Diagnostic::new(format!(
-                    "{name}: '{}' is no method of a request",
+                    "{name}: '{}' is not a request method",
                     shown(&method)
                 ));
                 return Err(told.help(

@@ -51,7 +51,7 @@ impl<'a> Maker<'a, '_> {
                     true => call.options.push(("json".to_owned(), value)),
                     false => call
                         .told
-                        .push("the body lies too deep to be written: write it".to_owned()),
+                        .push("the body is nested too deeply to be written here: write it".to_owned()),
                 }
             }
             ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {

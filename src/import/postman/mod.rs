@@ -55,11 +55,11 @@ pub(super) fn import(
         file = inner;
     }
     if file.contains_key("collections") {
-        let told = format!("{name} is a dump of all of Postman's data, and no collection");
+        let told = format!("{name} is a dump of all of Postman's data, not a collection");
         return Err(Diagnostic::new(told).help(EXPORT));
     }
     if file.contains_key("values") && !file.contains_key("item") {
-        let told = format!("{name} is an environment of Postman, and no collection");
+        let told = format!("{name} is an environment of Postman, not a collection");
         return Err(Diagnostic::new(told)
             .help("import the collection; give the values of the environment with '-e NAME=value' or '--env-file' when you run the plan"));
     }
@@ -218,7 +218,7 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
     for ((item, above, said), address) in found.requests.iter().zip(&addresses) {
         let Some(address) = address else {
             calls.notes.push(format!(
-                "left out '{}', whose address is none of http or https",
+                "left out '{}', whose address is not http or https",
                 comment(&title(item))
             ));
             continue;

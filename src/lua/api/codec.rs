@@ -173,7 +173,7 @@ fn base64_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
         .collect();
     BASE64.decode(standard).map_err(|error| match error {
         DecodeError::InvalidByte(_, byte) => {
-            format!("this is not base64: it holds '{}'", byte.escape_ascii())
+            format!("this is not base64: it contains '{}'", byte.escape_ascii())
         }
         _ => "this is not base64: it is cut short".to_owned(),
     })

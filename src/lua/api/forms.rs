@@ -218,7 +218,7 @@ fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
             false => there.join(", "),
         };
         format!(
-            "the form to '{path}' has no field '{name}'{near} It is sent all the same. The form has: {there}{more}"
+            "the form to '{path}' has no field '{name}'{near} It is sent anyway. The form has: {there}{more}"
         )
     });
 }

@@ -40,7 +40,7 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
         Some(metatable) if metatable == known => return Ok(table),
         Some(_) => {
             let message =
-                "json.array(list): this table has a metatable already, or is only read; copy it";
+                "json.array(list): this table has a metatable already, or is read-only; copy it";
             return Err(mlua::Error::runtime(message));
         }
         None => {}

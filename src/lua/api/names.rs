@@ -123,7 +123,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
 pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
     if DECLARATIONS.contains(&name.as_str()) {
         return Ok(format!(
-            "'{name}' belongs to the top level of the file, not inside a task"
+            "'{name}' belongs at the top level of the file, not inside a task"
         ));
     }
     let known = GLOBALS

@@ -44,7 +44,7 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
             data.borrow::<Pattern>().map(|pattern| pattern.clone())
         }
         other => Err(mlua::Error::runtime(format!(
-            "a regular expression is wanted: regex \"…\" or a string, not {}",
+            "expected a regular expression: regex \"…\" or a string, not {}",
             crate::lua::values::type_phrase(other)
         ))),
     }
@@ -63,7 +63,7 @@ fn with_subject<R>(
             use_bytes(&Host::of(lua).body(lua, address)?)
         }
         other => Err(mlua::Error::runtime(format!(
-            "a string or a response is wanted, not {}",
+            "expected a string or a response, not {}",
             crate::lua::values::type_phrase(other)
         ))),
     }

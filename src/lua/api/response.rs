@@ -97,7 +97,7 @@ impl mlua::FromLua for This {
                 Ok(This { table })
             }
             other => Err(mlua::Error::runtime(format!(
-                "a response is wanted here, not {}; write response:method(…) with a colon",
+                "expected a response here, not {}; write response:method(…) with a colon",
                 crate::lua::values::type_phrase(&other)
             ))),
         }

@@ -52,7 +52,7 @@ fn view(lua: &Lua, call: &str) -> mlua::Result<Rc<dyn RunView>> {
         Some(run) if !host.limits.is_loading() => Ok(run.clone()),
         _ => {
             let message =
-                format!("run.{call} belongs inside a task, not to the top level of the file");
+                format!("run.{call} belongs inside a task, not at the top level of the file");
             let help = "there is no run yet while the file is loaded";
             Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
         }

@@ -100,8 +100,8 @@ fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
     if !host.limits.is_loading() {
         return Ok(host);
     }
-    let message = format!("{what} belongs inside a task, not to the top level of the file");
-    let help = "users share it while they run; on(\"test_start\", function(user) … end) comes before all of them";
+    let message = format!("{what} belongs inside a task, not at the top level of the file");
+    let help = "users share it while they run; on(\"test_start\", function(user) … end) runs before all of them";
     Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
 }
 
@@ -137,7 +137,7 @@ impl UserData for SharedCounter {
             let what = format!("the counter '{}'", this.name);
             runs(lua, &what)?;
             this.counter.add(by.unwrap_or(1)).ok_or_else(|| {
-                mlua::Error::runtime(format!("{what} would be no whole number of 64 bits"))
+                mlua::Error::runtime(format!("{what} would not fit into 64 bits"))
             })
         });
         methods.add_method("get", |lua, this, ()| {
@@ -302,7 +302,7 @@ fn find_or_claim(
         }
         Found::Own => {
             let message =
-                format!("the value '{key}' of {what} is asked for by the function that makes it");
+                format!("the value '{key}' of {what} is requested by the function that makes it");
             return Err(mlua::Error::runtime(message));
         }
     })

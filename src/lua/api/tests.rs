@@ -200,7 +200,7 @@ fn patterns_and_selectors_that_are_wrong_are_told_with_place_and_line() {
             "coroutine.wrap(function() random.choice {} end)()",
             "random.choice(list): the list is empty",
         ),
-        ("base64.decode '*'", "this is not base64: it holds '*'"),
+        ("base64.decode '*'", "this is not base64: it contains '*'"),
     ] {
         let (raised, at) = raised("patterns", &[], &format!("local x\n{body}"));
         assert_eq!(raised.message, message);

@@ -138,7 +138,7 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
 fn describe_conversion(from: &str, to: &str) -> String {
     let wanted = match to {
         "string" | "String" => "a string",
-        "i64" if from == "number" => return "a whole number is wanted here".to_owned(),
+        "i64" if from == "number" => return "expected a whole number here".to_owned(),
         "i64" => "a whole number",
         "f64" => "a number",
         "bool" => "true or false",
@@ -147,8 +147,8 @@ fn describe_conversion(from: &str, to: &str) -> String {
         other => other,
     };
     match from {
-        "nil" => format!("{wanted} is wanted here, not nil"),
-        from => format!("{wanted} is wanted here, not a {from}"),
+        "nil" => format!("expected {wanted} here, not nil"),
+        from => format!("expected {wanted} here, not a {from}"),
     }
 }
 

@@ -75,7 +75,7 @@ fn habit(message: &str, near: Option<&str>, line: &[Token<'_>]) -> Option<&'stat
         return Some("Lua declares a variable by 'local', as in local name = 1");
     }
     if ["async", "await"].into_iter().any(declares) {
-        return Some("leave out 'async' and 'await': a request returns when its answer is there");
+        return Some("leave out 'async' and 'await': a request returns when its response is there");
     }
     if declares("import") || declares("from") {
         return Some("a plan loads a module by local name = require \"name\"");
@@ -149,7 +149,7 @@ fn missing_comma(
         false => format!(" on line {}", before.line),
     };
     Some(format!(
-        "put a comma behind {}{on}, or close the '{}' of line {} there",
+        "put a comma after {}{on}, or close the '{}' of line {} there",
         shown(before.text),
         opener.word.text,
         opener.word.line
@@ -194,7 +194,7 @@ fn unbalanced(
             Some(told(*opener))
         }
         None if closes => Some(format!(
-            "there is nothing open that this '{}' could close",
+            "there is nothing for this '{}' to close",
             near.unwrap_or_default()
         )),
         _ => None,
@@ -320,19 +320,19 @@ mod tests {
         for (text, help) in [
             (
                 "f { name = 'x' expect = 1 }",
-                "put a comma behind 'x', or close the '{' of line 1 there",
+                "put a comma after 'x', or close the '{' of line 1 there",
             ),
             (
                 "f { 'a'\n  function() end }",
-                "put a comma behind 'a' on line 1, or close the '{' of line 1",
+                "put a comma after 'a' on line 1, or close the '{' of line 1",
             ),
             (
                 "f { 1, {\n 2 } 3 }",
-                "put a comma behind '}', or close the '{' of line 1",
+                "put a comma after '}', or close the '{' of line 1",
             ),
             (
                 "f(1 2)",
-                "put a comma behind '1', or close the '(' of line 1",
+                "put a comma after '1', or close the '(' of line 1",
             ),
         ] {
             assert!(told(text).contains(help), "{text}: {}", told(text));

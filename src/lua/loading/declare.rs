@@ -199,7 +199,7 @@ fn declaration(
     lua.create_function(move |lua, argument: Value| {
         let place = plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
-            let message = format!("a table is wanted here, not {}", type_phrase(&argument));
+            let message = format!("expected a table here, not {}", type_phrase(&argument));
             return Err(error_at_plan_line(
                 lua,
                 Diagnostic::new(message)
@@ -375,7 +375,7 @@ fn take_task(
     if let Some(other) = known.scenario.replace(scenario.to_owned()) {
         let task = known.task.name.as_deref().unwrap_or("without a name");
         let message = match other == scenario {
-            true => format!("task '{task}' stands twice in scenario '{scenario}'"),
+            true => format!("task '{task}' is declared twice in scenario '{scenario}'"),
             false => format!("task '{task}' is in two scenarios, '{other}' and '{scenario}'"),
         };
         return Err(Diagnostic::new(message)

@@ -179,7 +179,7 @@ fn cookies(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(),
         let Some(value) = text else {
             let name = shorten(&name);
             return Err(format!(
-                "'{name}' of option 'cookies' cannot be a cookie: it has no line break, no ';' and nothing beside ASCII"
+                "'{name}' of option 'cookies' cannot be a cookie: cookies have no line breaks, no ';' and only ASCII characters"
             ));
         };
         op.request.extras().cookies.push((name, value));

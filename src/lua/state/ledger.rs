@@ -40,8 +40,7 @@ impl Ledger {
                 bytes,
             }),
             Err(_) => Err(format!(
-                "what users share is full: all counters, queues and maps of a process hold {} together; \
-                 take out what is put in, or let it expire",
+                "shared data is full: all counters, queues and maps of a process may hold {} together; take out what is put in, or let it expire",
                 show_size(most as f64)
             )),
         }

@@ -111,7 +111,7 @@ fn found<T>(
 }
 
 impl Counter {
-    /// Adds to the number, and returns the sum; `None` if that would be no whole number of 64 bits.
+    /// Adds to the number, and returns the sum; `None` if that would not fit into 64 bits.
     pub(super) fn add(&self, by: i64) -> Option<i64> {
         let add = |number: i64| number.checked_add(by);
         let before = self

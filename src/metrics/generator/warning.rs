@@ -34,7 +34,7 @@ impl GeneratorRow {
                 ),
             ),
             false => (
-                "its own work kept answers waiting",
+                "its own work kept responses waiting",
                 format!(
                     "(a thread up to {:.0}% busy); use more cores ('--threads') or machines, or fewer users",
                     self.busiest * 100.0
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(
             row.warning(Some(&told)).as_deref(),
             Some(
-                "lgoose itself was the bottleneck in 0.8 of 3 s; its own work kept answers waiting (a thread up to \
+                "lgoose itself was the bottleneck in 0.8 of 3 s; its own work kept responses waiting (a thread up to \
                  96% busy); use more cores ('--threads') or machines, or fewer users"
             )
         );

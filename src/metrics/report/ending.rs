@@ -138,7 +138,7 @@ impl Ending {
                 format!("not started: {raised}")
             }
             Cause::Aborted => format!("aborted {at}"),
-            Cause::Trouble => format!("ended by trouble of lgoose's own {at}"),
+            Cause::Trouble => format!("ended by a failure of lgoose {at}"),
             Cause::Left => format!("watched until it was left {at}; the run went on"),
         };
         if self.in_warmup {

@@ -45,8 +45,7 @@ impl CoMitigation {
         let (measured, corrected) = (self.measured_p99_ms?, self.aggregated.latency_ms?.p99);
         (corrected > 1.5 * measured).then(|| {
             format!(
-                "users who waited did not ask for {} requests that they would have made at their pace: with those, p99 \
-                 is {} and not {} (coordinated omission); for latencies as visitors see them, run at a rate ('--rate')",
+                "while users waited, they did not make {} requests that they would have made at their pace: with those, p99 is {} instead of {} (coordinated omission); for latencies as visitors see them, run at a rate ('--rate')",
                 show_count(self.aggregated.filled),
                 show_ms(corrected),
                 show_ms(measured),

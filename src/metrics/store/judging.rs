@@ -111,7 +111,7 @@ impl Store {
         match (unjudged.why, &threshold.name) {
             (Some(why), _) => Some(why.to_owned()),
             (None, _) if after.is_some_and(|after| after >= until) => {
-                Some("the run was over before the part of it that 'after' leaves in".to_owned())
+                Some("the run ended before the part that 'after' selects".to_owned())
             }
             (None, _)
                 if threshold.phase.is_some() && self.threshold_figures(threshold).is_some() =>
@@ -183,7 +183,7 @@ impl Store {
         let known: Vec<String> = tags_met.chain(self.workers.label_texts()).collect();
         let or_label = match self.workers.is_empty() {
             true => "",
-            false => ", and no label of workers is so called",
+            false => ", and no label of workers has that name",
         };
         let mut unknown = tags.pairs().map(|(key, value)| format!("{key}={value}"));
         match unknown.find(|tag| !known.contains(tag)) {

@@ -146,7 +146,7 @@ impl Workers {
         (rows, verdicts)
     }
 
-    /// Forgets what was counted so far; the measurement begins at `now`.
+    /// Resets the statistics; the measurement begins at `now`.
     pub(super) fn reset(&mut self, now: Duration, epoch: u64) {
         for tally in &mut self.tallies {
             tally.reset();
@@ -316,7 +316,7 @@ impl Store {
         self.merge_stand(shard, covered, &stand.effort, stand.quiet);
     }
 
-    /// Notes that nothing is heard of a worker any more, `at` that time since the start of the run. What it has
+    /// Notes that nothing is heard from a worker any more, `at` that time since the start of the run. What it has
     /// delivered counts.
     pub(crate) fn worker_away(&mut self, worker: usize, at: Duration) {
         let Some(tally) = self.workers.tallies.get_mut(worker) else {

@@ -148,7 +148,7 @@ impl Judges {
         for judge in &self.judges {
             let threshold = &judge.threshold;
             let seen = match self.held {
-                true => Err("the run ended before the part of it that is judged began"),
+                true => Err("the run ended before the part that is judged began"),
                 false => judge.last_word(view),
             };
             if !matches!(seen, Ok(Some(_))) {

@@ -12,7 +12,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     let requests = match total.count {
-        0 => "no requests were finished".to_owned(),
+        0 => "no request was finished".to_owned(),
         count => format!(
             "{} · {}/s · {} failed",
             show_count(count),

@@ -18,7 +18,7 @@ pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> 
     let label = match (whole, error.exemplars.len()) {
         (true, 0) => return None,
         (false, 0) => "whole message".to_owned(),
-        (_, 1) => "a request that ended so".to_owned(),
+        (_, 1) => "a request that ended like this".to_owned(),
         (_, n) => format!("the first and the slowest of these requests ({n})"),
     };
     let exemplars: String = error.exemplars.iter().map(html).collect();

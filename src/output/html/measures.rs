@@ -107,7 +107,7 @@ pub(super) fn omission(report: &Report) -> Option<Table> {
         Cadence::Maximum => "longest",
     };
     let mut table = Table::new("omission", "Coordinated omission", &columns).note(format!(
-        "Latencies with the requests filled in that users could not make while they waited for a slow answer: \
+        "Latencies with the requests filled in that users could not make while they waited for a slow response: \
          {} iterations took more than twice their user’s {cadence}. Compare with the table of percentiles.",
         crate::units::show_count(filled.late_cycles)
     ));

@@ -45,7 +45,7 @@ fn verdict(report: &Report) -> String {
         (all, n) => vec![format!("{n} of {} broken", counted(all, "threshold"))],
     };
     if report.generator.is_some_and(|row| row.saturated_s > 0.0) {
-        details.push("lgoose itself was the bottleneck for a part of the run".to_owned());
+        details.push("lgoose itself was the bottleneck for part of the run".to_owned());
     }
     let line = |class: &str, told: Option<&String>| match told {
         Some(told) => format!("<p class=\"{class}\">{}</p>", text(told)),

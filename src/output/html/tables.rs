@@ -89,7 +89,7 @@ fn latency(report: &Report) -> Table {
         "#Maximum of successes",
     ];
     let mut table = Table::new("latency", "Latency", &columns)
-        .note("From the call until the last byte of the final answer. Failed requests count at the time they took.");
+        .note("From the call until the last byte of the final response. Failed requests count at the time they took.");
     each_name(report, &mut table, |figures| {
         let mut cells = times(figures.latency_ms.as_ref(), |l| {
             [l.avg, l.min, l.p50, l.max]

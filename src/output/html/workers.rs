@@ -23,7 +23,7 @@ pub(super) fn workers(report: &Report) -> Option<Table> {
         "State",
     ];
     let mut table = Table::new("workers", "Workers", &columns).note(
-        "Users are the most at a time. Saturated is a worker that itself, not the target, set its latency for a time.",
+        "Users: the most at one time. Saturated: the time in which the worker itself, not the target, set the latency.",
     );
     for row in &report.workers {
         let percent = format!("{:.0}%", row.busy * 100.0);

@@ -147,7 +147,7 @@ impl LogWriter {
         let troubles = match hangs {
             true => Vec::new(),
             false => self.thread.join().unwrap_or_else(|_| {
-                let message = "the thread of the logs ended by a fault in lgoose";
+                let message = "the thread of the logs ended because of a bug in lgoose";
                 vec![Error::trouble(message)]
             }),
         };

@@ -129,7 +129,7 @@ impl Threshold {
         if !fits {
             let message = match is_plain {
                 true => format!("the limit of '{figure}' needs a unit: {wanted}"),
-                false => format!("'{}' is no unit of '{figure}'; it has {wanted}", self.unit),
+                false => format!("'{}' is not a unit of '{figure}'; it has {wanted}", self.unit),
             };
             return Err(Misread::new(message, if is_plain { number } else { unit }));
         }
@@ -250,11 +250,11 @@ impl<'a> Reader<'a> {
                 } else {
                     format!(", not '{word}'")
                 };
-                let message = format!("a comparison is wanted here: <, <=, > or >={found}");
+                let message = format!("expected a comparison here: <, <=, > or >={found}");
                 return Err(Misread::new(message, place));
             }
             other => {
-                let message = format!("'{other}' is no comparison: write <, <=, > or >=");
+                let message = format!("'{other}' is not a comparison: write <, <=, > or >=");
                 return Err(Misread::new(message, place));
             }
         })
@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
                 format!(", not '{word}'")
             };
             return Err(Misread::new(
-                format!("a number is wanted here{found}"),
+                format!("expected a number here{found}"),
                 place,
             ));
         }
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
                 "after" => threshold.after = Some(self.duration(word)?),
                 _ => {
                     let message = format!(
-                        "'{word}' is not wanted here; 'during 30s', 'abort' or 'after 30s' may follow"
+                        "'{word}' is not expected here; 'during 30s', 'abort' or 'after 30s' may follow"
                     );
                     return Err(Misread::new(message, place));
                 }

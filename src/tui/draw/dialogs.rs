@@ -31,7 +31,7 @@ const KEYS: [(&str, &str); 24] = [
     ("q", "stop, with a report (asks)"),
     ("Ctrl-C", "stop; twice: abort"),
     ("Ctrl-Z", "suspend, 'fg' comes back"),
-    ("Ctrl-L", "draw the screen anew"),
+    ("Ctrl-L", "redraw the screen"),
     ("p", "pause and go on"),
     ("+ - u i >", "users, rate, next stage"),
     ("o", "whose load + - u i set"),
@@ -98,7 +98,7 @@ pub(super) fn warnings(snapshot: &Snapshot) -> Lines {
         lines.push((Meaning::Plain, String::new()));
     }
     if lines.is_empty() {
-        lines.push((Meaning::Faint, "lgoose has nothing to warn of".to_owned()));
+        lines.push((Meaning::Faint, "lgoose has no warnings".to_owned()));
     }
     lines
 }
@@ -120,7 +120,7 @@ pub(super) fn draw(
         Dialog::Rate(typed) => number("iterations/s", typed, state.load(snapshot)),
         Dialog::Reset => (
             "reset the statistics?".to_owned(),
-            "The report keeps those of before apart.\n\ny or ↵ does, any other key goes on".to_owned(),
+            "The report keeps the earlier ones separately.\n\ny or ↵ resets, any other key cancels".to_owned(),
         ),
         Dialog::Message(text) => (String::new(), format!("{text}\n\nEsc closes this")),
         _ => return,
@@ -155,12 +155,12 @@ fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) 
     match load {
         None => (
             what.to_owned(),
-            format!("{typed}_\n\n↵ sets the number, Esc leaves it"),
+            format!("{typed}_\n\n↵ sets the number, Esc cancels"),
         ),
         Some(load) => (
             format!("{what} of {}", whose(load)),
             format!(
-                "{typed}_\n\n{}\n↵ sets the number, ⇥ another load, Esc leaves it",
+                "{typed}_\n\n{}\n↵ sets the number, ⇥ another load, Esc cancels",
                 wanted(load)
             ),
         ),
@@ -199,7 +199,7 @@ pub(super) fn tags(
     if all.is_empty() {
         lines.push((Meaning::Faint, "no tag matches".to_owned()));
     }
-    let keys = "↑ ↓, ↵ shows its requests alone, Esc";
+    let keys = "↑ ↓, ↵ shows only its requests, Esc";
     lines.extend([
         (Meaning::Plain, String::new()),
         (Meaning::Faint, keys.to_owned()),

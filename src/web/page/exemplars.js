@@ -30,7 +30,7 @@ class Exemplars {
     if (known.shown === now) return;
     known.shown = now;
     known.place.hidden = !samples.length;
-    const label = samples.length === 1 ? 'a request that ended so' : `the first and the slowest of these requests (${samples.length})`;
+    const label = samples.length === 1 ? 'a request that ended like this' : `the first and the slowest of these requests (${samples.length})`;
     known.place.replaceChildren(make('details', {}, make('summary', {}, label), ...samples.map(sample)));
   }
 }

@@ -63,7 +63,7 @@ pub(super) async fn status(
     Ok(answer.unwrap_or_else(|_gone| status::without_figures("over", &run.plan, read_only)))
 }
 
-/// `GET /metrics`: none, if no run goes on.
+/// `GET /metrics`: none, if no run is in progress.
 pub(super) async fn metrics(
     State(site): State<Arc<ServeSite>>,
     request: Request,
@@ -74,7 +74,7 @@ pub(super) async fn metrics(
     forward(State(site), request).await
 }
 
-/// `GET /api/v1/report.…`: if no run goes on, that of the last one here.
+/// `GET /api/v1/report.…`: if no run is in progress, that of the last one here.
 pub(super) async fn report(
     site: Arc<ServeSite>,
     request: Request,
@@ -87,8 +87,8 @@ pub(super) async fn report(
 }
 
 fn idle() -> Failure {
-    Failure::new(StatusCode::CONFLICT, "no run goes on")
-        .help("start one with 'POST /api/v1/runs'; '/api/v1/runs' lists those that are over")
+    Failure::new(StatusCode::CONFLICT, "no run is in progress")
+        .help("start one with 'POST /api/v1/runs'; '/api/v1/runs' lists finished ones")
 }
 
 /// Returns where the interface of a run is, as soon as it is known.
@@ -99,7 +99,7 @@ async fn address(run: &Current) -> Result<SocketAddr, Failure> {
         Ok(Ok(address)) => address.ok_or_else(idle),
         Ok(Err(_over)) => Err(idle()),
         Err(_late) => {
-            let told = "the run is being put together: ask again";
+            let told = "the run is being prepared: try again";
             Err(Failure::new(StatusCode::CONFLICT, told))
         }
     }

@@ -49,7 +49,7 @@ pub(in crate::web) fn table() -> Vec<Route> {
         route(
             "/api/v1/runs",
             List,
-            "All runs: the one that goes on, those that wait, those that are over",
+            "All runs: running, queued and finished",
         ),
         route(
             "/api/v1/runs",
@@ -60,12 +60,12 @@ pub(in crate::web) fn table() -> Vec<Route> {
         route(
             "/api/v1/runs/{id}",
             Remove,
-            "Takes a run out of the queue, or removes the files of one that is over",
+            "Takes a run out of the queue, or removes the files of a finished one",
         ),
         route(
             "/api/v1/runs/{id}/report.json",
             Report(Format::Json),
-            "The report of a run; of the one that goes on, the report so far",
+            "The report of a run; while it runs, the report so far",
         ),
         route(
             "/api/v1/runs/{id}/report.yaml",

@@ -34,7 +34,7 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
     for (flag, load) in [("--from", Some(options.from)), ("--to", options.to)] {
         let users = load.filter(|_| by == LoadKind::Users);
         if users.is_some_and(|users| users.fract() != 0.0 || users > MOST_USERS as f64) {
-            let message = format!("'{flag} {}' is no number of users", load.unwrap_or(0.0));
+            let message = format!("'{flag} {}' is not a number of users", load.unwrap_or(0.0));
             return mistake(
                 message,
                 "write a whole number up to a million, or search '--by rate'",
@@ -45,7 +45,7 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
         let message = format!("'--from {}' is more than '--to {to}'", options.from);
         return mistake(
             message,
-            "the search goes up: begin with a load that surely holds",
+            "the search goes up from there: start with a load that the site can hold",
         );
     }
     if options.within < NARROWEST {
@@ -105,7 +105,7 @@ pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
 /// A mistake in the plan, or that no limit is given.
 pub(super) fn fits(base: &Prepared) -> Result<(), Diagnostic> {
     if base.config.run.thresholds.is_empty() {
-        return Err(Diagnostic::new("no limit is given that the site has to keep")
+        return Err(Diagnostic::new("the search needs at least one limit")
             .help("add '--slo', such as --slo 'p95 < 300ms' --slo 'failures < 1%', or thresholds to the plan"));
     }
     let scenarios = &base.plan.scenarios;

@@ -61,7 +61,8 @@ pub(super) fn start() -> Result<(), Error> {
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());
     thread.spawn(listen).map_err(cannot)?;
-    let fault = |_| Error::trouble("the thread that listens for Ctrl-C ended because of a bug in lgoose");
+    let fault =
+        |_| Error::trouble("the thread that listens for Ctrl-C ended because of a bug in lgoose");
     listens.recv().map_err(fault)?.map_err(cannot)
 }
 

@@ -97,7 +97,8 @@ pub(super) fn watched(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let fault = "the loading of the plan ended because of a bug in lgoose; please report it";
+                let fault =
+                    "the loading of the plan ended because of a bug in lgoose; please report it";
                 return Err(Error::trouble(fault));
             }
         }

@@ -88,9 +88,9 @@ fn text(aims: Aims, end: &End, limited_by: Option<&str>, last: Option<&str>) -> 
         CapacityOutcome::NotRecovered => {
             format!("the site did not recover after the last step, so the search ended; {so_far}")
         }
-        CapacityOutcome::NotConfirmed => format!(
-            "loads that held in a step failed repeatedly in the confirming run; {so_far}"
-        ),
+        CapacityOutcome::NotConfirmed => {
+            format!("loads that held in a step failed repeatedly in the confirming run; {so_far}")
+        }
         CapacityOutcome::Stopped => format!("the search was stopped; {so_far}"),
     }
 }

@@ -83,7 +83,8 @@ fn spoilt(report: &Report) -> impl Iterator<Item = String> {
     let settings = match &report.settings {
         Some(_) => None,
         None => Some(
-            "does not say how it was run, as it comes from an earlier version: run it again".to_owned(),
+            "does not say how it was run, as it comes from an earlier version: run it again"
+                .to_owned(),
         ),
     };
     let lost = report

@@ -80,7 +80,9 @@ impl Stage {
         let time = units::duration(time).map_err(|_| bad("its time is not a duration; "))?;
         let to = match goal.contains('/') {
             true => Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?),
-            false => Goal::Users(users(goal).ok_or_else(|| bad("its number of users is not a number; "))?),
+            false => Goal::Users(
+                users(goal).ok_or_else(|| bad("its number of users is not a number; "))?,
+            ),
         };
         Ok(Stage { time, to })
     }

@@ -243,10 +243,7 @@ mod tests {
     #[test]
     fn what_is_no_threshold_is_told_with_the_remedy() {
         for (value, message) in [
-            (
-                Value::Number(3.0),
-                "expected a list of texts, not a number",
-            ),
+            (Value::Number(3.0), "expected a list of texts, not a number"),
             (
                 table_of(&[Value::Number(3.0)], &[]),
                 "is wanted, not a number",

@@ -110,10 +110,7 @@ impl Value {
     pub(super) fn flag(&self) -> Result<bool, String> {
         match self {
             Value::Flag(flag) => Ok(*flag),
-            other => Err(format!(
-                "expected true or false, not {}",
-                other.type_name()
-            )),
+            other => Err(format!("expected true or false, not {}", other.type_name())),
         }
     }
 

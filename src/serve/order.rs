@@ -51,8 +51,7 @@ impl Order {
     /// Trouble if nobody hosts this process.
     pub(crate) fn receive() -> Result<(Order, UnixStream), Error> {
         let cannot = |error: std::io::Error| {
-            let help =
-                "only 'lgoose serve' starts it; to run a plan, use 'lgoose PLAN.lua'";
+            let help = "only 'lgoose serve' starts it; to run a plan, use 'lgoose PLAN.lua'";
             Error::cannot("take the order of a hosted run", format!("{error}: {help}"))
         };
         let input = std::io::stdin().as_fd().try_clone_to_owned();

@@ -125,11 +125,7 @@ pub(super) fn table() -> Vec<Route> {
             Plain(Command::ResetStatistics),
             "Resets the statistics",
         ),
-        route(
-            "/api/v1/reload",
-            Plain(Command::Reload),
-            "Reloads the plan",
-        ),
+        route("/api/v1/reload", Plain(Command::Reload), "Reloads the plan"),
         route(
             "/api/v1/stop",
             Plain(Command::Stop),

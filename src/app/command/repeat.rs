@@ -305,11 +305,7 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
             run.load.once,
             "one iteration says nothing about how long requests take",
         ),
-        (
-            "--paused",
-            run.load.paused,
-            "nothing could resume the runs",
-        ),
+        ("--paused", run.load.paused, "nothing could resume the runs"),
         (
             "--part",
             run.load.part.is_some(),

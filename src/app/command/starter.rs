@@ -91,9 +91,7 @@ fn renew(folder: &Path) -> Result<String, Error> {
     let shown = library.strip_prefix(".").unwrap_or(&library).display();
     Ok(match renewed {
         0 => format!("{shown}/ is up to date; nothing was changed"),
-        _ => format!(
-            "{shown}/ now fits this lgoose; your plan and .luarc.json were not changed"
-        ),
+        _ => format!("{shown}/ now fits this lgoose; your plan and .luarc.json were not changed"),
     })
 }
 

@@ -160,8 +160,10 @@ impl Director {
             .lanes
             .fit(&self.directives.borrow().plan_version.lanes)
         {
-            let text = "scenarios with loads of their own have changed: that takes effect in the next run";
-            let error = Diagnostic::new(text).help("stop this run and start it again, or undo that");
+            let text =
+                "scenarios with loads of their own have changed: that takes effect in the next run";
+            let error =
+                Diagnostic::new(text).help("stop this run and start it again, or undo that");
             return Err(Refusal::Plan(Arc::new(error.into())));
         }
         plan_version
@@ -273,10 +275,7 @@ impl Director {
         let (kind, text) = match under_way.cause {
             Cause::Warmup => (EventKind::Reset, "the warm-up ended"),
             Cause::Started => (EventKind::Reset, "all users had started"),
-            Cause::Asked => (
-                EventKind::Reset,
-                "the figures were reset on request",
-            ),
+            Cause::Asked => (EventKind::Reset, "the figures were reset on request"),
             Cause::PlanVersion => (EventKind::Reload, "users switched to the edited plan"),
         };
         self.store.happened(now, kind, text);

@@ -49,9 +49,9 @@ impl<'a> Maker<'a, '_> {
                 }
                 match value.depth() <= DEEPEST {
                     true => call.options.push(("json".to_owned(), value)),
-                    false => call
-                        .told
-                        .push("the body is nested too deeply to be written here: write it".to_owned()),
+                    false => call.told.push(
+                        "the body is nested too deeply to be written here: write it".to_owned(),
+                    ),
                 }
             }
             ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {

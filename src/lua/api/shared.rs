@@ -136,9 +136,9 @@ impl UserData for SharedCounter {
         methods.add_method("incr", |lua, this, by: Option<i64>| {
             let what = format!("the counter '{}'", this.name);
             runs(lua, &what)?;
-            this.counter.add(by.unwrap_or(1)).ok_or_else(|| {
-                mlua::Error::runtime(format!("{what} would not fit into 64 bits"))
-            })
+            this.counter
+                .add(by.unwrap_or(1))
+                .ok_or_else(|| mlua::Error::runtime(format!("{what} would not fit into 64 bits")))
         });
         methods.add_method("get", |lua, this, ()| {
             runs(lua, &format!("the counter '{}'", this.name))?;

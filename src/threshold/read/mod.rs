@@ -129,7 +129,10 @@ impl Threshold {
         if !fits {
             let message = match is_plain {
                 true => format!("the limit of '{figure}' needs a unit: {wanted}"),
-                false => format!("'{}' is not a unit of '{figure}'; it has {wanted}", self.unit),
+                false => format!(
+                    "'{}' is not a unit of '{figure}'; it has {wanted}",
+                    self.unit
+                ),
             };
             return Err(Misread::new(message, if is_plain { number } else { unit }));
         }

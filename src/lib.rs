@@ -160,7 +160,7 @@ pub mod internals {
     pub mod html {
         //! Pages.
         pub use crate::html::{
-            Document, Selector, assets, decode_entities, find_form, links, title,
+            Document, Selector, assets, decode_entities, find_form, links, reason, title,
         };
     }
     pub mod http {

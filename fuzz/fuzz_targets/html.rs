@@ -1,4 +1,4 @@
-//! A page's title, assets and links, from any bytes.
+//! A page's title, reason, assets and links, from any bytes.
 #![no_main]
 
 use lgoose::internals::html;
@@ -8,6 +8,10 @@ use url::Url;
 fuzz_target!(|body: &[u8]| {
     let page = Url::parse("http://goose.test:8080/dir/page?q=1").expect("a URL");
     html::title(body);
+    for is_error in [false, true] {
+        let reason = html::reason(body, is_error);
+        assert!(reason.is_none_or(|reason| reason.chars().count() <= 201));
+    }
     for found in html::assets(body, &page)
         .iter()
         .chain(&html::links(body, &page))

@@ -107,6 +107,7 @@ function Response:ensure() end
 ---@field fields table<string, any> # a list if a name has several values
 ---@field buttons lgoose.Button[] # its submit buttons with a name
 ---@field files string[] # the names of its file inputs
+---@field required? string[] # the names of the fields that must not be empty
 ---@field order (string|integer)[] # the names of its fields in page order; a number stands for one of its buttons
 
 ---A submit button of a form. Its action, method and enctype apply if the option `button` names it.

@@ -127,7 +127,8 @@ function User:exit_iteration() end
 ---Runs the on_stop tasks of this user, then ends it.
 function User:stop() end
 
----Writes a line to the log, with user, scenario and task. For a table, it shows the fields.
+---Writes a line to the log, with user, scenario and task. It shows the fields of a table, the status and the URL of a response,
+---and the HTML of an element.
 ---@param text any
 function User:log(text) end
 

@@ -1,7 +1,11 @@
 //! Options that other load testers have and lgoose calls by another name. `words` tells them.
 
+/// What to write instead of a name or a password of the site.
+const CREDENTIALS: &str = "'-e NAME=VALUE' or '--env-file FILE' gives the plan what 'env \"NAME\"' reads; 'user:basic_auth(name, password)' \
+                           in the plan is basic authentication";
+
 /// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and what to write here.
-pub(super) const ELSEWHERE: [(&str, &str); 51] = [
+pub(super) const ELSEWHERE: [(&str, &str); 54] = [
     ("--concurrency", "'-u N' (--users) is the users at a time"),
     (
         "--users-per-second",
@@ -55,6 +59,12 @@ pub(super) const ELSEWHERE: [(&str, &str); 51] = [
         "--pre-allocated-vus",
         "'--max-users N' is the most users of a run at a rate",
     ),
+    (
+        "--user",
+        "'-u N' (--users) is the users at a time; of a site's user, '-e NAME=VALUE' gives the plan what 'env \"NAME\"' reads",
+    ),
+    ("--username", CREDENTIALS),
+    ("--password", CREDENTIALS),
     ("--target", "'-H URL' (--host) is the site"),
     (
         "--url",

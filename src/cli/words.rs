@@ -40,7 +40,8 @@ pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap:
                 .chain(&LETTERS)
                 .find(|(theirs, _)| *theirs == unknown);
             match remedy {
-                Some((_, remedy)) => tip(&mut error, remedy),
+                Some((_, remedy)) => tip(&mut error, (*remedy).to_owned()),
+                None if let Some(remedy) = one_letter(&unknown) => tip(&mut error, remedy),
                 // That it could be a value is no help for a flag that is misspelt.
                 None if word_is_value(&error) => {
                     error.remove(ContextKind::Suggested);
@@ -57,6 +58,23 @@ pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap:
     }
 }
 
+/// Returns what to write for a letter with two dashes, if it is an option with one.
+fn one_letter(unknown: &str) -> Option<String> {
+    let mut letters = unknown.strip_prefix("--")?.chars();
+    let (letter, None) = (letters.next()?, letters.next()) else {
+        return None;
+    };
+    let command = command();
+    let mut options = command.get_arguments();
+    let option = options.find(|option| {
+        let names = option.get_short_and_visible_aliases();
+        names.is_some_and(|names| names.contains(&letter))
+    })?;
+    let long = option.get_long();
+    let long = long.map_or_else(String::new, |long| format!(", or '--{long}'"));
+    Some(format!("did you mean '-{letter}'{long}?"))
+}
+
 /// Whether all that the parser suggests is to pass the flag as a value.
 fn word_is_value(error: &clap::Error) -> bool {
     match error.get(ContextKind::Suggested) {
@@ -67,7 +85,7 @@ fn word_is_value(error: &clap::Error) -> bool {
     }
 }
 
-fn tip(error: &mut clap::Error, text: &'static str) {
+fn tip(error: &mut clap::Error, text: String) {
     error.remove(ContextKind::SuggestedArg);
     let tip = ContextValue::StyledStrs(vec![StyledStr::from(text)]);
     error.insert(ContextKind::Suggested, tip);

@@ -244,6 +244,9 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     safe.into()
 }
 
+/// The words with which `response:ensure()` raises, before the reason why the request failed.
+pub(crate) const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
+
 /// Returns the first 200 bytes of an answer that is JSON or plain text, which mostly says what was wrong; `None` of any
 /// other.
 pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {

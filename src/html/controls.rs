@@ -25,6 +25,8 @@ pub(super) struct Entries {
     pub(super) default: Option<Option<usize>>,
     /// The names of the inputs for files.
     pub(super) files: Vec<String>,
+    /// The names of the controls that must be filled in, each once.
+    pub(super) required: Vec<String>,
     /// The places of all controls, each with the number of values that it contributes. A control may contribute none,
     /// such as a box that is not ticked.
     places: Vec<(Place, usize)>,
@@ -126,6 +128,9 @@ impl Entries {
                 return;
             }
             _ if name.is_empty() => return,
+            _ => self.require(element, name, &kind),
+        }
+        match (tag, &*kind) {
             ("input", "file") => self.files.push(name.to_owned()),
             ("input", "checkbox" | "radio") => {
                 if element.attr("checked").is_some() {
@@ -145,6 +150,16 @@ impl Entries {
             }
         }
         self.place(name, self.fields.len() - before);
+    }
+
+    /// Notes a control that a browser would not send empty.
+    fn require(&mut self, element: ElementRef<'_>, name: &str, kind: &str) {
+        // For these the attribute means nothing.
+        let exempt = matches!(kind, "hidden" | "range" | "color");
+        let known = || self.required.iter().any(|known| known == name);
+        if element.attr("required").is_some() && !exempt && !known() {
+            self.required.push(name.to_owned());
+        }
     }
 
     fn field(&mut self, name: &str, value: &str) {

@@ -106,6 +106,8 @@ pub struct Form {
     pub default: Option<usize>,
     /// The names of the inputs for files.
     pub files: Vec<String>,
+    /// The names of the controls that must be filled in, each once.
+    pub required: Vec<String>,
     /// The places of fields and buttons in the order of the page: one for each value, and one for each name that
     /// contributes none.
     pub order: Vec<Place>,
@@ -152,6 +154,7 @@ fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
         default: entries.default.flatten(),
         buttons: entries.buttons,
         files: entries.files,
+        required: entries.required,
     }
 }
 

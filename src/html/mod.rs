@@ -6,7 +6,8 @@
 //! requests, users or Lua.
 //!
 //! Two readers, because they differ by a factor of twenty in time:
-//! - `scan` walks the tags once and never builds a tree: [`title()`], [`assets()`], [`links`].
+//! - `scan` walks the tags once and never builds a tree: [`title()`], [`reason()`], [`assets()`],
+//!   [`links`].
 //! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], [`form`], [`find_form`].
 
 mod address;
@@ -19,6 +20,7 @@ mod forms;
 mod imports;
 mod matching;
 mod names;
+mod reason;
 mod scan;
 mod title;
 
@@ -35,6 +37,7 @@ pub use entities::decode_entities;
 pub use forms::find_form;
 pub(crate) use forms::{Enctype, Form, Place, form_selectors};
 pub(crate) use matching::STEPS;
+pub use reason::reason;
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

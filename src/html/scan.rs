@@ -163,12 +163,10 @@ impl<'a> Scanner<'a> {
     /// for others.
     pub(super) fn text(&mut self) -> &'a [u8] {
         while self.attribute().is_some() {}
-        let Some(name) = self.raw.take() else {
+        let name = self.raw.take();
+        let Some(name) = name.filter(|_| !self.closes_itself()) else {
             return b"";
         };
-        if self.closes_itself() {
-            return b"";
-        }
         let page = self.page;
         let from = self.at;
         while let Some(offset) = memchr(b'<', &page[self.at..]) {
@@ -190,6 +188,12 @@ impl<'a> Scanner<'a> {
     /// Returns the offset at which the current tag begins.
     pub(super) fn tag_start(&self) -> usize {
         self.tag_start
+    }
+
+    /// Returns the offset behind the current tag, and whether raw text follows, which only [`Scanner::text`] reads.
+    pub(super) fn after_tag(&mut self) -> (usize, bool) {
+        while self.attribute().is_some() {}
+        (self.at, self.raw.is_some())
     }
 
     /// Returns whether the current tag has no content: `<path/>`, which means that only in an `<svg>`.

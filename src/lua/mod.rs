@@ -43,7 +43,9 @@ pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;
-pub(crate) use loading::{STUBS, load_watched, read, review, variables_asked};
+pub(crate) use loading::{
+    STUBS, is_set, load_watched, read, review, unset_variables, variables_asked,
+};
 #[cfg(feature = "gaggle")]
 pub(crate) use plan_files::Bundle;
 #[cfg(feature = "internals")]

@@ -51,6 +51,7 @@ impl Exemplar {
             response_headers: lines(&heard.response_headers),
             body: heard.body,
             body_bytes: heard.body_bytes,
+            page_says: details.page_says().unwrap_or_default(),
             trace: context.trace.map(|trace| TraceRow::of(trace, origin)),
         }
     }
@@ -251,6 +252,7 @@ mod tests {
             response_headers: Vec::new(),
             body: String::new(),
             body_bytes: 0,
+            page_says: String::new(),
             trace: None,
         })
     }

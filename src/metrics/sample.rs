@@ -81,6 +81,10 @@ pub trait ExchangeDetails: std::fmt::Debug {
     fn response_headers(&self) -> Vec<(String, Vec<u8>)>;
     /// Returns the body of the answer.
     fn body(&self) -> &[u8];
+    /// Returns the reason that the page gives for a failure, on one line.
+    fn page_says(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One run of a task or transaction.

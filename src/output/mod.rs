@@ -23,6 +23,8 @@ use crate::compare::Comparison;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
+#[cfg(feature = "cli")]
+pub(crate) use display::is_echo;
 pub(crate) use verdict::judge;
 
 /// Renders a comparison in one of the formats that it can be written in; any other is taken for JSON.

@@ -115,6 +115,23 @@ impl Lanes {
         without
     }
 
+    /// Returns how many users of the shared load play each of its scenarios, by their places in the plan.
+    pub(crate) fn shares(&self) -> Vec<(usize, u64)> {
+        /// Of more users, the proportion is that of the first.
+        const MOST: u64 = 1_000_000;
+        let Some(lane) = self.0.iter().find(|lane| lane.owner.is_none()) else {
+            return Vec::new();
+        };
+        let mut users = vec![0; lane.scenarios.len()];
+        for user in 0..lane.users.min(MOST) {
+            users[lane.deal.scenario_of(user)] += 1;
+        }
+        if lane.users > MOST {
+            return Vec::new();
+        }
+        lane.scenarios.iter().copied().zip(users).collect()
+    }
+
     /// Returns whether the lanes of another version of the plan are the same, so that each can go on with it.
     pub(crate) fn fit(&self, other: &Lanes) -> bool {
         self.owners().eq(other.owners())

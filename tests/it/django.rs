@@ -216,6 +216,15 @@ fn a_real_django_admin_counts_the_same_in_its_access_log_and_its_database() {
     let report = site.run("not the password", &["-u", "1", "-i", "1"]);
     assert_eq!(report.failures("POST login"), 1, "{:?}", report.errors());
     assert_eq!(report.task("log in"), (1, 1));
+    let errors = report.json["errors"].as_array().expect("a list");
+    let said = |error: &Value| {
+        error["exemplars"][0]["page_says"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let said: Vec<String> = errors.iter().filter_map(said).collect();
+    let wrong = "Please enter the correct username and password for a staff account.";
+    assert!(said.len() == 1 && said[0].starts_with(wrong), "{said:?}");
     assert_eq!(site.counted()["added"], 2 * iterations);
 }
 

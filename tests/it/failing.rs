@@ -390,6 +390,93 @@ fn a_user_that_its_on_start_ends_and_a_form_that_is_not_there_are_told_with_the_
 }
 
 #[test]
+fn users_that_cannot_log_in_are_told_by_the_cause_first_and_once() {
+    let site = Site::start(|_| {
+        let page = "<div role=alert>Unknown user</div>";
+        answer(200, "content-type: text/html\r\n", page)
+    });
+    let text = "plan { thresholds = { 'failures < 1%' } }
+    task { 'log in', on_start = true, function(user)
+        user:post('/login', 'a=b', { expect = { redirect = true } })
+            :ensure()
+    end }
+    task { 'work', function(user) user:get '/' end }";
+    let path = plan("no_entry.lua", text);
+    let arguments = [&path, "-H", &site.url(), "-u", "3", "-r", "1000", "-i", "2"];
+    let ended = Lgoose::new(arguments).finish();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let cause = format!(
+        "every user ended in 'on_start': POST log in: expected a redirect, got none ({path}:3); the page says: Unknown \
+         user"
+    );
+    let errors: Vec<&str> = ended.stderr.lines().collect();
+    let first = errors.iter().find(|line| line.starts_with("error: "));
+    assert_eq!(
+        first.copied(),
+        Some(&*format!("error: {cause}")),
+        "{errors:?}"
+    );
+    for words in [
+        " ! every user ended in 'on_start'",
+        "none of 3: each that started ended in 'on_start'",
+        "it ended the task 'log in' 3",
+    ] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+    let again = "the response is not as expected";
+    assert!(!ended.stdout.contains(again), "{}", ended.stdout);
+}
+
+#[test]
+fn the_reason_that_a_page_gives_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
+    let site = Site::start(|request| {
+        let html = "content-type: text/html; charset=utf-8\r\n";
+        match request.path == "/login" {
+            true => answer(
+                200,
+                html,
+                "<title>Log in</title><form><p class=errornote>Wrong\n name &amp; password.\x1b</p></form>",
+            ),
+            false => answer(
+                403,
+                html,
+                "<h1>Forbidden <span>(403)</span></h1><p>CSRF verification failed.</p>",
+            ),
+        }
+    });
+    let text = "task { 'log in', function(user)
+        user:post('/login', 'a=b', { expect = { redirect = true } })
+        user:get('/other', { name = 'other' })
+    end }";
+    let path = plan("refused.lua", text);
+    let url = site.url();
+    let told = [
+        "the page says: Wrong name & password.\\x1b",
+        "the page says: Forbidden (403): CSRF verification failed.",
+    ];
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "3"]).finish();
+    for told in told {
+        assert_eq!(ended.stdout.matches(told).count(), 1, "{}", ended.stdout);
+    }
+    let report = run([&path, "-H", &url, "-u", "1", "-i", "3"]);
+    for error in report.json["errors"].as_array().expect("a list") {
+        assert_eq!(
+            error["count"], 3,
+            "what a page says makes no kind of its own"
+        );
+        let says = error["exemplars"][0]["page_says"].as_str();
+        assert!(says.is_some_and(|says| !says.is_empty()), "{error}");
+    }
+    let ended = Lgoose::new([&path, "-H", &url, "--once"]).finish();
+    for told in told {
+        assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    }
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "-i", "1", "-o", "md=-"]).finish();
+    let told = "the page says `Forbidden (403): CSRF verification failed.`";
+    assert!(ended.stdout.contains(told), "{}", ended.stdout);
+}
+
+#[test]
 fn what_an_api_says_of_a_failure_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
     let site = Site::start(|_| {
         answer(

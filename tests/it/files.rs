@@ -209,7 +209,7 @@ fn what_a_plan_reads_of_the_environment_is_listed_and_can_be_kept_from_it() {
                 task { function(user) user:get '/' end }\n";
     let folder = folder("files_env", &[("plan.lua", plan)]);
     let ended = Lgoose::new(["check", "plan.lua"]).within(&folder).finish();
-    let listed = "variables that it asks for: FILES_A, FILES_B\n";
+    let listed = "variables that it asks for: FILES_A, FILES_B\nnot set: FILES_A, FILES_B\n";
     assert!(ended.stdout.contains(listed), "{}", ended.stdout);
     let url = site().url();
     for (arguments, told) in [
@@ -237,6 +237,11 @@ fn what_a_plan_reads_of_the_environment_is_listed_and_can_be_kept_from_it() {
             );
         }
     }
+    let own = ["plan.lua", "-H", &url, "-u", "1", "-i", "1"];
+    let ended = Lgoose::new(own).within(&folder).finish();
+    let told = "the plan reads the variable 'FILES_A', which is not set\n --> plan.lua:2";
+    assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("'FILES_B'"), "{}", ended.stderr);
 }
 
 #[test]

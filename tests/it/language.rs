@@ -451,6 +451,39 @@ fn a_field_that_a_form_lacks_is_told_once_and_sent() {
 }
 
 #[test]
+fn a_required_field_that_is_sent_empty_is_told_once() {
+    let server = Server::start();
+    let text = "local page = [[<form action='/echo' method=post id=f><input name=mail required><input name=who required>\
+        <input name=set required value=x><input type=hidden name=h required><input type=checkbox name=box required>\
+        <select name=s required><option value=1></select><input name=free></form>]]\n\
+        task { function(user)\n\
+        local form = html.parse(page, user.host .. '/page'):form '#f'\n\
+        user:submit(form, { who = '' })\n\
+        user:submit(form, { who = 'me', mail = 'm', box = 'on' })\n\
+        user:submit(form)\n\
+        end }";
+    let path = plan("required.lua", text);
+    let report = iterate(&path, &server, 3, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    let warnings = report.json["warnings"].as_array().expect("a list");
+    let mut warnings: Vec<&str> = warnings.iter().filter_map(|text| text.as_str()).collect();
+    warnings.retain(|warning| warning.contains("required"));
+    warnings.sort_unstable();
+    let told = [
+        (4, "box"),
+        (4, "mail"),
+        (4, "who"),
+        (6, "box"),
+        (6, "mail"),
+        (6, "who"),
+    ];
+    let told = told.map(|(line, field)| {
+        format!("{path}:{line}: the required field '{field}' of the form to '/echo' was sent empty")
+    });
+    assert_eq!(warnings, told);
+}
+
+#[test]
 fn assets_under_the_sites_own_name_are_followed_and_those_of_others_are_told_once() {
     let server = Server::start();
     let text = "task { function(user)\n\

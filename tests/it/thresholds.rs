@@ -227,6 +227,9 @@ fn looking_at_a_plan_once_judges_nothing() {
         Lgoose::new([path.as_str(), "-H", &server.url(), "--once", "-o", "json=-"]).finish();
     let report = read(ended);
     assert_eq!((report.ended.code, verdicts(&report)), (0, Vec::new()));
+    let told =
+        "no verdict: one iteration ('--once') is too little to judge by; 1 of 2 requests failed";
+    assert_eq!(report.json["verdict"]["text"], told);
 }
 
 #[test]

@@ -126,6 +126,32 @@ fn tables_are_logged_by_their_fields_and_within_bounds() {
 }
 
 #[test]
+fn what_lgoose_gives_a_plan_is_logged_by_what_it_is() {
+    let text = "local shared = require 'lgoose.shared'\ntask { function(user)\n  local page = user:get '/form'\n  \
+                user:log(page)\n  user:log { page }\n  user:log(page:css('form')[1])\n  user:log(page:css 'option')\n  \
+                user:log(html.parse '<title>A page</title>')\n  print(shared.counter 'c', shared.queue 'q', shared.map 'm')\n\
+                user:log(user:get '/status/503')\nend }";
+    let server = Server::start();
+    let path = plan("logged_values.lua", text);
+    let ended = Lgoose::new([path.as_str(), "-H", &server.url(), "--once"]).finish();
+    let form = format!("response 200 from {}/form, ", server.url());
+    for words in [
+        &*form,
+        "{ response 200 from ",
+        "INFO plan: <form ",
+        "{ <option",
+        "page 'A page'",
+        "counter 'c': 0",
+        "queue 'q' of 0",
+        "map 'm' of 0",
+        "; failed: status 503",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("0x"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_module_makes_requests_and_its_errors_name_its_own_line() {
     let server = Server::start();
     let module = "local module = {}\nfunction module.go(user)\n  user:get \"/form\"\n  error \"stuck\"\nend\nreturn module\n";
@@ -208,6 +234,18 @@ fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
     assert!(ended.stderr.contains("[second] GET /status/404: 404 from"));
     assert!(ended.stderr.contains("failed: status 404 Not Found"));
     assert!(!ended.stderr.contains("sent text"), "{}", ended.stderr);
+    for words in [
+        "2 users (1 × a, 1 × b), all started at once",
+        "GET second ",
+        "status 404 Not Found",
+        "3 · ",
+        "too little to judge by; 1",
+    ] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+    for words in ["Percentiles", "Aggregated", "Tasks", "generator"] {
+        assert!(!ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
     let ended =
         Lgoose::new([plan.as_str(), "-H", &server.url(), "--once", "--http-debug"]).finish();
     assert!(

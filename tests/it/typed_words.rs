@@ -36,6 +36,8 @@ fn an_option_of_another_load_tester_is_answered_with_ours() {
         ("--report-file", "-o html=FILE"),
         ("--increase-time", "--startup-time"),
         ("--requests", "--shared-iterations"),
+        ("--password", "env \"NAME\""),
+        ("--u", "did you mean '-u', or '--users'?"),
         ("-b", "--body"),
         ("-n", "--shared-iterations"),
     ] {

@@ -41,7 +41,15 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     };
     let asked = match lua::variables_asked(&program)[..] {
         [] => String::new(),
-        ref names => format!("\nvariables that it asks for: {}", names.join(", ")),
+        ref names => {
+            let unset = names.iter().filter(|name| !lua::is_set(&program, name));
+            let unset: Vec<&str> = unset.map(String::as_str).collect();
+            let unset = match unset[..] {
+                [] => String::new(),
+                _ => format!("\nnot set: {}", unset.join(", ")),
+            };
+            format!("\nvariables that it asks for: {}{unset}", names.join(", "))
+        }
     };
     say(&format!(
         "{name} is fine{but}\n\n{}{asked}",

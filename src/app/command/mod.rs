@@ -42,7 +42,7 @@ use crate::console::{self, State};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error, exit};
-use crate::{output, plan};
+use crate::{lua, output, plan};
 use beside::Opened;
 #[cfg(feature = "web")]
 use hosted::Hosted;
@@ -200,6 +200,8 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             warn(&shortage);
         }
     }
+    let unset = lua::unset_variables(&prepared.program);
+    unset.iter().for_each(warn);
     for (name, url) in prepared.sites.served() {
         tell(flags, &format!("{name} is served at {url} for this run"));
     }

@@ -20,7 +20,9 @@ pub(super) async fn report_progress(
     config: &Config,
     flags: &cli::Run,
 ) -> Error {
-    if flags.screen.quiet || config.screen.only_summary || writes_to_stdout(flags) {
+    // Of a single iteration the log has each request.
+    let silent = flags.screen.quiet || config.screen.only_summary || flags.load.once;
+    if silent || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
     let (users, every) = (
@@ -75,6 +77,9 @@ impl ReportedErrors {
         const MOST: usize = 20;
         let mut new = Vec::new();
         for error in errors {
+            if output::is_echo(error, errors) {
+                continue;
+            }
             let kind = (
                 error.name.clone(),
                 error.message.clone(),
@@ -91,7 +96,7 @@ impl ReportedErrors {
 /// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second (all run after 11s), for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config.run;
-    let users = units::counted(config.users, "user");
+    let users = units::counted(config.users, "user") + &split(prepared);
     let each = config
         .iterations
         .filter(|_| !matches!(config.load, Load::Rate(..)));
@@ -151,6 +156,29 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
     };
     let loads: Vec<String> = own.into_iter().chain(shares.then_some(shared)).collect();
     format!("{}: {part}{}", prepared.name, loads.join("; "))
+}
+
+/// Returns how the users are split over the scenarios, in brackets; nothing where there is only one, and in a run at a
+/// rate, which serves all of them in turn.
+fn split(prepared: &Prepared) -> String {
+    const NAMED: usize = 8;
+    let config = &prepared.config.run;
+    if matches!(config.load, Load::Rate(..)) {
+        return String::new();
+    }
+    let shares = prepared.plan.lanes(config.users).shares();
+    if shares.len() < 2 {
+        return String::new();
+    }
+    let named = shares.iter().take(NAMED).map(|(place, users)| {
+        let name = &prepared.plan.scenarios[*place].name;
+        format!("{} × {name}", units::show_count(*users))
+    });
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if shares.len() > NAMED {
+        text += &format!(" and {} more scenarios", shares.len() - NAMED);
+    }
+    format!(" ({text})")
 }
 
 fn parts(stages: usize) -> String {

@@ -1,6 +1,8 @@
 //! Settings of a run: what decided its load, as its report shows it.
 
-use crate::config::{Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Spacing};
+use crate::config::{
+    Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Show, Spacing,
+};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
@@ -80,6 +82,7 @@ pub(super) fn settings_of(
         fail_on_error: config.fail_on_error,
         fail_on_saturation: config.fail_on_saturation,
         allow_short: config.allow_short,
+        once: local.show != Show::Nothing,
         threads: local.threads as u64,
         lua_memory: config.lua_memory,
         lua_time: seconds(config.lua_time),

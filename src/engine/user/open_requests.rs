@@ -178,6 +178,10 @@ impl ExchangeDetails for RequestOutcome<'_> {
         }
     }
 
+    fn page_says(&self) -> Option<String> {
+        self.finished?.page_says()
+    }
+
     fn body(&self) -> &[u8] {
         match self.finished.map(|finished| &finished.exchange.outcome) {
             Some(Ok(response)) => response.body_bytes(),

@@ -71,6 +71,9 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     {
         text += &format!("\n  answered: {answer}");
     }
+    if let Some(reason) = finished.failure.as_ref().and_then(|_| finished.page_says()) {
+        text += &format!("\n  the page says: {reason}");
+    }
     text
 }
 

@@ -4,7 +4,7 @@ use super::names::refuse_unknown;
 use crate::html::{self, Document, NodeKey, Selector};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
-use mlua::{Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
+use mlua::{Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -81,6 +81,19 @@ pub(super) fn select(
     }))
 }
 
+impl Element {
+    /// Returns the beginning of its HTML on one line, as logs show it.
+    pub(super) fn shown(&self) -> String {
+        const MOST: usize = 200;
+        let html = self.document.html(self.key);
+        let line = html.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MOST) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
 impl UserData for Element {
     fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
         fields.add_field_method_get("attrs", |lua, this| {
@@ -89,6 +102,7 @@ impl UserData for Element {
     }
 
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::ToString, |_, this, ()| Ok(this.shown()));
         methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
         methods.add_method("html", |_, this, ()| Ok(this.document.html(this.key)));
         methods.add_method("attr", |_, this, DisplayText(name): DisplayText| {

@@ -90,6 +90,9 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     table.raw_set("fields", fields)?;
     table.raw_set("buttons", buttons)?;
     table.raw_set("files", lua.create_sequence_from(form.files)?)?;
+    if !form.required.is_empty() {
+        table.raw_set("required", lua.create_sequence_from(form.required)?)?;
+    }
     table.raw_set(
         "order",
         lua.create_sequence_from(order.collect::<mlua::Result<Vec<Value>>>()?)?,
@@ -97,8 +100,9 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Warns of fields that a plan fills in and the form lacks, each once.
+/// Warns of fields that a plan fills in and the form lacks, and of those that must not be empty and are, each once.
 pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::Result<()> {
+    warn_of_empty(lua, &unwrap_view(&form), &fields)?;
     let (Value::Table(fields), Ok(Value::Table(order))) =
         (fields, unwrap_view(&form).raw_get::<Value>("order"))
     else {
@@ -127,6 +131,51 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
     Ok(())
 }
 
+/// Warns of required fields that would be sent empty, which a browser refuses to do.
+fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value) -> mlua::Result<()> {
+    let Value::Table(required) = form.raw_get("required")? else {
+        return Ok(());
+    };
+    let filled = fields.as_table().map(unwrap_view);
+    let preset: Option<Table> = form.raw_get("fields")?;
+    let preset = preset.as_ref().map(unwrap_view);
+    for name in unwrap_view(&required).sequence_values::<LuaString>() {
+        let name = name?;
+        let value = |of: &Option<Table>| match of {
+            Some(table) => table.raw_get::<Value>(&name),
+            None => Ok(Value::Nil),
+        };
+        let own = value(&filled)?;
+        let value = if own.is_nil() { value(&preset)? } else { own };
+        let empty = match &value {
+            Value::Nil => true,
+            Value::String(text) => text.as_bytes().is_empty(),
+            Value::Table(table) => unwrap_view(table).is_empty(),
+            _ => false,
+        };
+        if empty {
+            warn_once(lua, form, &escape_invalid(&name), |path, name| {
+                format!("the required field '{name}' of the form to '{path}' was sent empty")
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Warns once in the log and in the report of a field, by the plan's line, since forms of one kind have many addresses.
+/// `tell` is given the form's path and the field's name.
+fn warn_once(lua: &Lua, form: &Table, name: &str, tell: impl FnOnce(&str, &str) -> String) {
+    let host = Host::of(lua);
+    let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
+    if !host.program.claim_warning(&format!("{line}{name}")) {
+        return;
+    }
+    let action = form.raw_get::<String>("action").unwrap_or_default();
+    let path = Url::parse(&action).map_or(action, |url| url.path().to_owned());
+    let told = tell(&shorten(&path), &shorten(name));
+    log::warn_in_report(lua, format!("{line}{told}"));
+}
+
 /// Returns the names of a form's fields and buttons, each once.
 fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
     let buttons: Option<Table> = form.raw_get("buttons")?;
@@ -150,32 +199,26 @@ fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Warns once in the log and in the report, by the plan's line, since forms of one kind have many addresses.
+/// Warns of a field that the form does not have.
 fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
     const MOST: usize = 20;
-    let host = Host::of(lua);
-    let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
-    if !host.program.claim_warning(&format!("{line}{name}")) {
-        return;
-    }
-    let action = form.raw_get::<String>("action").unwrap_or_default();
-    let path = Url::parse(&action).map_or(action, |url| url.path().to_owned());
-    let near = nearest(name, known.iter().map(String::as_str));
-    let near = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-    let there: Vec<String> = known.iter().take(MOST).map(|name| shorten(name)).collect();
-    let more = match known.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let told = format!(
-        "{line}the form to '{}' has no field '{}'{near} It is sent anyway. The form has: {}{more}",
-        shorten(&path),
-        shorten(name),
-        match there.is_empty() {
+    warn_once(lua, form, name, |path, name| {
+        let near = nearest(name, known.iter().map(String::as_str));
+        let near = near.map_or_else(
+            || ".".to_owned(),
+            |near| format!("; did you mean '{near}'?"),
+        );
+        let there: Vec<String> = known.iter().take(MOST).map(|name| shorten(name)).collect();
+        let more = match known.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let there = match there.is_empty() {
             true => "nothing".to_owned(),
             false => there.join(", "),
-        }
-    )
-    .replace("' It is", "'. It is");
-    log::warn_in_report(lua, told);
+        };
+        format!(
+            "the form to '{path}' has no field '{name}'{near} It is sent anyway. The form has: {there}{more}"
+        )
+    });
 }

@@ -1,6 +1,8 @@
 //! `log` and `print`: lines that say which user, scenario and task they come from. They go to the
 //! program's log, not to standard output, which belongs to the report.
 
+use super::elements::Element;
+use super::shown::{is_response, response};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
@@ -10,7 +12,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for level in ["debug", "info", "warn", "error"] {
         let write = lua.create_function(move |lua, text: Variadic<Value>| {
-            write(lua, level, &joined(&text)?);
+            write(lua, level, &joined(lua, &text)?);
             Ok(())
         })?;
         library.raw_set(level, write)?;
@@ -20,7 +22,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 
 /// Implements `print`: writes to the log at level info.
 pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
-    write(lua, "info", &joined(&text)?);
+    write(lua, "info", &joined(lua, &text)?);
     Ok(())
 }
 
@@ -36,22 +38,24 @@ pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<(
 
 /// Writes one line to the log at a level given by name.
 pub(super) fn log(lua: &Lua, (level, value): (String, Value)) -> mlua::Result<()> {
-    write(lua, &level, &shown(&value)?);
+    write(lua, &level, &shown(lua, &value)?);
     Ok(())
 }
 
-fn joined(values: &[Value]) -> mlua::Result<String> {
-    let texts = values.iter().map(shown);
+fn joined(lua: &Lua, values: &[Value]) -> mlua::Result<String> {
+    let texts = values.iter().map(|value| shown(lua, value));
     Ok(texts.collect::<mlua::Result<Vec<_>>>()?.join("\t"))
 }
 
-/// Renders a value as a line shows it: a table by its fields, everything else as Lua's `tostring` does.
-fn shown(value: &Value) -> mlua::Result<String> {
+/// Renders a value as a line shows it: a table by its fields, a response by its status and URL, everything else as Lua's
+/// `tostring` does.
+fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
     match value {
         Value::String(text) => Ok(escape_invalid(text)),
+        Value::Table(table) if is_response(table) => Ok(response(lua, table)),
         Value::Table(table) if is_plain(table) => {
             let mut out = String::new();
-            show_table(&unwrap_view(table), 1, &mut out);
+            show_table(lua, &unwrap_view(table), 1, &mut out);
             Ok(out)
         }
         other => other.to_string(),
@@ -66,7 +70,7 @@ fn is_plain(table: &Table) -> bool {
 
 /// Appends a table as Lua writes one: the list first, then named fields in their order. Whatever is too deep or too much
 /// becomes an ellipsis.
-fn show_table(table: &Table, depth: usize, out: &mut String) {
+fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) {
     const DEEPEST: usize = 4;
     const MOST_FIELDS: usize = 50;
     const MOST_BYTES: usize = 2_000;
@@ -104,7 +108,10 @@ fn show_table(table: &Table, depth: usize, out: &mut String) {
             out.push_str(&format!("{name} = "));
         }
         match value {
-            Value::Table(inner) => show_table(&unwrap_view(inner), depth + 1, out),
+            Value::Table(inner) if is_response(inner) => {
+                out.push_str(&response(lua, inner));
+            }
+            Value::Table(inner) => show_table(lua, &unwrap_view(inner), depth + 1, out),
             value => out.push_str(&scalar(value)),
         }
     }
@@ -119,6 +126,10 @@ fn scalar(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         Value::Nil => "nil".to_owned(),
+        Value::UserData(value) => match value.borrow::<Element>() {
+            Ok(element) => shorten(&element.shown()),
+            Err(_) => "userdata".to_owned(),
+        },
         other => other.type_name().to_owned(),
     }
 }

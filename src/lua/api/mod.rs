@@ -26,6 +26,7 @@ mod response;
 mod run;
 mod session;
 mod shared;
+mod shown;
 mod tags;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::{elements, forms};
 use crate::html::{self, Document};
 use crate::lua::limits::Held;
 use crate::lua::sandbox::Host;
-use mlua::{Lua, LuaString, Table, UserData, UserDataMethods, Value};
+use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
 use url::Url;
 
@@ -47,6 +47,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 
 impl UserData for Page {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+            let title = this.title.as_deref().unwrap_or("without a title");
+            Ok(format!("page '{title}'"))
+        });
         methods.add_method("title", |_, this, ()| Ok(this.title.clone()));
         methods.add_method("css", |lua, this, css: Value| {
             let selector = elements::selector(lua, &css)?;

@@ -2,6 +2,7 @@
 
 use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
+use crate::error::NOT_AS_EXPECTED;
 use crate::html::{self, Document};
 use crate::http;
 use crate::lua::diagnostics::{self, plan_line};
@@ -317,9 +318,7 @@ fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiV
 fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
     match this.read(lua, |finished| finished.verdict().map(Cow::into_owned))? {
         None => Ok(this.table),
-        Some(failure) => Err(mlua::Error::runtime(format!(
-            "the response is not as expected: {failure}"
-        ))),
+        Some(failure) => Err(mlua::Error::runtime(format!("{NOT_AS_EXPECTED}{failure}"))),
     }
 }
 

@@ -144,6 +144,9 @@ impl UserData for SharedCounter {
             runs(lua, &format!("the counter '{}'", this.name))?;
             Ok(this.counter.get())
         });
+        methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+            Ok(format!("counter '{}': {}", this.name, this.counter.get()))
+        });
         super::names::refuse_unknown(methods, "a counter", &["incr", "get"]);
     }
 }
@@ -163,6 +166,9 @@ where
     registry.add_method("size", |lua, this, ()| {
         runs(lua, &format!("the queue '{}'", this.name))?;
         Ok(this.queue.len())
+    });
+    registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+        Ok(format!("queue '{}' of {}", this.name, this.queue.len()))
     });
     refuse_others(registry, "a queue", &["put", "take", "size"]);
 }
@@ -202,6 +208,9 @@ where
     registry.add_method("size", |lua, this, ()| {
         runs(lua, &format!("the map '{}'", this.name))?;
         Ok(this.map.len())
+    });
+    registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+        Ok(format!("map '{}' of {}", this.name, this.map.len()))
     });
     refuse_others(
         registry,

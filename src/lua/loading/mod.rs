@@ -9,10 +9,12 @@ mod review;
 mod scenario_fields;
 mod setting;
 mod stubs;
+mod variables;
 
 pub use load::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use load::load_bundle;
 pub(crate) use load::{load_watched, read};
-pub(crate) use review::{review, variables_asked};
+pub(crate) use review::review;
 pub(crate) use stubs::STUBS;
+pub(crate) use variables::{is_set, unset_variables, variables_asked};

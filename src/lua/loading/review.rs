@@ -9,7 +9,7 @@ use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
 use regex::Regex;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The length of an iteration that users do not complete in most tests, in tasks.
@@ -32,25 +32,6 @@ pub(crate) fn review(program: &Program, plan: &Plan, names: RequestNames) -> Vec
         }));
     }
     found
-}
-
-/// Returns the names of the variables that the files of a plan ask `env()` for by a literal, sorted. A name that is
-/// computed is not among them.
-pub(crate) fn variables_asked(program: &Program) -> Vec<String> {
-    let calls = pattern(r#"(?:^|[^.:\w])env\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
-    let mut names = BTreeSet::new();
-    for source in program.sources.all() {
-        for line in source.text.lines().map(without_comment) {
-            let found = calls.captures_iter(line);
-            let found = found.filter(|call| {
-                let behind = &line[call.get_match().end()..];
-                !behind.trim_start().starts_with("..")
-            });
-            let found = found.filter_map(|call| call.get(1).or(call.get(2)));
-            names.extend(found.map(|name| name.as_str().to_owned()));
-        }
-    }
-    names.into_iter().collect()
 }
 
 pub(super) fn warning_at(
@@ -133,7 +114,7 @@ fn is_idle(lines: &[&str]) -> bool {
 }
 
 /// Strips the comment of a line, unless the dashes may be part of a string.
-fn without_comment(line: &str) -> &str {
+pub(super) fn without_comment(line: &str) -> &str {
     match line.split_once("--") {
         Some((code, _)) if !code.contains(['"', '\'', '[']) => code,
         _ => line,
@@ -203,7 +184,7 @@ fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)
 }
 
 /// Returns a pattern that is compiled once; most tasks call their user by the same name.
-fn pattern(text: &str) -> Rc<Regex> {
+pub(super) fn pattern(text: &str) -> Rc<Regex> {
     thread_local! {
         static COMPILED: RefCell<HashMap<String, Rc<Regex>>> = RefCell::default();
     }
@@ -248,15 +229,6 @@ mod tests {
         ] {
             assert_eq!(warnings(busy), Vec::<String>::new(), "{busy}");
         }
-    }
-
-    #[test]
-    fn variables_are_listed_that_are_asked_for_by_name() {
-        let plan = "local a, b = env 'USER', env(\"B\", 'x') or env('B')\n-- env 'COMMENT'\nlocal c = env('A' .. 'B')\n\
-                    local t = { env = function() end } t.env('OWN')\ntask { function(u) u:get '/' end }";
-        let (program, ..) =
-            crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
-        assert_eq!(variables_asked(&program), ["B", "USER"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The responses that a plan still holds. Lua holds a number, Rust the bytes: a body is never copied into the VM
 //! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
-use crate::html::Document;
+use crate::error::printable;
+use crate::html::{self, Document};
 use crate::http::{CacheUse, Exchange, Response};
 use bytes::Bytes;
 use mlua::Table;
@@ -73,6 +74,23 @@ impl Finished {
             .outcome
             .as_ref()
             .map_or(0, |response| response.status)
+    }
+
+    /// Returns the reason that the page of a failed request gives, on one harmless line of at most about 200 characters:
+    /// the messages of a form that came back, or the heading of an error page. Looked for at each call.
+    pub fn page_says(&self) -> Option<String> {
+        let response = self.exchange.outcome.as_ref().ok()?;
+        let headers = response.headers();
+        let kind = headers.iter().find(|(name, _)| name == "content-type");
+        let is_page = |(_, kind): &(String, Vec<u8>)| {
+            let kind = kind.to_ascii_lowercase();
+            kind.starts_with(b"text/html") || kind.starts_with(b"application/xhtml")
+        };
+        if !kind.is_some_and(is_page) {
+            return None;
+        }
+        let reason = html::reason(response.body_bytes(), response.status >= 400)?;
+        Some(printable(&reason).into_owned())
     }
 
     /// Returns the body as received, empty without a response.

@@ -59,6 +59,10 @@ pub struct Exemplar {
     pub body: String,
     /// Length of the body in bytes.
     pub body_bytes: u64,
+    /// The reason that the page gave for what it refused, its first 200 characters: the messages of its form, or the
+    /// heading of an error page; empty if it gave none.
+    #[serde(default)]
+    pub page_says: String,
     /// Its trace; `null` without `--trace`, or if what the plan has set as `traceparent` is none.
     #[serde(default)]
     pub trace: Option<TraceRow>,

@@ -96,6 +96,9 @@ pub struct RunSettings {
     pub fail_on_saturation: bool,
     /// Whether thresholds were to be judged also in a run that is cut short.
     pub allow_short: bool,
+    /// Whether it was one iteration to look at (`--once`), by which no threshold is judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
     /// Threads that drove users.
     pub threads: u64,
     /// Memory that a user's VM might take, in bytes.

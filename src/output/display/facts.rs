@@ -25,7 +25,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("plan", one_line(&report.plan)),
         ("host", one_line(&report.host)),
-        ("users", show_count(report.users)),
+        ("users", users(report)),
         ("started", one_line(&report.started)),
         ("elapsed", exact_seconds(elapsed)),
         ("requests", requests),
@@ -115,6 +115,18 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         lines.push(("verdict", one_line(&verdict.text)));
     }
     lines
+}
+
+/// Returns the most users at the same time, or that none of them came to its tasks.
+fn users(report: &Report) -> String {
+    let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    match &report.settings {
+        Some(settings) if lost && settings.rate.is_none() => format!(
+            "none of {}: each that started ended in 'on_start'",
+            show_count(settings.users)
+        ),
+        _ => show_count(report.users),
+    }
 }
 
 /// Returns the generator's own figures: threads, CPU, late timers and connections.

@@ -20,15 +20,19 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns what the first failed request of an error was answered, if that is JSON or text.
-pub(crate) fn answer(error: &ErrorRow) -> Option<String> {
+/// Returns what the first failed request of an error was answered, after the words for it: JSON or text, or the reason
+/// that a page gave.
+pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;
+    if !exemplar.page_says.is_empty() {
+        return Some(("the page says", one_line(&exemplar.page_says)));
+    }
     let headers = exemplar.response_headers.iter();
     let kind = headers
         .filter_map(|line| line.split_once(": "))
         .find(|(name, _)| *name == "content-type");
     let answer = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
-    Some(one_line(&answer))
+    Some(("answered", one_line(&answer)))
 }
 
 /// Returns whether a character turns the direction of writing, and with it the meaning of the text.

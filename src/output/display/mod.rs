@@ -6,6 +6,7 @@
 mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
+mod errors;
 mod facts;
 mod figures;
 mod line;
@@ -18,6 +19,8 @@ pub(super) use capacity::{capacity_facts, load_unit, step_cells, step_result};
 pub(super) use comparison::{
     begins_a_name, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
 };
+pub(crate) use errors::is_echo;
+pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
 pub(super) use line::{answer, cut_middle, is_bidi_control, one_line, request_name, wrapped};

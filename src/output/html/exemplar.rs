@@ -82,6 +82,9 @@ fn whereabouts(exemplar: &Exemplar) -> String {
             words.push(format!("{label} {value}"));
         }
     }
+    if !exemplar.page_says.is_empty() {
+        words.push(format!("the page says: {}", exemplar.page_says));
+    }
     if !phases.is_empty() {
         words.push(phases.join(", "));
     }

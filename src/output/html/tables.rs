@@ -4,7 +4,7 @@ use super::table::{Cell, Table, count, duration, times};
 use super::{capacity, exemplar, measures, tags, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
 use crate::output::display::{
-    moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
+    listed_errors, moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
 };
 use crate::units::{show_count, show_size};
 use std::collections::BTreeSet;
@@ -201,16 +201,17 @@ fn errors(report: &Report) -> Option<Table> {
         "Plan",
     ];
     let mut table = Table::new("errors", "Errors", &columns);
-    for error in &report.errors {
+    for listed in listed_errors(report) {
+        let error = listed.row;
         let cells = [
             Cell::Bad(error.count as f64, show_count(error.count)),
             Cell::Text(error.name.clone()),
-            Cell::Text(start_of(&error.message)),
+            Cell::Text(start_of(&listed.message)),
             Cell::Number(error.first_s, moment(error.first_s)),
             Cell::Number(error.last_s, moment(error.last_s)),
             error.line.clone().map_or(Cell::None, Cell::Text),
         ];
-        let whole = error.message.chars().nth(LONG_MESSAGE).is_none();
+        let whole = listed.message.chars().nth(LONG_MESSAGE).is_none();
         match exemplar::detail(error, whole) {
             Some((label, detail)) => table.row_with_detail(&cells, &label, &detail),
             None => table.row(&cells),

@@ -13,9 +13,9 @@ pub(crate) use comparison::comparison;
 
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::{
-    answer, cut_middle, labels_text, metric_cells, moment, one_line, request_name, share,
-    slowest_traces, status_text, threshold_figure, threshold_name, time, trace_text, with_share,
-    worker_state, workers_shown,
+    answer, cut_middle, labels_text, listed_errors, metric_cells, moment, one_line, request_name,
+    share, slowest_traces, status_text, threshold_figure, threshold_name, time, trace_text,
+    with_share, worker_state, workers_shown,
 };
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
@@ -266,18 +266,19 @@ fn workers(report: &Report, out: &mut String) {
 }
 
 fn errors(report: &Report, out: &mut String) {
-    let rows = report.errors.iter().map(|row| {
+    let errors = listed_errors(report);
+    let rows = errors.iter().map(|listed| {
+        let row = listed.row;
+        let message = code(&cut(&one_line(&listed.message), LONGEST_MESSAGE));
         let line = row.line.as_deref().unwrap_or_default();
         vec![
             name(&row.name),
             show_count(row.count),
             match answer(row) {
-                None => code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
-                Some(answer) => format!(
-                    "{} answered {}",
-                    code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
-                    code(&cut(&answer, LONGEST_MESSAGE))
-                ),
+                None => message,
+                Some((how, answer)) => {
+                    format!("{message} {how} {}", code(&cut(&answer, LONGEST_MESSAGE)))
+                }
             },
             name(line),
             format!("{} – {}", moment(row.first_s), moment(row.last_s)),

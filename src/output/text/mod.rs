@@ -6,6 +6,7 @@ mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
 mod omission;
+mod rehearsal;
 mod sections;
 mod table;
 mod tags;
@@ -38,6 +39,13 @@ pub(crate) struct TableOptions {
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
 pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> String {
+    if report
+        .settings
+        .as_ref()
+        .is_some_and(|settings| settings.once)
+    {
+        return rehearsal::page(report, width);
+    }
     let blocks = sections::tables(report);
     let mut measures: Vec<Table> = traces::table(report).into_iter().collect();
     measures.extend(sections::measures(report));
@@ -124,7 +132,12 @@ fn title(report: &Report, page: usize) -> String {
 fn overview(report: &Report, page: usize, out: &mut String) {
     out.push_str("\n Overview\n");
     out.push_str(&rule(page));
-    for (label, text) in facts(report) {
+    fact_lines(facts(report), page, out);
+}
+
+/// Appends facts, a line each or more.
+fn fact_lines(facts: Vec<(&'static str, String)>, page: usize, out: &mut String) {
+    for (label, text) in facts {
         let mut label = label;
         for line in wrapped(&text, page.saturating_sub(14)) {
             out.push_str(&format!(" {label:<11}  {line}\n"));

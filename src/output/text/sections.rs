@@ -1,11 +1,12 @@
 //! The sections of the report's text, in reading order.
 
 use super::table::{Table, pad_left, pad_right, rule, spread};
-use crate::metrics::{ErrorRow, Figures, Latency, MetricKind, Report, TaskRow};
+use crate::metrics::{Figures, Latency, MetricKind, Report, TaskRow};
 use crate::output::display::{
-    answer, cut_middle, metric_cells, moment, one_line, per_second, rate, request_name, share,
-    threshold_figure, threshold_parts, time, with_share, wrapped,
+    ListedError, answer, cut_middle, listed_errors, metric_cells, moment, one_line, per_second,
+    rate, request_name, share, threshold_figure, threshold_parts, time, with_share, wrapped,
 };
+use crate::output::verdict::all_lost;
 use crate::units::{counted, show_count, show_size};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -32,10 +33,31 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     if !report.tasks.is_empty() {
         tables.push(tasks(report));
     }
-    if !report.start_stop.is_empty() {
-        tables.push(start_stop(report));
-    }
+    tables.extend(start_stop_table(report));
     tables
+}
+
+/// Returns the table of requests of `test_start` and `test_stop`, if there were any.
+pub(super) fn start_stop_table(report: &Report) -> Option<Table> {
+    (!report.start_stop.is_empty()).then(|| start_stop(report))
+}
+
+/// Returns the statuses of a row: one as it is, several with their counts.
+pub(super) fn request_status(figures: &Figures) -> String {
+    let code = |code: &str| match code {
+        "0" => "no response".to_owned(),
+        code => one_line(code),
+    };
+    let codes: Vec<_> = figures.status.iter().collect();
+    match codes[..] {
+        [(only, _)] => code(only),
+        _ => {
+            let all = codes
+                .iter()
+                .map(|(status, count)| format!("{count} × {}", code(status)));
+            all.collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// Returns the requests of `test_start` and `test_stop`.
@@ -57,7 +79,9 @@ fn start_stop(report: &Report) -> Table {
 
 /// Appends the warnings, which a reader has to know before believing a figure.
 pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
-    for warning in &report.warnings {
+    let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    let lost = lost.then(|| all_lost(report));
+    for warning in lost.iter().chain(&report.warnings) {
         for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4))
             .iter()
             .enumerate()
@@ -300,14 +324,12 @@ fn status(code: &str, count: u64) -> String {
 
 /// Appends the errors, the most frequent first.
 pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
-    if report.errors.is_empty() {
+    let errors = listed_errors(report);
+    if errors.is_empty() {
         return;
     }
-    let (shown, rest) = report.errors.split_at(report.errors.len().min(MOST_ERRORS));
-    let counts = report
-        .errors
-        .iter()
-        .map(|error| show_count(error.count).len());
+    let (shown, rest) = errors.split_at(errors.len().min(MOST_ERRORS));
+    let counts = errors.iter().map(|error| show_count(error.row.count).len());
     let count_width = counts.max().unwrap_or(0).max(4);
     out.push('\n');
     out.push_str(&spread("Errors", "first – last seen", page));
@@ -316,7 +338,7 @@ pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
         error_lines(error, count_width, page, out);
     }
     if !rest.is_empty() {
-        let count: u64 = rest.iter().map(|error| error.count).sum();
+        let count: u64 = rest.iter().map(|error| error.row.count).sum();
         let more = counted(rest.len() as u64, "more kind");
         out.push_str(&format!(
             " {}  of {more}\n",
@@ -325,7 +347,8 @@ pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
     }
 }
 
-fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut String) {
+fn error_lines(listed: &ListedError<'_>, count_width: usize, page: usize, out: &mut String) {
+    let error = listed.row;
     let indent = count_width + 3;
     let seen = format!("{} – {}", moment(error.first_s), moment(error.last_s));
     let count = pad_left(&show_count(error.count), count_width);
@@ -339,9 +362,9 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
         .map(|line| format!(" ({})", one_line(line)));
     let width = page.saturating_sub(indent);
     // Reports and logs have the whole.
-    let message = cut_middle(&one_line(&error.message), MOST_MESSAGE_LINES * width);
+    let message = cut_middle(&one_line(&listed.message), MOST_MESSAGE_LINES * width);
     let text = format!("{message}{}", line.unwrap_or_default());
-    let answered = answer(error).map(|answer| format!("answered: {answer}"));
+    let answered = answer(error).map(|(how, answer)| format!("{how}: {answer}"));
     for text in [Some(text), answered].into_iter().flatten() {
         for line in wrapped(&text, width) {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));

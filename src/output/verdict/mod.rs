@@ -1,7 +1,7 @@
 //! The verdict on a run: found once, at its end, from the report, and stored in it. Every output and the exit code
 //! read it there.
 
-use super::display::{broken_line, one_line, share, threshold_name};
+use super::display::{broken_line, first_task_error, one_line, share, task_error, threshold_name};
 use crate::error::{Error, exit};
 use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
 use crate::units::{counted, show_count};
@@ -57,7 +57,7 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
         _ => {}
     }
     if ending.is_some_and(|ending| ending.all_lost) {
-        reasons.push("every user ended in 'on_start'".to_owned());
+        reasons.push(all_lost(report));
     }
     let started = ending.is_none_or(|ending| ending.cause != Cause::NotStarted);
     if started && !in_test_start(ending) {
@@ -87,6 +87,15 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
         });
     }
     reasons
+}
+
+/// Returns the reason that applies when every user ended in `on_start`, with what ended the first.
+pub(super) fn all_lost(report: &Report) -> String {
+    let why = "every user ended in 'on_start'";
+    match first_task_error(report) {
+        Some(first) => format!("{why}: {first}"),
+        None => why.to_owned(),
+    }
 }
 
 /// The remedy after a reason that may be waived.
@@ -119,12 +128,16 @@ fn remarks(report: &Report) -> Vec<String> {
         .tasks
         .iter()
         .filter(|task| task.failures > 0 && task.failures == task.runs);
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     let always = always.map(|task| {
         let name = one_line(&task.name);
+        // Where all users were lost, that is the first reason already.
+        let why = task_error(report, &task.name).filter(|_| !all_lost);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
         match task.runs {
-            1 => format!("the task '{name}' failed in its only run"),
+            1 => format!("the task '{name}' failed in its only run{why}"),
             runs => format!(
-                "the task '{name}' failed in all of its {} runs",
+                "the task '{name}' failed in all of its {} runs{why}",
                 show_count(runs)
             ),
         }
@@ -231,6 +244,10 @@ fn text(
         (VerdictResult::None, _) if in_warmup => {
             format!("no verdict{but}, before anything was judged")
         }
+        (VerdictResult::None, _) if settings.once => format!(
+            "no verdict{but}: one iteration ('--once') is too little to judge by; {}",
+            failed_in_all(report)
+        ),
         (VerdictResult::None, _) => format!("no verdict{but}: nothing was set to be judged"),
         (VerdictResult::Passed, _) if ending.is_none() => {
             format!("passed so far: {}", held(report, settings))
@@ -239,6 +256,23 @@ fn text(
             true => format!("passed: {}", held(report, settings)),
             false => format!("passed so far{but}"),
         },
+    }
+}
+
+/// Returns how many requests and tasks failed, or that nothing did.
+fn failed_in_all(report: &Report) -> String {
+    let tasks = report.tasks.iter();
+    let tasks = tasks.fold((0, 0), |(failed, all), task| {
+        (failed + task.failures, all + task.runs)
+    });
+    let requests = (report.aggregated.failures, report.aggregated.count);
+    let parts = [(requests, "request"), (tasks, "task")];
+    let failed = parts.into_iter().filter(|((failed, _), _)| *failed > 0);
+    let failed = failed
+        .map(|((failed, all), noun)| format!("{} of {}", show_count(failed), counted(all, noun)));
+    match failed.collect::<Vec<_>>() {
+        none if none.is_empty() => "nothing failed".to_owned(),
+        parts => format!("{} failed", parts.join(" and ")),
     }
 }
 

@@ -226,6 +226,9 @@ fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
         ),
     );
     line("task", one_line(&exemplar.task));
+    if !exemplar.page_says.is_empty() {
+        line("page says", one_line(&exemplar.page_says));
+    }
     line("phases", phases_text(&exemplar.phases_ms));
     if let Some(trace) = &exemplar.trace {
         line("trace", trace_text(trace));

@@ -54,6 +54,7 @@ function whereabouts(one) {
     .filter(([, key]) => one.phases_ms[key] !== null && one.phases_ms[key] !== undefined).map(([name, key]) => `${name} ${showMs(one.phases_ms[key])}`);
   const words = [`${moment(one.start_ns / 1e9)} into the run`, `user ${one.user}`];
   for (const [label, key] of [['scenario', 'scenario'], ['task', 'task'], ['answered from', 'final_url']]) if (one[key]) words.push(`${label} ${one[key]}`);
+  if (one.page_says) words.push(`the page says: ${one.page_says}`);
   if (phases.length) words.push(phases.join(', '));
   if (one.trace) words.push(`trace ${traceText(one.trace)}`);
   return words.join(' · ');

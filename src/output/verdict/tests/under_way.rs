@@ -20,6 +20,7 @@ pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64
     report.thresholds.clear();
     report.warnings.clear();
     report.checks.clear();
+    report.errors.clear();
     report.requests.truncate(1);
     report.tasks.truncate(1);
     let figures = &mut report.requests[0].figures;

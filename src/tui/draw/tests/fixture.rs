@@ -53,6 +53,7 @@ fn exemplar() -> Exemplar {
         response_headers: vec!["content-type: text/html".into()],
         body: "<h1>Error</h1>\n\u{1b}[2J<p>Try again later.</p>\n".into(),
         body_bytes: 48,
+        page_says: "Error: Try again later.".into(),
         trace: Some(trace(false)),
     }
 }

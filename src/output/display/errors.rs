@@ -1,0 +1,130 @@
+//! Errors of a report as outputs list them, each once: a request that a task was ended for by `response:ensure()` is
+//! counted as an error of both.
+
+use super::line::{answer, one_line};
+use crate::error::NOT_AS_EXPECTED;
+use crate::metrics::{ErrorRow, Report};
+use crate::units::show_count;
+
+/// What begins the name of a task's error.
+const TASK: &str = "task ";
+
+/// An error as it is listed.
+pub(crate) struct ListedError<'a> {
+    pub(crate) row: &'a ErrorRow,
+    /// Its message, and the tasks that it ended.
+    pub(crate) message: String,
+}
+
+/// Returns the errors of a report in their order, without those of tasks that a listed request stands for.
+pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
+    let all = &report.errors;
+    let listed = all.iter().filter(|row| behind(row, all).is_none());
+    let listed = listed.map(|row| {
+        let ended = all
+            .iter()
+            .filter(|task| behind(task, all).is_some_and(|request| std::ptr::eq(request, row)));
+        let ended = ended.map(|task| {
+            let name = task.name.strip_prefix(TASK).unwrap_or_default();
+            match task.count {
+                1 => format!("'{name}'"),
+                count => format!("'{name}' {} times", show_count(count)),
+            }
+        });
+        let ended: Vec<String> = ended.collect();
+        let message = match ended.is_empty() {
+            true => row.message.clone(),
+            false => format!("{}; it ended the task {}", row.message, ended.join(" and ")),
+        };
+        ListedError { row, message }
+    });
+    listed.collect()
+}
+
+/// Returns whether an error is that of a task which a request among all errors stands for.
+pub(crate) fn is_echo(error: &ErrorRow, all: &[ErrorRow]) -> bool {
+    behind(error, all).is_some()
+}
+
+/// Returns the failed request that ended the task of this error.
+fn behind<'a>(error: &ErrorRow, all: &'a [ErrorRow]) -> Option<&'a ErrorRow> {
+    let task = error.name.strip_prefix(TASK)?;
+    let message = error.message.strip_prefix(NOT_AS_EXPECTED)?;
+    all.iter().find(|row| {
+        // Live figures have no exemplars.
+        let first = row.exemplars.first();
+        let of_task = first.is_none_or(|first| first.task == task);
+        row.message == message && !row.name.starts_with(TASK) && of_task
+    })
+}
+
+/// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
+pub(crate) fn first_task_error(report: &Report) -> Option<String> {
+    let tasks = report.errors.iter();
+    let tasks = tasks.filter(|row| row.name.starts_with(TASK));
+    let first = tasks.min_by(|one, other| one.first_s.total_cmp(&other.first_s))?;
+    Some(cause(first, &report.errors))
+}
+
+/// Returns the most frequent error of a task, in the same words.
+pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
+    let of_task = |row: &&ErrorRow| row.name.strip_prefix(TASK) == Some(task);
+    let row = report.errors.iter().find(of_task)?;
+    Some(cause(row, &report.errors))
+}
+
+fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
+    let cause = behind(row, all).unwrap_or(row);
+    let line = cause.line.as_deref();
+    let line = line.map_or_else(String::new, |line| format!(" ({})", one_line(line)));
+    let says = answer(cause).map_or_else(String::new, |(how, answer)| format!("; {how}: {answer}"));
+    format!(
+        "{}: {}{line}{says}",
+        one_line(&cause.name),
+        one_line(&cause.message)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    fn row(name: &str, message: &str, count: u64) -> ErrorRow {
+        ErrorRow {
+            name: name.to_owned(),
+            message: message.to_owned(),
+            count,
+            exemplars: Vec::new(),
+            ..fixture::report().errors[0].clone()
+        }
+    }
+
+    #[test]
+    fn a_task_that_a_failed_request_ended_is_told_with_the_request() {
+        let mut report = fixture::report();
+        let echo = |message: &str| format!("{NOT_AS_EXPECTED}{message}");
+        report.errors = vec![
+            row("POST log in", "got none", 5),
+            row("task log in", &echo("got none"), 3),
+            row("task other", &echo("gone"), 1),
+            row("task third", "an error of its own", 1),
+        ];
+        let listed: Vec<(&str, String)> = listed_errors(&report)
+            .into_iter()
+            .map(|error| (&*error.row.name, error.message))
+            .collect();
+        let told = "got none; it ended the task 'log in' 3 times".to_owned();
+        assert_eq!(
+            listed,
+            [
+                ("POST log in", told),
+                ("task other", echo("gone")),
+                ("task third", "an error of its own".to_owned()),
+            ]
+        );
+        assert!(is_echo(&report.errors[1], &report.errors));
+        let first = first_task_error(&report).expect("there is one");
+        assert!(first.starts_with("POST log in: got none"), "{first}");
+    }
+}

@@ -1,7 +1,7 @@
-//! The configuration of a run. [`Settings`] is one layer of it (command line, environment or `plan {}`), all
-//! optional; [`Config`] is the meaning of all layers together, with every value that a run needs. It has three parts:
-//! [`RunConfig`] is the same on every machine that takes part in a run, [`LocalConfig`] belongs to one machine, and
-//! [`ScreenConfig`] to the terminal there.
+//! The configuration of a run. [`Settings`] is one layer (command line, environment or `plan {}`), in which every
+//! option may be missing; [`Config`] is the result of all layers, with every value that a run needs. It has three
+//! parts: [`RunConfig`] is the same on every machine of a run, [`LocalConfig`] belongs to one machine, and
+//! [`ScreenConfig`] to its terminal.
 
 mod co_mitigation;
 mod load;

@@ -15,15 +15,15 @@ pub(crate) struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// The documented JSON schema.
+    /// JSON, in the documented schema.
     Json,
-    /// The same data as JSON.
+    /// YAML, with the same data as JSON.
     Yaml,
-    /// CSV: a row for each name, and a file with the series beside it.
+    /// CSV: a row for each name, and a second file with the series.
     Csv,
-    /// A log of HdrHistogram: a histogram for each name.
+    /// An HdrHistogram log: a histogram for each name.
     Hdr,
-    /// HTML: one page with charts.
+    /// HTML: a single page with charts.
     Html,
     /// Markdown: tables for a pull request.
     Md,
@@ -43,7 +43,7 @@ const FORMATS: [(&str, Format); 7] = [
 ];
 
 impl Format {
-    /// Returns the word that chooses the format.
+    /// Returns the word for the format in `-o FORMAT=PATH`.
     pub fn word(self) -> &'static str {
         let known = FORMATS.iter().find(|(_, format)| *format == self);
         known.map_or("", |(word, _)| word)

@@ -1,15 +1,15 @@
-//! The behaviour of a site beyond its pages: added latency and failures. Driven by the server for each request.
+//! The latency and the failures that a site adds to its pages. Driven by the server for each request.
 
 use std::time::Duration;
 
-/// The latency and the failures that a site adds to its answers. The default is none.
+/// The latency and the failures that a site adds to its responses. By default, none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Behaviour {
-    /// The time that each answer takes, give or take the jitter.
+    /// The time that each response takes, plus or minus the jitter.
     pub latency: Duration,
-    /// The most that an answer's latency differs from `latency`, either way.
+    /// The most by which the time of a response differs from `latency`, up or down.
     pub jitter: Duration,
-    /// The share of requests, from 0 to 1, that are answered with a 500.
+    /// The share of requests that get a 500, from 0 to 1.
     pub errors: f64,
 }
 

@@ -38,7 +38,7 @@ pub enum EventKind {
     Steered,
     /// A worker joined, was lost or came back.
     Worker,
-    /// Requests were in flight, but no response arrived at all.
+    /// Users waited for responses, and none arrived for anyone.
     Silence,
     /// lgoose and not the target set the latency.
     Saturation,

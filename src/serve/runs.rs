@@ -1,5 +1,4 @@
-//! All runs: those that wait, the one that goes on, and those that are kept. Asked by `web`; the [runner](super::runner) takes
-//! from the queue.
+//! All runs: queued, running and finished. Driven by `web`; the [runner](super::runner) takes runs from the queue.
 
 use super::data::Data;
 use super::order::Order;
@@ -15,37 +14,37 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, watch};
 
-/// The most runs that wait.
+/// The most queued runs.
 const MOST_QUEUED: usize = 100;
 
-/// Plans that are looked at for mistakes at the same time.
+/// The most plans that are checked for mistakes at the same time.
 const CHECKED: usize = 2;
 
-/// A run that is asked for.
+/// A request for a run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Wanted {
     /// Path of the plan below the folder of plans, as `GET /plans` lists it.
     pub(crate) plan: String,
-    /// Options, named as the flags of the command line: a text, a number, true, or a list of those for what can be given
-    /// several times.
+    /// Options, with the names of the command line's flags: a text, a number or true, or a list of those for a flag
+    /// that can be repeated.
     #[serde(default)]
     pub(crate) options: Map<String, Value>,
 }
 
-/// The reason why something is not done.
+/// The reason why a request is refused.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// What is asked for is not there.
+    /// There is no such run, plan or report.
     Absent(String),
     /// The request itself is wrong.
     Wrong(String),
     /// The plan, or an option's value, has a mistake.
     Mistake(String),
-    /// It makes no sense now.
+    /// The request makes no sense now.
     Conflict(String),
-    /// The folder of runs does not take it.
+    /// The folder of runs cannot be written.
     Trouble(String),
 }
 

@@ -71,8 +71,8 @@ pub struct RunSettings {
     pub no_keepalive: bool,
     /// Whether cookies were not kept.
     pub no_cookies: bool,
-    /// The number of redirects to follow, after which the next redirect was the response; `null` if the eleventh
-    /// redirect was a failure.
+    /// The number of redirects that were followed before another one counted as the response; `null`: ten, before
+    /// another one counted as a failure.
     pub max_redirects: Option<u32>,
     /// Whether requests sent a `Referer` header.
     pub referer: bool,

@@ -1,8 +1,8 @@
-//! The report as CSV, for spreadsheets and scripts: a row for each name that the run measured, and a table of
-//! its own with the series.
+//! The report as CSV, for spreadsheets and scripts: a row for each name that the run measured, and a second table with
+//! the series.
 //!
-//! Texts are one line without control characters, and one that a spreadsheet would take for a formula has a
-//! `'` before it.
+//! Texts are on one line without control characters; a text that a spreadsheet would take for a formula gets a leading
+//! `'`.
 
 use super::display::one_line;
 use crate::error::Error;

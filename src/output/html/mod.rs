@@ -1,7 +1,7 @@
-//! The report as one HTML page: no network, nothing of a plan or a target trusted, readable without scripts.
+//! The report as one HTML page: needs no network, trusts nothing from a plan or a target, is readable without scripts.
 //!
-//! The tables and static charts are rendered here; `html/*.js` then makes the charts interactive and the tables
-//! sortable. The scripts' data is embedded as JSON, one block a name, read only when it is shown.
+//! Tables and static charts are rendered here; `html/*.js` makes the charts interactive and the tables sortable. The
+//! data for the scripts is embedded as JSON, one block per name, which is parsed only when it is shown.
 
 mod capacity;
 mod charts;

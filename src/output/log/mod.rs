@@ -1,8 +1,8 @@
-//! Logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and writes the
-//! files. No request ever waits for it: what it cannot take in time is left out by the shard, and the number of
-//! lines left out stands in the last line of each log and in the report.
+//! Logs of a run, written while it runs: one thread takes what the shards deliver, formats it and writes the files. No
+//! request ever waits for it: the shard leaves out what the thread cannot take in time, and the last line of each log
+//! and the report say how many lines were left out.
 //!
-//! Driven by `app`, which starts it before the run and ends it after. Knows files and formats, no shard.
+//! Driven by `app`, which starts it before the run and ends it afterwards. Knows files and formats, but no shards.
 
 mod columns;
 mod fields;

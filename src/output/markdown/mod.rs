@@ -1,8 +1,8 @@
 //! The report as Markdown, short enough for a pull request: the verdict, and tables of requests, tasks,
 //! thresholds, checks, metrics and errors.
 //!
-//! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
-//! linked.
+//! Names and messages are formatted as code: their characters have no special meaning, mention nobody and link to
+//! nothing.
 
 mod capacity;
 #[cfg(feature = "cli")]

@@ -1,6 +1,6 @@
-//! The report as tables for a terminal, and the progress lines of a run without a screen.
+//! The report as tables for a terminal, and the progress lines of a run without a live view.
 //!
-//! Plain text without colour. The caller knows the terminal's width and where the text goes.
+//! Plain text without colour. The caller knows the width of the terminal and where the text goes.
 
 mod capacity;
 #[cfg(feature = "cli")]

@@ -1,4 +1,4 @@
-//! The verdict on a run: found once, at its end, from the report, and stored in it. Every output and the exit code
+//! The verdict on a run: reached once, at its end, from the report, and stored in it. All outputs and the exit code
 //! read it there.
 
 use super::display::{broken_line, one_line, share, threshold_name};

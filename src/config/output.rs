@@ -31,7 +31,7 @@ pub enum Format {
     Junit,
 }
 
-/// The formats by the word that chooses them.
+/// The formats by their words in `-o FORMAT=PATH`.
 const FORMATS: [(&str, Format); 7] = [
     ("json", Format::Json),
     ("yaml", Format::Yaml),
@@ -54,7 +54,7 @@ impl Output {
     /// Reads `FORMAT=PATH`; `-` or `/dev/stdout` as path is standard output.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and which formats there are.
+    /// Returns a sentence that says what is wrong and which formats there are.
     pub(crate) fn parse(text: &str) -> Result<Output, String> {
         let grammar = || {
             let words: Vec<_> = FORMATS.iter().map(|(word, _)| *word).collect();
@@ -83,7 +83,7 @@ impl Output {
     /// Reads `FORMAT=PATH` for a comparison, which has fewer formats.
     ///
     /// # Errors
-    /// As [`Output::parse`].
+    /// The same as [`Output::parse`].
     #[cfg(feature = "cli")]
     pub(crate) fn parse_comparison(text: &str) -> Result<Output, String> {
         let output = Output::parse(text).ok();
@@ -95,7 +95,7 @@ impl Output {
             })
     }
 
-    /// Returns why outputs cannot be written together: two would go to one place.
+    /// Returns why outputs cannot be written together: two of them go to the same place.
     pub(crate) fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;
         while let [first, others @ ..] = rest {

@@ -1,7 +1,7 @@
 //! The contents of a page: its title, the assets a browser would load with it, its links, its forms, and CSS
 //! queries.
 //!
-//! Pure functions over the bytes of a response, driven by expectations and by the Lua `response` object. A body may be
+//! Pure functions over the bytes of a response, driven by the Lua `response` object and by `import`. A body may be
 //! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it just finds less. Knows nothing about
 //! requests, users or Lua.
 //!

@@ -33,8 +33,8 @@ struct Assets<'a> {
     script: &'a str,
 }
 
-/// The scripts that every page of lgoose has: making elements, charts with their axis and the tables behind them, the chart
-/// of single names, tables that sort, light and dark.
+/// The scripts that all pages of lgoose share: creating elements, charts with their axes and data tables, the chart of
+/// single names, sortable tables, light and dark mode.
 macro_rules! shared {
     () => {
         concat!(
@@ -56,14 +56,14 @@ const ASSETS: Assets<'_> = Assets {
     script: concat!("'use strict';\n", shared!(), include_str!("page.js")),
 };
 
-/// The style of every page of lgoose.
+/// The style of all pages of lgoose.
 pub(crate) const STYLE: &str = include_str!("report.css");
 
-/// The shared scripts as a module for a page that has others beside it.
+/// The shared scripts as a module, for a page that has its own scripts as well.
 #[cfg(feature = "web")]
 pub(crate) const SHARED_MODULE: &str = concat!(shared!(), include_str!("exports.js"));
 
-/// Renders the report as one page that opens from a file.
+/// Renders the report as one page that can be opened from a file.
 pub(crate) fn to_html(report: &Report) -> String {
     page(report, ASSETS)
 }
@@ -89,8 +89,8 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     )
 }
 
-/// Returns the Content-Security-Policy hash of the style or the script: browsers run no other, whatever else got
-/// into the page.
+/// Returns the Content-Security-Policy hash of the style or the script: browsers use no others, whatever else got into
+/// the page.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text)))
 }

@@ -30,7 +30,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 pub(crate) struct Abandon(Arc<Progress>);
 
 impl Abandon {
-    /// Drops everything that was not written yet.
+    /// Drops everything that has not been written yet.
     pub(crate) fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
     }
@@ -60,11 +60,11 @@ pub(crate) struct Written {
 }
 
 impl LogWriter {
-    /// Opens the files and starts the thread. `None` if no log is asked for. Lines name the worker that they came from
-    /// in a run `of_workers`.
+    /// Opens the files and starts the thread. `None` if no log is requested. In a run `of_workers`, each line names its
+    /// worker.
     ///
     /// # Errors
-    /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
+    /// Returns a mistake for a file that cannot be written: no request has been sent yet.
     pub(crate) fn start(logs: &Logs, of_workers: bool) -> Result<Option<LogWriter>, Error> {
         let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
         let mut wanted = [false; LogKind::ALL.len()];
@@ -130,7 +130,7 @@ impl LogWriter {
         Abandon(self.progress.clone())
     }
 
-    /// Writes the remaining lines, as long as the files take them, and ends the thread.
+    /// Writes the remaining lines, as long as the files accept them, and ends the thread.
     pub(crate) fn finish(self) -> Written {
         self.progress.over.store(true, Ordering::Relaxed);
         self.run_logs.end();

@@ -59,8 +59,8 @@ pub(crate) enum Load {
     Rate(Vec<(Duration, f64)>, Spacing),
 }
 
-/// Returns the default hatch rate in users per second: one, or more if needed to start all users within a tenth of the
-/// run time.
+/// Returns the default hatch rate in users per second: one or, if starting all users would then take longer than the
+/// run time, enough to start them within a tenth of it.
 pub(super) fn usual_hatch_rate(users: u64, run_time: Option<Duration>) -> f64 {
     let last = users.saturating_sub(1) as f64;
     match run_time.map(|time| time.as_secs_f64()) {

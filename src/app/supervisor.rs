@@ -71,7 +71,7 @@ impl Supervisor {
         self.stage.subscribe()
     }
 
-    /// Begins the test that `prepare` assembles. From then on it can be steered and watched; it must be
+    /// Begins the test that `prepare` assembles. It can be steered and watched from now on, and must be
     /// [run](Begun::run).
     ///
     /// # Errors
@@ -255,7 +255,7 @@ impl Begun {
     }
 }
 
-/// Drives the run and everything beside it until the run is over, or until one of them fails.
+/// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
 async fn conduct<F: Future<Output = Error>>(
     signals: Signals,
     handle: Handle,

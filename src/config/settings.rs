@@ -17,9 +17,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is read. A field
-/// that means just what was said is one of [`RunConfig`], too: by `or` with what it is unless said, by `=> optional`
-/// without. What a run has beside them stands first.
+/// Makes [`Settings`] from its table: the documentation, name and type of each field, then how a plan's value is read.
+/// A field that a run takes over as it is also becomes a field of [`RunConfig`]: `or` gives its default, `=> optional`
+/// means that it has none. The fields that only a run has come first.
 macro_rules! settings {
     (
         run { $($(#[$run_doc:meta])* $run_field:ident: $run_kind:ty;)* }

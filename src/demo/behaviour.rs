@@ -14,7 +14,7 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    /// The delay of the next answer, if there is any.
+    /// Returns the delay of the next response, if there is any.
     pub(super) fn delay(&self) -> Option<Duration> {
         if self.latency.is_zero() && self.jitter.is_zero() {
             return None;
@@ -23,7 +23,7 @@ impl Behaviour {
         Some((self.latency + offset).saturating_sub(self.jitter))
     }
 
-    /// Whether the next answer is a 500.
+    /// Returns whether the next response is a 500.
     pub(super) fn fails(&self) -> bool {
         self.errors > 0.0 && rand::random::<f64>() < self.errors
     }

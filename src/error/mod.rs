@@ -244,8 +244,8 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     safe.into()
 }
 
-/// Returns the first 200 bytes of an answer that is JSON or plain text, which mostly says what was wrong; `None` of any
-/// other.
+/// Returns the first 200 bytes of a response body that is JSON or plain text, which usually says what was wrong; `None`
+/// for any other body.
 pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     const MOST: usize = 200;
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();

@@ -74,7 +74,7 @@ pub(super) struct EventLog {
 }
 
 impl EventLog {
-    /// Adds an event at a moment, or one that lasted from then on.
+    /// Adds an event at `at`, which may have lasted for some time from then on.
     pub(super) fn add(&mut self, at: u64, lasted: Option<u64>, kind: EventKind, text: String) {
         if self.events.len() < MOST {
             self.events.push((at, lasted, kind, text));
@@ -100,7 +100,7 @@ impl EventLog {
         rows
     }
 
-    /// At most the last `limit` of them.
+    /// Returns at most the last `limit` events.
     pub(super) fn last(&self, limit: usize, origin: u64) -> Vec<Event> {
         match self.events.is_empty() {
             true => Vec::new(),
@@ -111,7 +111,7 @@ impl EventLog {
         }
     }
 
-    /// What a reader of the list has to know, if it is not all.
+    /// Returns a warning for readers of the list, if it is not complete.
     pub(super) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
@@ -141,7 +141,7 @@ impl Pauses {
         Some(since)
     }
 
-    /// Returns the time between two moments that was not spent in a pause, in nanoseconds.
+    /// Returns the time between `from` and `to` that was not spent in a pause, in nanoseconds.
     pub(super) fn lasted(&self, from: u64, to: u64) -> u64 {
         let open = self.since.map(|since| (since, u64::MAX));
         let paused: u64 = self

@@ -1,4 +1,4 @@
-//! Runs that are requested over HTTP, one after another: the plans that can be run, the queue, the running run, and the
+//! Runs that are requested over HTTP, one after another: the plans that can be run, the queue, the current run, and the
 //! folder that keeps all runs. Driven by `app` (the runner and the signals) and by `web` (the requests); knows neither
 //! HTTP nor how a run is assembled.
 //!

@@ -1,5 +1,5 @@
-//! All runs over HTTP: the interface of `lgoose serve`. Requests about the running run are forwarded to its process;
-//! requests about all other runs are answered here.
+//! All runs over HTTP: the interface of `lgoose serve`. Requests about the current run are forwarded to its process;
+//! requests about all other runs are handled here.
 
 mod forward;
 mod page;

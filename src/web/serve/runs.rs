@@ -28,7 +28,7 @@ pub(in crate::web) struct PlanList {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::web) struct RunList {
-    /// The running run, then the queued ones in order, then the finished ones, the latest first.
+    /// The current run, then the queued ones in order, then the finished ones, the latest first.
     runs: Vec<RunRow>,
     /// Why runs are missing from the list; `null` if none are.
     error: Option<String>,

@@ -19,7 +19,7 @@ pub enum Cause {
     StoppedByUser,
     /// Ctrl-C, SIGTERM or a closed terminal stopped the run.
     Signal,
-    /// A threshold with `abort` was exceeded.
+    /// A threshold with `abort` was broken.
     Threshold,
     /// The plan ended all its users, for example with `user:stop()`.
     Plan,
@@ -62,8 +62,8 @@ pub struct Ending {
     /// Whether every user ended in `on_start`, through an error or `user:stop()`, whatever ended the run.
     #[serde(default)]
     pub all_lost: bool,
-    /// The planned maximum of concurrent users, without the last half second; 0 in a run at a rate, or if figures were
-    /// lost.
+    /// The most users that were due at the same time, leaving out the last half second; 0 in a run at a rate, or if
+    /// figures were lost.
     #[serde(default)]
     pub users_due: u64,
     /// Number of different users that were started; fewer than `users_due` if lgoose was too slow. 0 in a run at a

@@ -150,7 +150,7 @@ pub struct LogRow {
     pub log: String,
     /// Path of the log file.
     pub file: String,
-    /// Number of lines, without the header and the last line, which says how many were left out.
+    /// Number of lines, without the header and a last line about lines that were left out.
     pub lines: u64,
     /// Number of lines that were left out, because the file could not be written fast enough or at all.
     pub left_out: u64,

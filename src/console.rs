@@ -1,8 +1,8 @@
-//! Standard output and standard error, each written by a thread of its own: a terminal or a pipe that takes nothing keeps
-//! nobody waiting, and one that is gone is written to no more. Knows nothing of what is written.
+//! Standard output and standard error, each written by its own thread: a blocked terminal or pipe makes nobody wait,
+//! and one that is gone is no longer written to. Knows nothing about what is written.
 //!
-//! The streams stay as they were inherited: other programs write to the same terminal, which must not stop blocking for
-//! them.
+//! The streams stay in the mode in which they were inherited: other programs write to the same terminal, which must
+//! stay blocking for them.
 
 use rustix::io::Errno;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Files that are read: only what is a file is opened, so that nothing waits for a pipe without a writer or reads a
-//! device without end. Knows nothing of what is in them.
+//! Reading of files: only regular files are opened, so that nothing waits for a pipe without a writer or reads a device
+//! forever. Knows nothing about their contents.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};

@@ -14,14 +14,15 @@
 //!                                                     └────► Report ──► text, JSON, exit code
 //! ```
 //!
-//! A *plan* declares *scenarios* (kinds of users) made of *tasks*; an *iteration* is one pass through a
-//! scenario's schedule; a *request* is counted as a *sample*; a *shard* is a thread of users. The folders
-//! of this crate are the boxes of the picture; which may use which is in `CONTRIBUTING.md`.
+//! A *plan* declares *scenarios* (kinds of users) made of *tasks*; an *iteration* is one pass of a user through its
+//! tasks; a *request* is counted as a *sample*; a *shard* is a thread of users. The folders of this crate are the boxes
+//! of the picture; `CONTRIBUTING.md` says which may use which.
 //!
 //! # As a library
 //!
-//! A [`Test`] is a plan and how to run it; [`Test::run`] gives its [`Report`], [`Test::start`] a [`Running`] test that can
-//! be watched and steered by its [`Handle`](control::Handle). A [`Supervisor`] runs one test after another.
+//! A [`Test`] is a plan with its options. [`Test::run`] runs it and returns its [`Report`]; [`Test::start`] returns a
+//! [`Running`] test, which can be watched and steered through its [`Handle`](control::Handle). A [`Supervisor`] runs
+//! one test after another.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -32,7 +33,7 @@
 //! | `web` | the command's HTTP interface, and `lgoose serve` |
 //! | `otlp` | the command's export to OpenTelemetry |
 //!
-//! All are on by default; a program that embeds lgoose leaves out what it does not need:
+//! All are enabled by default; a program that embeds lgoose can leave out what it does not need:
 //!
 //! ```toml
 //! lgoose = { version = "0.1", default-features = false }
@@ -119,7 +120,7 @@ mod web;
 mod wildcard;
 
 pub mod report {
-    //! What a run leaves behind: the [`Report`], its parts, and the formats that it is written in.
+    //! The results of a run: the [`Report`] with its parts, [`Snapshot`]s, and the formats of reports.
 
     pub use crate::config::Format;
     pub use crate::lua::Written;
@@ -148,7 +149,7 @@ pub use report::Report;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {
-    //! What the fuzz targets and the benchmarks of this repository reach. No part of lgoose's interface.
+    //! What the fuzz targets and benchmarks of this repository use. Not part of lgoose's public interface.
 
     pub use crate::metrics::Recorder;
 
@@ -170,7 +171,7 @@ pub mod internals {
         };
     }
     pub mod lua {
-        //! The virtual machines of users.
+        //! The Lua VMs of users.
         pub use crate::lua::{
             CompiledRegex, Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load,
         };

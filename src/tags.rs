@@ -1,4 +1,4 @@
-//! Tags of requests: keys with values, such as `region=eu`, by which reports and thresholds tell figures apart.
+//! Tags of requests: keys with values, such as `region=eu`, by which reports and thresholds separate figures.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

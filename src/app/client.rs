@@ -1,4 +1,4 @@
-//! Translates the run's options into those of its HTTP client.
+//! Translates the options of a run into those of its HTTP client.
 
 #[cfg(feature = "reqwest")]
 use crate::config::Proxy;
@@ -10,10 +10,10 @@ use crate::http::{AllowedHosts, ClientConfig, Resolver, Tls, TlsOptions, Transpo
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
-/// Returns the client of all users and its resolver of hosts.
+/// Returns the client of all users and its resolver of host names.
 ///
 /// # Errors
-/// A header or a file that is not what its option wants.
+/// Returns a mistake for a header or a file that its option cannot use.
 pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error> {
     let (config, local) = (&config.run, &config.local);
     let version = match config.http {

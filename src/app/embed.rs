@@ -1,5 +1,5 @@
-//! lgoose as a Rust library: a test, its options and its report. Does what the command does, without its flags,
-//! signals and prints; the plan's log goes to `tracing`.
+//! lgoose as a Rust library: a test, its options and its report. Does what the command does, but reads no flags,
+//! handles no signals and prints nothing; the plan's log goes to `tracing`.
 
 use super::preflight::preflight;
 use super::prepare::{Given, OtherFiles, Prepared, assemble};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A plan and the options of its run. Options that are not given are those of the plan, then lgoose's own;
-/// `LGOOSE_*` of the environment is for the command alone.
+/// A plan and the options of its run. An option that is not set here comes from the plan, or else is lgoose's default.
+/// Only the command reads the environment variables `LGOOSE_*`.
 ///
 /// ```
 /// # fn main() -> Result<(), lgoose::Error> {
@@ -42,12 +42,13 @@ pub struct Test {
     folder: PathBuf,
     settings: Settings,
     variables: BTreeMap<String, String>,
-    /// The first option that did not fit.
+    /// The first option that was invalid.
     mistake: Option<Diagnostic>,
 }
 
 impl Test {
-    /// Makes a test of a plan given as text. Modules and data that it names are looked for in the current folder.
+    /// Creates a test from the text of a plan. The modules and data files that the plan names are looked up in the
+    /// current folder.
     pub fn from_source(source: impl Into<String>) -> Test {
         Test {
             name: "plan".to_owned(),
@@ -59,10 +60,10 @@ impl Test {
         }
     }
 
-    /// Makes a test of the plan in a file.
+    /// Creates a test from a plan file.
     ///
     /// # Errors
-    /// A diagnostic that names the file if it cannot be read.
+    /// Returns a diagnostic that names the file if it cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Test, Error> {
         let path = path.as_ref();
         let (name, source) = lua::read(path)?;
@@ -73,13 +74,13 @@ impl Test {
         })
     }
 
-    /// Sets the base URL, or a built-in site as in `demo:drupal`.
+    /// Sets the base URL, or a built-in site such as `demo:drupal`.
     #[must_use]
     pub fn host(self, host: impl Into<String>) -> Test {
         self.option("host", Value::Text(host.into()))
     }
 
-    /// Sets the number of users at the same time.
+    /// Sets the number of concurrent users.
     #[must_use]
     pub fn users(self, users: u64) -> Test {
         self.option("users", Value::Number(users as f64))
@@ -91,15 +92,15 @@ impl Test {
         self.option("hatch_rate", Value::Number(rate))
     }
 
-    /// Sets how long to run once all users have started. Without it or [`iterations`](Test::iterations), here or in
-    /// the plan, a run ends when it is stopped.
+    /// Sets how long to run once all users have started. If neither this nor [`iterations`](Test::iterations) is set,
+    /// here or in the plan, the run goes on until it is stopped.
     #[must_use]
     pub fn run_time(mut self, time: Duration) -> Test {
         self.settings.run_time = Some(time);
         self
     }
 
-    /// Sets the iterations per user.
+    /// Sets the number of iterations per user.
     #[must_use]
     pub fn iterations(self, iterations: u64) -> Test {
         self.option("iterations", Value::Number(iterations as f64))
@@ -119,8 +120,7 @@ impl Test {
         self
     }
 
-    /// Sets any field of `plan {}`, such as `stages` or `thresholds`. One that does not fit is reported when the
-    /// run starts.
+    /// Sets any field of `plan {}`, such as `stages` or `thresholds`. An invalid one is reported when the run starts.
     ///
     /// ```
     /// use lgoose::{Test, Value};
@@ -138,10 +138,10 @@ impl Test {
         self
     }
 
-    /// Runs the test to its end, and returns the figures with the verdict on them.
+    /// Runs the test to its end, and returns its report with the verdict.
     ///
     /// # Errors
-    /// The mistakes of [`start`](Test::start), and trouble of lgoose's own during the run.
+    /// Returns the errors of [`start`](Test::start), and trouble inside lgoose during the run.
     pub fn run(self) -> Result<Report, Error> {
         let outcome = self.start()?.wait()?;
         match outcome.trouble {
@@ -166,16 +166,17 @@ impl Test {
         assemble(given, |_, _| {})
     }
 
-    /// Starts the test on threads of its own; can be called inside and outside of async code.
+    /// Starts the test on its own threads; can be called inside and outside of async code.
     ///
     /// # Errors
-    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
+    /// Returns a diagnostic for a mistake in the plan or in an option, or trouble inside lgoose. No request has been
+    /// sent then.
     pub fn start(self) -> Result<Running, Error> {
         Supervisor::default().start(self)
     }
 }
 
-/// A test that is running. It goes on when this is dropped.
+/// A running test. Dropping this does not stop it.
 ///
 /// ```
 /// # fn main() -> Result<(), lgoose::Error> {
@@ -211,23 +212,23 @@ impl Running {
         Ok(Running { handle, thread })
     }
 
-    /// Stops the run after its running tasks have finished.
+    /// Stops the run once its running tasks have finished.
     pub fn stop(&self) {
         self.command(Command::Stop);
     }
 
-    /// Changes the run on its way: pause, another number of users and so on. Too late is no error; a
-    /// [`handle`](Running::handle) gives the answer.
+    /// Sends a command to the run: to pause it, to change the number of users, and so on. A command that comes too late
+    /// is not an error; use the [`handle`](Running::handle) to learn what became of it.
     pub fn command(&self, command: Command) {
         drop(self.handle.ask(command));
     }
 
-    /// Returns the handle that steers and watches the run from anywhere.
+    /// Returns the handle, which steers and watches the run from any thread.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Returns the latest figures, renewed four times a second; `None` before the first.
+    /// Returns the latest figures, updated four times a second; `None` before the first.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.handle.snapshot()
     }
@@ -235,7 +236,7 @@ impl Running {
     /// Waits for the end of the run.
     ///
     /// # Errors
-    /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.
+    /// Returns the trouble that kept the run from starting. Later trouble is in the outcome, next to what was measured.
     pub fn wait(self) -> Result<Outcome, Error> {
         let fault = |_| Error::trouble("the run ended because of a bug in lgoose".to_owned());
         self.thread.join().map_err(fault)?
@@ -243,8 +244,9 @@ impl Running {
 }
 
 impl Outcome {
-    /// Gives the report to the plan's function for it, `on("report")`, and returns what that wants to be written: at most one
-    /// text, or files in the order of their names. Writes nothing; empty where the plan has no such function.
+    /// Passes the report to the plan's `on("report")` function, and returns what it asks to have written: at most one
+    /// text, or files in the order of their names. Writes nothing itself; returns nothing if the plan has no such
+    /// function.
     ///
     /// ```
     /// use lgoose::report::Written;
@@ -262,7 +264,7 @@ impl Outcome {
     /// ```
     ///
     /// # Errors
-    /// Trouble that names what the function raised, or what it returned that cannot be written.
+    /// Returns trouble that names the error that the function raised, or the value it returned that cannot be written.
     pub fn summary(&self) -> Result<Vec<Written>, Error> {
         if !self.wants_report {
             return Ok(Vec::new());

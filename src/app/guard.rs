@@ -1,6 +1,6 @@
-//! Guard of the process against its own standstill: a thread that hears SIGINT and SIGTERM whatever the rest of lgoose is
-//! doing. Outside a run they end the process at once; during one they are interrupts of it, and after an abort the process
-//! ends within a second even if something in it does not. Knows nothing of what a run writes but whether it has.
+//! Guard against a process that hangs: a thread that handles SIGINT and SIGTERM whatever the rest of lgoose is doing.
+//! Outside a run they end the process at once; during a run they interrupt it, and after an abort the process ends
+//! within a second even if a part of it hangs. Of what a run writes, it knows only whether it is written.
 
 use crate::console;
 use crate::control::{Command, Done, Handle, Interrupt};
@@ -15,29 +15,28 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Time from an abort to the end of the process: a little less than the second that is promised.
+/// Time from an abort to the end of the process: a little less than the promised second.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// The same as long as files are still to be written, which a busy machine may take its time for. Another signal ends
-/// that, too.
+/// The same while files are still to be written, which may take long on a busy machine. Another signal ends that, too.
 const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 
 /// Time for the last bytes to the terminal.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// The run that signals interrupt; `None` when there is none.
+/// The run that signals interrupt; `None` if there is none.
 static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
 
 /// Counts the signals that came during the run.
 static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
 
-/// Whether the run has files that are not written yet.
+/// Whether the run has files that have not been written yet.
 static FILES_DUE: AtomicBool = AtomicBool::new(false);
 
-/// Begins to listen.
+/// Starts to listen.
 ///
 /// # Errors
-/// Trouble with the thread, or with its signals.
+/// Returns trouble with the thread or its signals.
 pub(super) fn start() -> Result<(), Error> {
     let cannot = |error: std::io::Error| Error::cannot("listen for Ctrl-C", error);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -66,7 +65,7 @@ pub(super) fn start() -> Result<(), Error> {
     listens.recv().map_err(fault)?.map_err(cannot)
 }
 
-/// Makes signals interrupts of this run from now on.
+/// Makes signals interrupt this run from now on.
 pub(super) fn attend(run: &Handle) {
     RUN.send_replace(Some(run.clone()));
 }
@@ -76,7 +75,7 @@ pub(super) fn leave() {
     RUN.send_replace(None);
 }
 
-/// Notes whether the run has files that are not written yet.
+/// Notes whether the run has files that have not been written yet.
 pub(super) fn note_files_due(due: bool) {
     FILES_DUE.store(due, Ordering::Relaxed);
 }
@@ -124,7 +123,7 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
     }
 }
 
-/// Waits until the process has had its time after an abort; for ever before one.
+/// Waits until the time limit after an abort has passed; forever if there is no abort.
 async fn end_of_patience(aborted_at: Option<Instant>) {
     let Some(aborted_at) = aborted_at else {
         return std::future::pending().await;
@@ -135,7 +134,7 @@ async fn end_of_patience(aborted_at: Option<Instant>) {
     }
 }
 
-/// Ends the process, whatever its other threads do.
+/// Ends the process, whatever its other threads are doing.
 fn end() -> ! {
     #[cfg(feature = "tui")]
     tui::hand_back();

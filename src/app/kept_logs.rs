@@ -1,4 +1,4 @@
-//! Logs of a run from its first line to their rows in the report: those of users here, and what workers have entered.
+//! Logs of a run, from the first line to their rows in the report: those of users here, and those of workers.
 
 use super::signals::Signals;
 use crate::config::Logs;
@@ -14,19 +14,19 @@ pub(super) struct KeptLogs {
     workers: Option<WorkerLogs>,
 }
 
-/// What became of them.
+/// Result of writing the logs.
 #[derive(Default)]
 pub(super) struct Ended {
     written: Option<Written>,
-    /// Warnings of what workers had not handed over.
+    /// Warnings about entries that workers did not deliver.
     missing: Vec<String>,
 }
 
 impl KeptLogs {
-    /// Opens the files; `workers` hand over what users enter there.
+    /// Opens the files; `workers` deliver the entries of their users.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// Returns a mistake for a file that cannot be written.
     pub(super) fn start(logs: &Logs, mut workers: Option<WorkerLogs>) -> Result<KeptLogs, Error> {
         let writer = LogWriter::start(logs, workers.is_some())?;
         if let (Some(workers), Some(writer)) = (&mut workers, &writer) {
@@ -40,10 +40,10 @@ impl KeptLogs {
         self.writer.as_ref().map(LogWriter::run_logs)
     }
 
-    /// Waits for what workers still have, and writes what is left. Ctrl-C and SIGTERM end that.
+    /// Waits for the remaining entries of workers, and writes what is left. Ctrl-C and SIGTERM end the wait.
     ///
     /// # Errors
-    /// Trouble with the thread that writes.
+    /// Returns trouble with the thread that writes.
     pub(super) async fn finish(self, signals: Signals, run: &Handle) -> Result<Ended, Error> {
         let missing = match self.workers {
             Some(workers) => fetch(workers, signals, run).await,
@@ -66,7 +66,7 @@ async fn fetch(workers: WorkerLogs, signals: Signals, run: &Handle) -> Vec<Strin
     }
 }
 
-/// Writes what is left. A pipe may be read as slowly as its reader likes.
+/// Writes what is left. The reader of a pipe may read as slowly as it likes.
 async fn write(writer: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
     let abandon = writer.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| writer.finish());
@@ -81,7 +81,7 @@ async fn write(writer: LogWriter, signals: Signals, run: &Handle) -> Result<Writ
 }
 
 impl Ended {
-    /// Enters into the report what became of the logs. A file that could not be written is trouble.
+    /// Adds the logs to the report. A file that could not be written is trouble.
     pub(super) fn enter(self, outcome: &mut Outcome) {
         outcome.report.warnings.extend(self.missing);
         let Some(written) = self.written else {

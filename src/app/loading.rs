@@ -1,5 +1,5 @@
-//! Loads a plan on a thread of its own: one whose top level is caught in a call that nothing interrupts ends with a
-//! message and hangs nobody. Such a thread is left behind, and the end of the process ends it.
+//! Loads a plan on its own thread: if the top level of the plan hangs in a call that cannot be interrupted, loading
+//! ends with a message. Such a thread is left behind and ends with the process.
 
 use crate::config::Settings;
 use crate::engine::{Watchdog, complaint_of_loading};
@@ -13,17 +13,18 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Processor time after which a top level counts as endless: hooks end one that computes for [`LOADING_TIME`].
+/// Processor time after which a top level counts as endless: hooks end one that has computed for [`LOADING_TIME`].
 const PATIENCE: Duration = LOADING_TIME.saturating_add(Duration::from_secs(5));
 
-/// Time between two looks of the watchdog.
+/// Interval at which the watchdog checks.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Stack of the thread in bytes, as large as that of a process's first thread.
+/// Stack size of the thread in bytes, as large as that of the main thread.
 const STACK: usize = 8 << 20;
 
-/// Clock that goes only while the process works: a plan that waits for a slow disk, or that a busy machine gives
-/// little time, is not caught. While a run goes on beside it, its threads work, too; then it goes as others do.
+/// Clock that runs only while the process uses a processor: a plan that waits for a slow disk, or gets little time on a
+/// busy machine, does not count as endless. During a run, its threads use processors, too, and the clock runs like any
+/// other.
 struct WorkClock {
     now: Instant,
     seen: (Instant, Duration),
@@ -47,7 +48,7 @@ impl WorkClock {
     }
 }
 
-/// Loads a plan as [`lua::load`] does, and gives it up when its top level cannot be ended.
+/// Loads a plan as [`lua::load`] does, and gives it up if its top level cannot be ended.
 pub(super) fn load(
     name: &str,
     source: &str,
@@ -60,14 +61,14 @@ pub(super) fn load(
     })
 }
 
-/// What comes of loading a plan.
+/// Result of loading a plan.
 type Loaded = (Arc<Program>, Plan, Settings);
 
-/// Loads the plan of that name on a thread of its own, by a function that shows in the heartbeat what it does, and gives it
-/// up when its top level cannot be ended.
+/// Loads the plan of that name on its own thread, with a function that reports its progress in the heartbeat, and gives
+/// it up if its top level cannot be ended.
 ///
 /// # Errors
-/// What the function says, or that the plan was given up.
+/// Returns the error of the function, or says that the plan was given up.
 pub(super) fn watched(
     name: &str,
     load: impl FnOnce(&Arc<Heartbeat>) -> Result<Loaded, Error> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Log of plans and of lgoose itself: goes to standard error unless a view has the terminal, to the readers of the
-//! run that is under way, and to the file of `--log-file`.
+//! Log of plans and of lgoose itself: written to standard error unless a view has the terminal, to the readers of the
+//! current run, and to the file of `--log-file`.
 
 use super::writable::mistake;
 use crate::console;
@@ -25,16 +25,16 @@ static PLACES: Mutex<Places> = Mutex::new(Places {
 
 #[derive(Debug)]
 struct Places {
-    /// Readers of the run that is under way.
+    /// Readers of the current run.
     readers: Option<broadcast::Sender<Arc<str>>>,
     /// Whether a view has the terminal.
     off_terminal: bool,
     file: Option<File>,
-    /// Lines for the file, until it is known that it may be written.
+    /// Lines held for the file, until it is known that the file may be written.
     held: Option<Vec<u8>>,
 }
 
-/// Starts the log. With `hold` its lines are kept for the file that [`write_to`] names.
+/// Starts the log. With `hold`, its lines are kept for the file that [`write_to`] sets.
 pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
     places(|places| places.held = hold.then(Vec::new));
     let level = match (verbose, quiet) {
@@ -55,10 +55,10 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
         .init();
 }
 
-/// Writes the log to a file from now on, with what was held for it.
+/// Writes the log to a file from now on, including the lines that were held for it.
 ///
 /// # Errors
-/// A mistake if the file cannot be written.
+/// Returns a mistake if the file cannot be written.
 pub(super) fn write_to(path: &Path) -> Result<(), Error> {
     let opened = File::create(path);
     let begun = places(|places| {
@@ -75,7 +75,7 @@ pub(super) fn keep_off_terminal(off: bool) {
     places(|places| places.off_terminal = off);
 }
 
-/// Feeds the readers of a run with lines, as long as it lives.
+/// Sends lines to the readers of a run until it is dropped.
 #[derive(Debug)]
 pub(super) struct Feed;
 
@@ -99,7 +99,7 @@ fn places<T>(with: impl FnOnce(&mut Places) -> T) -> T {
 #[derive(Debug)]
 struct Lines;
 
-/// A line of the log, sent on its way when it is dropped.
+/// A line of the log, which is written when this is dropped.
 #[derive(Debug, Default)]
 struct Line(Vec<u8>);
 

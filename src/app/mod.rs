@@ -1,5 +1,5 @@
-//! Assembles the modules: a test from its plan to its verdict, for programs that embed lgoose and for the command. The
-//! only module that knows every other.
+//! Assembles the modules into a test, from its plan to its verdict, for programs that embed lgoose and for the command.
+//! The only module that knows all others.
 
 mod client;
 #[cfg(feature = "cli")]

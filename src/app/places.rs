@@ -1,5 +1,5 @@
-//! Where the files of a run lie: the logs that a plan names stay beside it, and nothing that is written takes the
-//! place of what is read or of another output. Asked before the first request; opens nothing.
+//! Where the files of a run are: the logs that a plan names stay in its folder, and no output overwrites an input or
+//! another output. Checked before the first request; opens nothing.
 
 use crate::config::{Config, Format, LogFile, Output, Settings};
 use crate::error::Diagnostic;
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// A file of a run, with the words that name what it is.
+/// A file of a run, with a description of what it is.
 #[derive(Debug)]
 pub(super) struct Place {
     what: String,
@@ -25,18 +25,18 @@ impl Place {
     }
 }
 
-/// The identity of a file: two paths may lead to one.
+/// The identity of a file: two paths may lead to the same one.
 #[derive(Debug, PartialEq)]
 enum Identity {
     Inode(u64, u64),
-    /// A file that does not exist yet: its folder and its name there.
+    /// A file that does not exist yet: its folder and its name.
     New(PathBuf),
 }
 
-/// Checks that the logs that a plan itself names, and that no flag replaces, are in the plan's folder or below it.
+/// Checks that the logs that the plan names, and that no flag replaces, are in or below the plan's folder.
 ///
 /// # Errors
-/// A [`Diagnostic`] that names the option and the file.
+/// Returns a [`Diagnostic`] that names the option and the file.
 pub(super) fn beside_plan(
     planned: &Settings,
     typed: &Settings,
@@ -66,7 +66,7 @@ pub(super) fn beside_plan(
     Ok(())
 }
 
-/// Whether a path that is meant to be in a folder is not: by its words, or by a symbolic link.
+/// Returns whether a path that should be in a folder is not, because of its components or a symbolic link.
 pub(super) fn leads_out(folder: &Path, path: &Path) -> bool {
     let mut depth = 0_usize;
     for part in path.components() {
@@ -148,10 +148,10 @@ pub(super) fn reports(outputs: &[Output]) -> Vec<Place> {
     places
 }
 
-/// Checks that no file is written that is read, and none twice.
+/// Checks that no file is both read and written, or written twice.
 ///
 /// # Errors
-/// A [`Diagnostic`] that names both.
+/// Returns a [`Diagnostic`] that names both files.
 pub(super) fn apart(read: &[Place], written: &[Place]) -> Result<(), Diagnostic> {
     for (nth, place) in written.iter().enumerate() {
         let Some(identity) = identity(&place.path) else {
@@ -173,7 +173,7 @@ pub(super) fn apart(read: &[Place], written: &[Place]) -> Result<(), Diagnostic>
     Ok(())
 }
 
-/// Returns what a path leads to; `None` for a pipe or a device, which nothing can be written over.
+/// Returns what a path leads to; `None` for a pipe or a device, which cannot be overwritten.
 fn identity(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Some(Identity::Inode(found.dev(), found.ino())),

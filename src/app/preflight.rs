@@ -1,4 +1,4 @@
-//! Checks the run against the limits of this machine, before it starts.
+//! Checks a run against the limits of this machine before it starts.
 
 use super::prepare::Prepared;
 use crate::error::Diagnostic;
@@ -6,22 +6,22 @@ use crate::machine;
 use crate::units::{show_count, show_size};
 use std::collections::BTreeMap;
 
-/// Descriptors that lgoose needs beside its users' connections: for its threads, outputs and libraries.
+/// Descriptors that lgoose needs in addition to the connections of users: for its threads, outputs and libraries.
 const OWN_DESCRIPTORS: u64 = 64;
 /// Memory of a user with one open connection, in bytes.
 const PER_USER: u64 = 56 << 10;
 
-/// Least resources of the run: one connection a user. A user that loads a page's assets has up to six.
+/// Minimum resources of the run: one connection per user. A user that loads the assets of pages has up to six.
 #[derive(Debug, Default)]
 struct Need {
     users: u64,
-    /// The most users of one host.
+    /// The most users that one host has.
     at_one_host: u64,
     /// Whether the site runs in this process and needs a descriptor for each connection, too.
     own_site: bool,
 }
 
-/// Resources of the machine; `None` where there is no limit or it is not known.
+/// Resources of the machine; `None` if there is no limit or it is unknown.
 #[derive(Debug, Default)]
 struct Supply {
     descriptors: Option<u64>,
@@ -30,7 +30,7 @@ struct Supply {
 }
 
 impl Supply {
-    /// Raises the limits that this process may raise itself, and returns what there is, with so much memory.
+    /// Raises the limits that this process may raise itself, and returns the resources, with this much memory.
     fn of_machine(memory: Option<u64>) -> Supply {
         Supply {
             descriptors: machine::raise_descriptor_limit(),
@@ -40,8 +40,7 @@ impl Supply {
     }
 }
 
-/// Raises the limits that this process may raise itself, and returns warnings of those that are too low for the
-/// run.
+/// Raises the limits that this process may raise itself, and returns warnings for those that are too low for the run.
 pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
     let memory = prepared.config.local.memory;
     let supply = Supply::of_machine(memory.or_else(machine::usual_memory));
@@ -63,7 +62,7 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
     shortages(&need, &supply)
 }
 
-/// Returns what so many users of one site would lack, with one connection each.
+/// Returns what this many users of one site would lack, with one connection each.
 #[cfg(feature = "cli")]
 pub(super) fn for_users(users: u64) -> Vec<Diagnostic> {
     let need = Need {

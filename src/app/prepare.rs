@@ -1,5 +1,5 @@
-//! Prepares a run: reads the plan, merges the flags over it, finds out the target and starts the built-in site if
-//! it is one.
+//! Prepares a run: reads the plan, merges the flags over it, determines the target and starts it if it is a built-in
+//! site.
 
 use super::client::client;
 use super::loading;
@@ -17,7 +17,7 @@ use crate::units::{masked_url, show_size};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A run that is ready to start, put together from the plan and the flags.
+/// A run that is ready to start, assembled from the plan and the flags.
 pub(super) struct Prepared {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
@@ -31,7 +31,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Returns the same for one run of several, which all have the same target; the built-in sites stay with this.
+    /// Returns a copy for one of several runs with the same target; the built-in sites stay with the original.
     #[cfg(feature = "cli")]
     pub(super) fn with_config(&self, config: Config) -> Prepared {
         Prepared {
@@ -46,7 +46,7 @@ impl Prepared {
         }
     }
 
-    /// Returns the engine's run, and the built-in sites that have to outlive it.
+    /// Returns the run for the engine, and the built-in sites, which must outlive it.
     pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Sites) {
         let target = target(&self);
         let config = Arc::new(self.config.run.clone());
@@ -66,24 +66,24 @@ impl Prepared {
     }
 }
 
-/// A plan, with everything that was given beside it.
+/// A plan, with everything that was given along with it.
 pub(super) struct Given {
     /// Path of the plan, or its name in messages.
     pub(super) name: String,
     pub(super) source: String,
-    /// Folder to which paths in the plan's options are relative.
+    /// Folder that paths in the plan's options are relative to.
     pub(super) folder: PathBuf,
     /// Options that take precedence over the plan's own.
     pub(super) typed: Settings,
-    /// Variables for `env()` beside the environment, and which of that it may read.
+    /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
     pub(super) variables: GivenVariables,
-    /// Whether the plan's logs may lie outside of its folder.
+    /// Whether the plan's logs may be outside of its folder.
     pub(super) allow_files: bool,
-    /// Files that are read and written beside those that the plan and its options name.
+    /// Files that are read and written in addition to those that the plan and its options name.
     pub(super) others: OtherFiles,
 }
 
-/// Files that a run reads and writes by the flags of its command.
+/// Files that a run reads and writes because of the command's flags.
 #[derive(Debug, Default)]
 pub(super) struct OtherFiles {
     pub(super) read: Vec<Place>,
@@ -98,7 +98,7 @@ pub(super) struct Composed {
     pub(super) name: String,
 }
 
-/// Assembles a run; `adapt` has the last word on its configuration.
+/// Assembles a run; `adapt` can change its final configuration.
 pub(super) fn assemble(
     mut given: Given,
     adapt: impl FnOnce(&mut Config, &mut Plan),
@@ -153,7 +153,7 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
 
-/// Checks that the ceiling on memory is above what the process has before any user runs.
+/// Checks that the memory limit is above what the process uses before any user runs.
 fn enough_memory(ceiling: Option<u64>) -> Result<(), Diagnostic> {
     let (Some(ceiling), Some(taken)) = (ceiling, machine::taken_memory()) else {
         return Ok(());
@@ -169,7 +169,7 @@ fn enough_memory(ceiling: Option<u64>) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help("give it more, such as '--memory 2GiB', or leave it out"))
 }
 
-/// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.
+/// Loads a plan and merges the flags over its options. `seed` is used if neither sets one.
 pub(super) fn compose(
     given: Given,
     seed: u64,
@@ -212,8 +212,7 @@ pub(super) fn hosts_of(
     plan.scenarios.iter().map(host).collect()
 }
 
-/// Checks that no scenario has a fixed number of users in a run at a rate, where they come and go as they are
-/// needed.
+/// Checks that no scenario has a fixed number of users in a run at a rate, in which users come and go as needed.
 pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnostic> {
     let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
     let Some(scenario) = fixed.filter(|_| matches!(load, Load::Rate(..))) else {
@@ -228,7 +227,7 @@ pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnosti
     ))
 }
 
-/// Loads the plan; a second time if it sets the seed itself, so that its top level sees that seed too.
+/// Loads the plan; loads it again if it sets the seed itself, so that its top level sees that seed, too.
 pub(super) fn load(
     name: &str,
     source: &str,
@@ -259,7 +258,7 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
     checked_url(host)
 }
 
-/// Checks a host as it was typed, and starts nothing.
+/// Checks a host as given on the command line, without starting anything.
 #[cfg(feature = "cli")]
 pub(super) fn check_host(host: &str) -> Result<(), Error> {
     match host.strip_prefix("demo:") {

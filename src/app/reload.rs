@@ -1,5 +1,5 @@
-//! Reloads the plan in the middle of a run: when somebody asks for it, or with `--watch` when one of its files
-//! has changed. A plan with a mistake changes nothing.
+//! Reloads the plan during a run: by a command or, with `--watch`, when one of its files has changed. A plan with a
+//! mistake changes nothing.
 
 use super::prepare::{Composed, hosts_of, no_fixed_numbers};
 use super::sites::Sites;
@@ -16,16 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// Time between two looks of `--watch` at the files. What an editor writes in two steps has settled by the next
-/// look.
+/// Interval at which `--watch` checks the files. What an editor writes in two steps has settled by the next check.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Loads the plan as it is now; the seed counts where the plan has none.
+/// Loads the current plan; the seed is used if the plan sets none.
 type Compose = Box<dyn FnMut(u64) -> Result<Composed, Error> + Send>;
 
-/// Where the plan of a run is loaded from again.
+/// Where the plan of a run is reloaded from.
 pub(super) struct Source {
-    /// Whether a change of its files is enough to do so.
+    /// Whether a change of its files triggers a reload.
     pub(super) watch: bool,
     pub(super) compose: Compose,
 }
@@ -33,7 +32,7 @@ pub(super) struct Source {
 /// Reloads the plan of a run.
 pub(super) struct Reloader {
     source: Source,
-    /// Configuration with which the run began.
+    /// Configuration that the run began with.
     config: Arc<Config>,
     /// The program that was loaded last.
     program: Arc<Program>,
@@ -66,8 +65,7 @@ impl Reloader {
         }
     }
 
-    /// Serves requests to reload, and looks after the files if `--watch` wants that. The results are published as
-    /// news. Never ends. What came of it is news to all.
+    /// Serves requests to reload, and watches the files with `--watch`. Publishes the results as news. Never returns.
     pub(super) async fn serve(
         mut self,
         mut wanted: Reloads,
@@ -118,7 +116,7 @@ impl Reloader {
         }
     }
 
-    /// Loads the plan as it is now, and returns a message about it.
+    /// Loads the current plan, and returns a message about it.
     fn load(&mut self) -> Result<(Arc<PlanVersion>, String), Error> {
         let Composed {
             program,
@@ -149,13 +147,13 @@ type Stamp = (u64, u64, i64, i64);
 #[derive(Debug, Default)]
 struct Watched {
     seen: BTreeMap<PathBuf, Stamp>,
-    /// Whether a file was found changed, but may be half written.
+    /// Whether a file has changed, but may be only half written.
     changed: bool,
 }
 
 impl Watched {
-    /// Returns whether files have changed and have stayed so since the last look. One that is gone is about to be
-    /// replaced; one that is new was read just now.
+    /// Returns whether files have changed, but not since the last check. A missing file is about to be replaced; a new
+    /// one has just been read.
     fn look(&mut self, files: Vec<PathBuf>) -> bool {
         let mut quiet = true;
         for file in files {

@@ -1,5 +1,5 @@
-//! Signals that end or suspend a run: Ctrl-C and SIGTERM as interrupts, which the guard hears; Ctrl-Z and the end of the
-//! terminal.
+//! Signals that end or suspend a run: Ctrl-C and SIGTERM as interrupts, which the guard handles; Ctrl-Z and the end of
+//! the terminal.
 
 use crate::control::Handle;
 use crate::error::Error;
@@ -12,24 +12,24 @@ use {
     tokio::signal::unix::{Signal, SignalKind, signal},
 };
 
-/// Time that a wait after a run may go on once the run was aborted.
+/// Time limit for a wait after a run that was aborted.
 #[cfg(feature = "cli")]
 const AFTER_ABORT: Duration = Duration::from_millis(200);
 
-/// Owner of this process's signals while a test runs.
+/// Owner of the signals of this process while a test runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
     #[cfg(feature = "cli")]
     Obeyed,
-    /// The program that lgoose is embedded in.
+    /// The program that embeds lgoose.
     Left,
 }
 
 impl Signals {
-    /// Turns SIGINT and SIGTERM into interrupts, and lets the run pause while the process is stopped (SIGTSTP). The end of
-    /// the terminal (SIGHUP) interrupts only a run that has no end of its own: nobody could stop it any more. Ends only
-    /// with an error.
+    /// Turns SIGINT and SIGTERM into interrupts, and lets the run pause while the process is stopped (SIGTSTP). The end
+    /// of the terminal (SIGHUP) only interrupts a run without a planned end, which nobody could stop any more. Returns
+    /// only with an error.
     pub(super) async fn listen(self, handle: &Handle, has_end: bool) -> Error {
         match self {
             #[cfg(feature = "cli")]
@@ -38,7 +38,7 @@ impl Signals {
         }
     }
 
-    /// Waits for Ctrl-C or SIGTERM after a run; a little, if the run was aborted.
+    /// Waits for Ctrl-C or SIGTERM after a run; only for a short time if the run was aborted.
     pub(super) async fn interrupted(self, run: &Handle) {
         match self {
             #[cfg(feature = "cli")]

@@ -1,5 +1,5 @@
-//! The built-in sites of a run: started when a host is `demo:NAME`, and served as long as the run goes on. Without the
-//! feature `demo` there are none.
+//! The built-in sites of a run: started if a host is `demo:NAME`, and served during the run. Without the feature `demo`
+//! there are none.
 
 #[cfg(feature = "demo")]
 use crate::demo::{Behaviour, Demo, Site};
@@ -16,10 +16,10 @@ pub(super) struct Sites {
 
 #[cfg(feature = "demo")]
 impl Sites {
-    /// Returns the URL of the site of that name, such as `drupal`; starts it if it is not served yet.
+    /// Returns the URL of the named site, such as `drupal`; starts the site if it is not running yet.
     ///
     /// # Errors
-    /// A diagnostic if there is no such site; trouble if it cannot be started.
+    /// Returns a diagnostic if there is no such site, or trouble if it cannot be started.
     pub(super) fn url_of(&mut self, name: &str) -> Result<String, Error> {
         if let Some((_, demo)) = self.served.iter().find(|(served, _)| served == name) {
             return Ok(demo.url());
@@ -30,7 +30,7 @@ impl Sites {
         Ok(url)
     }
 
-    /// Checks that there is such a site, and starts none.
+    /// Checks that there is such a site, without starting it.
     #[cfg(feature = "cli")]
     pub(super) fn check(name: &str) -> Result<(), Error> {
         site_named(name).map(drop)
@@ -45,12 +45,12 @@ impl Sites {
 
 #[cfg(not(feature = "demo"))]
 impl Sites {
-    /// Refuses: there are no built-in sites.
+    /// Returns a mistake: there are no built-in sites.
     pub(super) fn url_of(&mut self, name: &str) -> Result<String, Error> {
         Err(missing(name).into())
     }
 
-    /// Refuses: there are no built-in sites.
+    /// Returns a mistake: there are no built-in sites.
     #[cfg(feature = "cli")]
     pub(super) fn check(name: &str) -> Result<(), Error> {
         Err(missing(name).into())
@@ -62,10 +62,10 @@ impl Sites {
     }
 }
 
-/// Returns the site of that name.
+/// Returns the named site.
 ///
 /// # Errors
-/// A diagnostic that names the nearest and all.
+/// Returns a diagnostic that names the nearest site and all others.
 #[cfg(feature = "demo")]
 pub(super) fn site_named(name: &str) -> Result<Site, Error> {
     Site::from_name(name).ok_or_else(|| {
@@ -77,7 +77,7 @@ pub(super) fn site_named(name: &str) -> Result<Site, Error> {
     })
 }
 
-/// The mistake of naming a built-in site where there is none.
+/// The mistake of naming a built-in site where there are none.
 #[cfg(not(feature = "demo"))]
 pub(super) fn missing(name: &str) -> Diagnostic {
     Diagnostic::new(format!(

@@ -1,5 +1,5 @@
-//! Supervises the tests of this process, one after another, each from its plan to its verdict: for the command and for
-//! the library alike. Whoever steers and watches a test has its handle.
+//! Supervises the tests of this process, one after another, each from its plan to its verdict, for the command and for
+//! the library alike. A test is steered and watched through its handle.
 
 use super::embed::{Running, Test};
 use super::kept_logs::KeptLogs;
@@ -19,7 +19,7 @@ use crate::output;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Runs tests one after another, and says what it is doing to whoever asks.
+/// Runs tests one after another, and publishes its current stage.
 ///
 /// ```
 /// use lgoose::control::Stage;
@@ -57,25 +57,26 @@ impl Supervisor {
         Supervisor { signals, stage }
     }
 
-    /// Starts a test on threads of its own; can be called inside and outside of async code.
+    /// Starts a test on its own threads; can be called inside and outside of async code.
     ///
     /// # Errors
-    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own, such as a test that is under
-    /// way; nothing was sent then.
+    /// Returns a diagnostic for a mistake in the plan or in an option, or trouble: inside lgoose, or because another
+    /// test is running. No request has been sent then.
     pub fn start(&self, test: Test) -> Result<Running, Error> {
         Running::start(self, test)
     }
 
-    /// Returns a receiver of its stage, now and from now on.
+    /// Returns a receiver of the current stage and of all later ones.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
 
-    /// Begins a test with what `prepare` puts together. From then on it can be steered and watched; it has to be
+    /// Begins the test that `prepare` assembles. It can be steered and watched from now on, and must be
     /// [run](Begun::run).
     ///
     /// # Errors
-    /// What `prepare` says: a mistake in the plan or in an option, or trouble. Trouble, too, while a test is under way.
+    /// Returns the error of `prepare`: a mistake in the plan or in an option, or trouble. Returns trouble, too, while
+    /// another test is running.
     pub(super) fn begin(
         &self,
         prepare: impl FnOnce() -> Result<Prepared, Error>,
@@ -111,7 +112,7 @@ impl Supervisor {
     }
 }
 
-/// Place of the test that is under way; it is free again when this is dropped.
+/// The place of the running test; dropping this frees it.
 #[derive(Debug)]
 struct Place(Option<watch::Sender<Stage>>);
 
@@ -143,15 +144,15 @@ pub(super) struct Begun {
     site: Site,
 }
 
-/// Where users run, and how they are given other versions of the plan.
+/// Where users run, and how they get new versions of the plan.
 pub(super) struct Site {
     pub(super) place: engine::Place,
     pub(super) offers: Offers,
     pub(super) versions: PlanVersions,
-    /// What stands for the plan and the target of a run that is attached to.
+    /// Stand-ins for the plan and the target of a run that this process has attached to.
     #[cfg(feature = "gaggle")]
     pub(super) stand_in: Option<(Arc<PlanVersion>, String)>,
-    /// Logs of users that run on workers, if any are kept.
+    /// Logs of the users on workers, if any are kept.
     pub(super) logs: Option<WorkerLogs>,
 }
 
@@ -179,7 +180,7 @@ impl Begun {
         &self.prepared
     }
 
-    /// Returns the target as views and reports show it.
+    /// Returns the target, as views and reports show it.
     #[cfg(any(feature = "otlp", feature = "tui", feature = "web"))]
     pub(super) fn target(&self) -> String {
         #[cfg(feature = "gaggle")]
@@ -189,7 +190,7 @@ impl Begun {
         target(&self.prepared)
     }
 
-    /// Moves the users to workers that drive them with so many threads.
+    /// Moves the users to workers, which drive them with this many threads.
     #[cfg(feature = "gaggle")]
     pub(super) fn move_to(&mut self, site: Site, threads: usize) {
         self.site = site;
@@ -203,12 +204,12 @@ impl Begun {
         self.warnings.extend(warnings);
     }
 
-    /// Runs the test to its end and judges it. The plan can be loaded anew if it has a `source`. What `beside` gives
-    /// is carried on as long as the run goes on; it ends the run only with an error.
+    /// Runs the test to its end and judges it. The plan can be reloaded if there is a `source`. The future of `beside`
+    /// is polled during the run; it ends the run only by returning an error.
     ///
     /// # Errors
-    /// Trouble that kept the run from starting, or of what is beside it. Later trouble is in the outcome, beside what
-    /// was measured.
+    /// Returns the trouble that kept the run from starting, or the error of `beside`. Later trouble is in the outcome,
+    /// next to what was measured.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
         source: Option<Source>,
@@ -254,7 +255,7 @@ impl Begun {
     }
 }
 
-/// Conducts the run and everything beside it until the run is over, or until one of them cannot go on.
+/// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
 async fn conduct<F: Future<Output = Error>>(
     signals: Signals,
     handle: Handle,
@@ -317,7 +318,7 @@ async fn conduct<F: Future<Output = Error>>(
     }
 }
 
-/// Settles the verdict in the report, when everything is known that it depends on.
+/// Adds the verdict to the report, once everything that it depends on is known.
 fn settle(outcome: &mut Outcome) {
     let not_started = outcome
         .report

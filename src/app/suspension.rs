@@ -1,5 +1,5 @@
-//! Suspends the process on Ctrl-Z (SIGTSTP) until it is continued (SIGCONT): the run pauses first and the terminal is
-//! given back, so that no second of it counts and no user is late for it.
+//! Suspends the process on Ctrl-Z (SIGTSTP) until it is continued (SIGCONT): first pauses the run and restores the
+//! terminal, so that the suspended time does not count and makes no user late.
 
 use crate::console;
 use crate::control::{Command, Done, Handle};
@@ -9,10 +9,10 @@ use crate::tui;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Time that the terminal may take to show what was there before.
+/// Time limit for the terminal to restore its former contents.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Time that shards need at most to learn of a pause.
+/// The most time that shards need to notice a pause.
 const AHEAD: Duration = Duration::from_millis(50);
 
 /// Listener for both signals.
@@ -23,7 +23,7 @@ pub(super) struct Suspension {
 }
 
 impl Suspension {
-    /// Starts to listen; `None` where that is not possible, and the kernel then acts by itself.
+    /// Starts to listen; `None` if that is not possible, in which case the kernel acts by itself.
     pub(super) fn listen() -> Option<Suspension> {
         let stop = rustix::process::Signal::TSTP.as_raw();
         let go_on = rustix::process::Signal::CONT.as_raw();
@@ -33,13 +33,13 @@ impl Suspension {
         })
     }
 
-    /// Waits until the process is asked to suspend. Nothing is lost when it is dropped before.
+    /// Waits until the process is asked to suspend. Cancel safe.
     pub(super) async fn wanted(&mut self) {
         // A stream of signals has no end.
         let _signal = self.stop.recv().await;
     }
 
-    /// Stops the process until it is continued, and the clock of the run, if one is under way.
+    /// Stops the process, and the clock of a running test, until the process is continued.
     pub(super) async fn suspend(&mut self, handle: &Handle) {
         if machine::leads_session() {
             let alone = "Ctrl-Z has no effect: there is no shell that could continue lgoose";

@@ -1,5 +1,5 @@
-//! Tries the files that a run is to write, before its first request: an hour of load is not lost to a missing folder.
-//! Changes nothing that is there.
+//! Tests before the first request whether the files of a run can be written, so that an hour of load is not lost to a
+//! missing folder. Does not change existing files.
 
 use super::places::or_here;
 use crate::config::{Config, Format, Output};
@@ -10,10 +10,10 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Tries every file that the run is to write.
+/// Tests every file that the run will write.
 ///
 /// # Errors
-/// A mistake that names the first that cannot be written, its option and the reason.
+/// Returns a mistake that names the first file that cannot be written, its option and the reason.
 pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Error> {
     for output in outputs {
         let Some(path) = &output.path else { continue };
@@ -29,7 +29,7 @@ pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Erro
     Ok(())
 }
 
-/// Describes the mistake of an option whose file cannot be written.
+/// Describes the mistake for an option whose file cannot be written.
 pub(super) fn mistake(flag: &str, path: &Path, reason: &io::Error) -> Error {
     let message = format!("cannot write '{flag}' to '{}': {reason}", path.display());
     Diagnostic::new(message)
@@ -41,14 +41,14 @@ fn place(flag: &str, path: &Path, tried: io::Result<()>) -> Result<(), Error> {
     tried.map_err(|reason| mistake(flag, path, &reason))
 }
 
-/// Returns whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
+/// Returns whether the path is not a regular file: a pipe, a terminal, or a descriptor of this process.
 pub(super) fn is_device(path: &Path) -> bool {
     let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
     descriptors.iter().any(|start| path.starts_with(start))
         || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Checks that a file can be written anew in one step, or in place.
+/// Checks that a file can be replaced in one step, or written in place.
 fn replaceable(path: &Path) -> io::Result<()> {
     match writable(path) {
         Err(error) if path.is_file() => in_folder_of(path).map_err(|_| error),
@@ -68,7 +68,8 @@ fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Checks that the folder of a file takes another. A link that leads nowhere is of the folder that it leads to.
+/// Checks that a file can be created in the folder of this one. For a dangling link, that is the folder that it points
+/// to.
 fn in_folder_of(path: &Path) -> io::Result<()> {
     let target = match fs::read_link(path) {
         Ok(target) => path.parent().unwrap_or(Path::new("")).join(target),

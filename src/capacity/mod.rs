@@ -1,8 +1,8 @@
-//! The search for the greatest load that a site holds.
+//! The search for the greatest load that a site can take.
 //!
-//! Driven by `lgoose capacity`, which runs the steps. Everything here is a pure function of what was measured: which load
-//! is next ([`Search`]), whether a step has settled and whether it held ([`Watch`], [`trend`]), and what the steps say
-//! together ([`usl`], [`knee`]). Knows no engine and no clock.
+//! Driven by `lgoose capacity`, which runs the steps. Everything here is a pure function of what was measured: which
+//! load is next ([`Search`]), whether a step has settled and whether it held ([`Watch`], [`trend`]), and what all steps
+//! show together ([`usl`], [`knee`]). Knows neither the engine nor a clock.
 
 mod judgement;
 mod knee;

@@ -1,4 +1,4 @@
-//! What is compared, and what came out: plain data.
+//! The runs that are compared, and the result: plain data.
 
 use super::limit::Limit;
 use super::row::Row;
@@ -8,21 +8,21 @@ use serde::Serialize;
 /// A report and the name of its file.
 #[derive(Debug)]
 pub(crate) struct NamedReport {
-    /// The file as given.
+    /// Path of the file, as given.
     pub(crate) file: String,
-    /// What it holds.
+    /// Contents of the file.
     pub(crate) report: Report,
 }
 
-/// The result of a comparison.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Comparison {
-    /// Whether the runs differ in nothing but what they measured.
+    /// Whether the runs can be compared: they differ only in what they measured.
     pub(crate) comparable: bool,
-    /// What else they differ in, or what spoils one of them; a sentence each.
+    /// Why the runs are not comparable: other differences, or flaws of a run; one sentence each.
     pub(crate) reasons: Vec<String>,
-    /// What a reader should know of the figures; a sentence each.
+    /// What readers should know about the figures; one sentence each.
     pub(crate) notes: Vec<String>,
     /// The runs before the change.
     pub(crate) before: Vec<RunFacts>,
@@ -31,7 +31,7 @@ pub(crate) struct Comparison {
     /// The limits that were given.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(crate) limits: Vec<Limit>,
-    /// One row for each figure of the whole and of each name, the most requested name first.
+    /// One row for each figure, first of all requests, then of each name, the most requested name first.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -39,17 +39,17 @@ pub(crate) struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunFacts {
-    /// The file of its report.
+    /// Path of the report.
     pub(crate) file: String,
-    /// The plan's path as given.
+    /// Path of the plan, as given.
     pub(crate) plan: String,
     /// Base URL of the target.
     pub(crate) host: String,
-    /// Beginning of the run, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub(crate) started: String,
     /// Seconds that the figures cover.
     pub(crate) elapsed_s: f64,
-    /// Requests that were counted.
+    /// Number of requests.
     pub(crate) requests: u64,
 }
 
@@ -67,7 +67,7 @@ impl RunFacts {
 }
 
 impl Comparison {
-    /// Returns the rows that are worse than a limit allows, beyond what chance explains.
+    /// Returns the rows that are worse than a limit allows, by more than chance explains.
     pub(crate) fn regressions(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.beyond_limit)
     }

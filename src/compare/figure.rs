@@ -1,4 +1,4 @@
-//! Figures that are compared, and how each is found from what some blocks of a run counted.
+//! Figures that are compared, and how each is computed from the counts of some blocks of a run.
 
 use super::track::{Choice, Scale, Track, quantile, sums};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// All of them, in the order of rows.
+    /// All figures, in the order of rows.
     pub(crate) const ALL: [Figure; 6] = [
         Figure::Median,
         Figure::P95,
@@ -33,7 +33,7 @@ impl Figure {
         Figure::Rate,
     ];
 
-    /// Returns the figure's name, as JSON has it.
+    /// Returns the name of the figure in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Figure::Median => "median",
@@ -45,7 +45,7 @@ impl Figure {
         }
     }
 
-    /// Returns the quantile of a percentile.
+    /// Returns the quantile, if the figure is a percentile.
     pub(super) fn quantile(self) -> Option<f64> {
         match self {
             Figure::Median => Some(0.5),
@@ -55,17 +55,17 @@ impl Figure {
         }
     }
 
-    /// Returns whether more of it is better.
+    /// Returns whether a higher value is better.
     pub(super) fn is_better_high(self) -> bool {
         self == Figure::Rate
     }
 
-    /// Returns whether a change is the ratio of two values; of shares it is their difference.
+    /// Returns whether a change is the ratio of two values; for shares it is their difference.
     pub(crate) fn is_ratio(self) -> bool {
         self != Figure::Failures
     }
 
-    /// Returns the value on the scale on which changes are differences: logarithms of what changes by a ratio.
+    /// Returns the value on the scale on which changes are differences: the logarithm, if changes are ratios.
     pub(super) fn scaled(self, value: f64) -> f64 {
         match self.is_ratio() {
             true => value.ln(),
@@ -73,7 +73,7 @@ impl Figure {
         }
     }
 
-    /// Returns the change that a difference on that scale is: 0.05 is 5 % more.
+    /// Returns the change for a difference on that scale: 0.05 is 5 % more.
     pub(super) fn change(self, difference: f64) -> f64 {
         match self.is_ratio() {
             true => difference.exp_m1(),

@@ -1,9 +1,9 @@
-//! Comparison of runs before a change with runs after it: what is slower, what is faster, and what chance explains.
+//! Comparison of runs before and after a change: what is slower, what is faster, and what chance explains.
 //!
-//! Driven by `lgoose compare`. Reads nothing but reports, prints nothing and knows no format. What makes the runs
-//! incomparable is found first ([`reasons`]); then each figure of each name is estimated for both sides ([`figure`]), its
-//! error by a moving-block bootstrap over the seconds of the runs ([`bootstrap`], [`block_length`]), and the verdicts are
-//! corrected for the number of rows ([`verdict`]).
+//! Driven by `lgoose compare`. Reads only reports, prints nothing and knows no format. First looks for reasons why the
+//! runs cannot be compared ([`reasons`]); then estimates each figure of each name for both sides ([`figure`]), with its
+//! error by a moving-block bootstrap over the seconds of the runs ([`bootstrap`], [`block_length`]), and corrects the
+//! verdicts for the number of rows ([`verdict`]).
 
 mod block_length;
 mod bootstrap;

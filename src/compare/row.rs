@@ -3,39 +3,39 @@
 use super::figure::Figure;
 use serde::Serialize;
 
-/// One figure of the whole or of a name.
+/// One figure of all requests or of a name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
-    /// `GET`; `null` for all requests together, like the name.
+    /// Method of the requests; `null`, like the name, for all requests together.
     pub(crate) method: Option<String>,
-    /// The name given by the plan.
+    /// Name from the plan.
     pub(crate) name: Option<String>,
     /// The figure.
     pub(crate) figure: Figure,
-    /// Its value before: milliseconds, requests per second or, of failures, a share; `null` without requests.
+    /// Value before the change: milliseconds, requests per second or, for failures, a share; `null` without requests.
     pub(crate) before: Option<f64>,
-    /// Its value after, likewise.
+    /// Value after the change, in the same unit.
     pub(crate) after: Option<f64>,
-    /// The change: 0.05 is 5 % more, of failures five more in a hundred requests; `null` if there is none.
+    /// The change: 0.05 is 5 % more or, for failures, five more in a hundred requests; `null` if it cannot be computed.
     pub(crate) change: Option<f64>,
-    /// Lower end of the change's 95 % confidence interval; `null` with too few data.
+    /// Lower end of the 95 % confidence interval of the change; `null` if there are too few data.
     pub(crate) low: Option<f64>,
-    /// Upper end of it, likewise.
+    /// Upper end of that interval; `null` if there are too few data.
     pub(crate) high: Option<f64>,
-    /// What is to be said of it, all rows considered.
+    /// The verdict on the row, corrected for the number of rows.
     pub(crate) verdict: Verdict,
-    /// Whether it is worse than a limit allows, beyond chance.
+    /// Whether the row is worse than a limit allows, by more than chance explains.
     pub(crate) beyond_limit: bool,
-    /// Requests of the name on both sides.
+    /// Number of requests before and after the change.
     pub(crate) requests: [u64; 2],
-    /// How often chance alone makes such a change or a greater one; `None` with too few data.
+    /// Probability that chance alone makes such a change or a greater one; `None` if there are too few data.
     #[serde(skip)]
     pub(crate) p: Option<f64>,
 }
 
 impl Row {
-    /// Returns by how much the row is worse, in the terms of its change; negative if it is better.
+    /// Returns how much worse the row is, in the unit of its change; negative if it is better.
     pub(super) fn worsening(&self) -> Option<f64> {
         let sign = if self.figure.is_better_high() {
             -1.0
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// What is to be said of a row.
+/// Verdict on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) enum Verdict {
@@ -65,13 +65,13 @@ pub(crate) enum Verdict {
     /// Chance explains the change, or it is below 1 %.
     #[serde(rename = "no difference seen")]
     NoDifference,
-    /// Nothing can be said.
+    /// There are too few data for a verdict.
     #[serde(rename = "too few data")]
     TooFewData,
 }
 
 impl Verdict {
-    /// Returns the verdict in words, as JSON has it.
+    /// Returns the verdict in words, as in JSON.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Verdict::Slower => "slower",

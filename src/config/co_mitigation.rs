@@ -1,19 +1,18 @@
-//! The correction of coordinated omission: whether and how the requests that late users could not make are filled
-//! in.
+//! The correction for coordinated omission: whether and how the requests that late users could not make are filled in.
 
 use super::Value;
 use serde::{Deserialize, Serialize};
 
-/// The cadence that a user's cycle is compared with to find out that it was late.
+/// The cadence that a user's cycle is compared with to decide whether it was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CoMitigation {
     /// None: only measured figures are reported.
     Disabled,
     /// The mean of the user's cycles so far.
     Average,
-    /// The shortest of them.
+    /// The shortest of the user's cycles so far.
     Minimum,
-    /// The longest of them.
+    /// The longest of the user's cycles so far.
     Maximum,
 }
 
@@ -21,7 +20,7 @@ impl CoMitigation {
     /// Reads one of the four words.
     ///
     /// # Errors
-    /// A sentence that names them all.
+    /// Returns a sentence that names all four.
     pub fn parse(word: &str) -> Result<CoMitigation, String> {
         Ok(match word {
             "disabled" => CoMitigation::Disabled,

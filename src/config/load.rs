@@ -7,10 +7,10 @@ use crate::units;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The most users that anything may ask for.
+/// The most users that any option accepts.
 pub(crate) const MOST_USERS: u64 = 1_000_000;
 
-/// The most users at a time of a run at a rate that sets no other number.
+/// The default of the most users at the same time in a run at a rate.
 const USERS_OF_A_RATE: u64 = 1_000;
 
 const STAGE_GRAMMAR: &str = "write a stage as '5m:100', its time and the users at its end, or as '5m:200/s' with the \
@@ -18,12 +18,12 @@ const STAGE_GRAMMAR: &str = "write a stage as '5m:100', its time and the users a
 const TEST_PLAN_GRAMMAR: &str =
     "write a test plan as '10,5m;10,30m;0,1m', the users at the end of each stage and its time";
 
-/// A stage of a load: a straight line to its target within its time.
+/// A stage of a load: a straight line to a target within a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// The stage's length.
+    /// Length of the stage.
     pub time: Duration,
-    /// The target at its end.
+    /// The target at the end of the stage.
     pub to: Goal,
 }
 
@@ -42,11 +42,11 @@ pub enum Spacing {
     /// Equal distances.
     #[default]
     Even,
-    /// Random distances, each independent of all others, as between visitors who do not know of each other.
+    /// Random distances, independent of each other, as between visitors who act independently.
     Poisson,
 }
 
-/// The load, from all its options together.
+/// The load, as determined by all its options.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Load {
     /// A fixed number of users, started at a rate.
@@ -59,8 +59,8 @@ pub(crate) enum Load {
     Rate(Vec<(Duration, f64)>, Spacing),
 }
 
-/// Returns how many users start per second where nobody says so: one, or so many that all have started within a tenth of
-/// the run time where one a second would take longer than that.
+/// Returns the default hatch rate in users per second: one or, if starting all users would then take longer than the
+/// run time, enough to start them within a tenth of it.
 pub(super) fn usual_hatch_rate(users: u64, run_time: Option<Duration>) -> f64 {
     let last = users.saturating_sub(1) as f64;
     match run_time.map(|time| time.as_secs_f64()) {
@@ -90,7 +90,7 @@ impl Stage {
     /// Reads a whole test plan: `10,5m;10,30m;0,1m`.
     ///
     /// # Errors
-    /// A sentence that quotes the part that is wrong and shows the grammar.
+    /// Returns a sentence that quotes the wrong part and shows the grammar.
     pub fn parse_test_plan(text: &str) -> Result<Vec<Stage>, String> {
         let stage = |part: &str| {
             let (number, time) = part.split_once(',')?;
@@ -144,7 +144,7 @@ impl Spacing {
 }
 
 impl Load {
-    /// Returns the load, the most users at a time and the length of the run; `users` is the default number of
+    /// Returns the load, the most users at the same time and the length of the run; `users` is the default number of
     /// users.
     ///
     /// # Errors
@@ -191,12 +191,12 @@ impl Settings {
     /// Checks that the options of the load agree with each other.
     ///
     /// # Errors
-    /// A [`Diagnostic`] that names two that do not, and the way out.
+    /// Returns a [`Diagnostic`] that names two that do not, and the way out.
     pub fn agree(&self) -> Result<(), Diagnostic> {
         contradiction(self).map_or(Ok(()), Err)
     }
 
-    /// Starts all users at once, unless something is said about the start already.
+    /// Starts all users at once, unless an option already says how they start.
     pub fn start_at_once(&mut self) {
         let said = self.hatch_rate.is_some() || self.startup_time.is_some();
         let users = self.rate.is_none() && self.stages.is_none() && self.test_plan.is_none();
@@ -350,7 +350,7 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
 /// Reads a number of users.
 ///
 /// # Errors
-/// A sentence that says what is wanted.
+/// Returns a sentence that says what is expected.
 pub(super) fn read_users(value: &Value) -> Result<u64, String> {
     match value.whole(1)? {
         users if users > MOST_USERS => Err(format!(

@@ -66,7 +66,7 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    /// Returns the logs that are kept, each with the word of its option: `request` for `--request-log`.
+    /// Returns the logs that are kept, each with the word from its option: `request` for `--request-log`.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &LogFile)> {
         let logs = [
             ("request", &self.request),
@@ -86,7 +86,7 @@ impl Logs {
     /// Returns the logs of the settings.
     ///
     /// # Errors
-    /// Two logs in one file, or a sorted request log without its file.
+    /// Returns a [`Diagnostic`] for two logs in one file, or for a sorted request log without a file.
     pub(super) fn of(settings: &mut Settings) -> Result<Logs, Diagnostic> {
         let logs = Logs {
             request: settings.request_log.take(),

@@ -1,5 +1,5 @@
-//! The reason why a value of `plan {}` does not fit its option: the rest of a sentence that begins with the field's
-//! name, and, where the value has a grammar of its own, the wrong part of it and the help.
+//! The reason why a value of `plan {}` does not fit its option: the rest of a sentence that begins with the name of the
+//! field and, if the value has its own grammar, its wrong part and the help.
 
 use crate::error::Diagnostic;
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! The configuration of a run. [`Settings`] is one layer of it (command line, environment or `plan {}`), all
-//! optional; [`Config`] is the meaning of all layers together, with every value that a run needs. It has three parts:
-//! [`RunConfig`] is the same on every machine that takes part in a run, [`LocalConfig`] belongs to one machine, and
-//! [`ScreenConfig`] to the terminal there.
+//! The configuration of a run. [`Settings`] is one layer (command line, environment or `plan {}`), in which every
+//! option may be missing; [`Config`] is the result of all layers, with every value that a run needs. It has three
+//! parts: [`RunConfig`] is the same on every machine of a run, [`LocalConfig`] belongs to one machine, and
+//! [`ScreenConfig`] to its terminal.
 
 mod co_mitigation;
 mod load;
@@ -43,7 +43,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The details shown of each request during the run.
+/// How much is shown of each request during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Show {
     /// No details: figures only.
@@ -58,22 +58,22 @@ pub(crate) enum Show {
 /// The configuration of a run, from all layers together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
-    /// What the run is, on whatever machines.
+    /// What is the same on every machine of the run.
     pub run: RunConfig,
-    /// What this machine does for it.
+    /// What this machine does for the run.
     pub local: LocalConfig,
-    /// What the terminal shows of it.
+    /// What the terminal shows of the run.
     pub screen: ScreenConfig,
 }
 
-/// What one machine does for a run: its share, its threads, the files it reads and writes, the address it has.
+/// What one machine does for a run: its part of the load, its threads, its files and its address.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LocalConfig {
     /// Certificates to trust instead of the system's.
     pub ca: Option<PathBuf>,
     /// The client's certificate chain.
     pub cert: Option<PathBuf>,
-    /// The client's private key; the certificate's file has it if there is none.
+    /// The client's private key; if `None`, the file of the certificate contains it.
     pub key: Option<PathBuf>,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
@@ -83,7 +83,7 @@ pub(crate) struct LocalConfig {
     pub part: Part,
     /// Threads that drive users.
     pub threads: usize,
-    /// Memory that the process may take, in bytes; `None`: most of what the machine has.
+    /// Memory that the process may take, in bytes; `None` for most of the machine's memory.
     pub memory: Option<u64>,
     /// The details shown of each request.
     pub show: Show,
@@ -96,18 +96,18 @@ pub(crate) struct LocalConfig {
 pub(crate) struct ScreenConfig {
     /// Whether only the tables at the end are printed.
     pub only_summary: bool,
-    /// Whether the table of status codes is shown also when all are the same.
+    /// Whether the table of status codes is shown even if all codes are the same.
     pub status_codes: bool,
-    /// The interval at which the running figures are printed; zero: never.
+    /// The interval at which the running figures are printed; zero for never.
     pub running_metrics: Duration,
 }
 
 impl Config {
-    /// Returns the meaning of the merged layers. `cores` is the default of users and threads, `seed` that of the
-    /// seed.
+    /// Returns the configuration for the merged layers. `cores` is the default number of users and threads, `seed` the
+    /// default seed.
     ///
     /// # Errors
-    /// A [`Diagnostic`] that names two options that contradict each other.
+    /// Returns a [`Diagnostic`] that names two options that contradict each other.
     pub(crate) fn new(
         mut settings: Settings,
         cores: usize,

@@ -15,15 +15,15 @@ pub(crate) struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// The documented JSON schema.
+    /// JSON, in the documented schema.
     Json,
-    /// The same data as JSON.
+    /// YAML, with the same data as JSON.
     Yaml,
-    /// CSV: a row for each name, and a file with the series beside it.
+    /// CSV: a row for each name, and a second file with the series.
     Csv,
-    /// A log of HdrHistogram: a histogram for each name.
+    /// An HdrHistogram log: a histogram for each name.
     Hdr,
-    /// HTML: one page with charts.
+    /// HTML: a single page with charts.
     Html,
     /// Markdown: tables for a pull request.
     Md,
@@ -31,7 +31,7 @@ pub enum Format {
     Junit,
 }
 
-/// The formats by the word that chooses them.
+/// The formats by their words in `-o FORMAT=PATH`.
 const FORMATS: [(&str, Format); 7] = [
     ("json", Format::Json),
     ("yaml", Format::Yaml),
@@ -43,7 +43,7 @@ const FORMATS: [(&str, Format); 7] = [
 ];
 
 impl Format {
-    /// Returns the word that chooses the format.
+    /// Returns the word for the format in `-o FORMAT=PATH`.
     pub fn word(self) -> &'static str {
         let known = FORMATS.iter().find(|(_, format)| *format == self);
         known.map_or("", |(word, _)| word)
@@ -54,7 +54,7 @@ impl Output {
     /// Reads `FORMAT=PATH`; `-` or `/dev/stdout` as path is standard output.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and which formats there are.
+    /// Returns a sentence that says what is wrong and which formats there are.
     pub(crate) fn parse(text: &str) -> Result<Output, String> {
         let grammar = || {
             let words: Vec<_> = FORMATS.iter().map(|(word, _)| *word).collect();
@@ -83,7 +83,7 @@ impl Output {
     /// Reads `FORMAT=PATH` for a comparison, which has fewer formats.
     ///
     /// # Errors
-    /// As [`Output::parse`].
+    /// The same as [`Output::parse`].
     #[cfg(feature = "cli")]
     pub(crate) fn parse_comparison(text: &str) -> Result<Output, String> {
         let output = Output::parse(text).ok();
@@ -95,7 +95,7 @@ impl Output {
             })
     }
 
-    /// Returns why outputs cannot be written together: two would go to one place.
+    /// Returns why outputs cannot be written together: two of them go to the same place.
     pub(crate) fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;
         while let [first, others @ ..] = rest {

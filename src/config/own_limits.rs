@@ -5,11 +5,11 @@ use crate::error::Diagnostic;
 use crate::units;
 
 impl Settings {
-    /// Checks that a plan does not raise the limits of its own users, which only the command line may; `typed` has what
-    /// was said there.
+    /// Checks that a plan does not raise the limits of its own users, which only the command line may raise; `typed` is
+    /// the layer of the command line.
     ///
     /// # Errors
-    /// The limit that it raises, and the flag that would.
+    /// Returns a [`Diagnostic`] that names the limit that the plan raises, and the flag for it.
     pub fn check_own_limits(&self, typed: &Settings) -> Result<(), Diagnostic> {
         let refused = |field: &str, wanted: String, most: String| {
             let flag = field.replace('_', "-");

@@ -1,4 +1,4 @@
-//! The load that one scenario has for itself, beside that of the run: its options have the names of the run's.
+//! A scenario's own load, next to the load of the run: its options have the same names as those of the run.
 
 use super::{Load, Settings, Value, load};
 use crate::error::Diagnostic;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// Load of a scenario of its own.
+/// A scenario's own load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoad {
-    /// When it begins, since the run began.
+    /// When the load begins, as the time since the start of the run.
     pub(crate) start: Duration,
     /// Users or iterations over time.
     pub(crate) load: Load,
-    /// The most users at a time.
+    /// The most users at the same time.
     pub(crate) users: u64,
-    /// Users started per second; `None` for as many as a run would.
+    /// Users started per second; `None` for the default of a run.
     hatch_rate: Option<f64>,
-    /// The run time once all its users have started, or in all with stages or a rate; `None`: the run's.
+    /// The run time once all its users have started, or in total with stages or a rate; `None` for that of the run.
     run_time: Option<Duration>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct OwnLoadSettings {
 }
 
 impl OwnLoad {
-    /// The options of a scenario that give it a load of its own; `users` alone is its share of the run's users.
+    /// The options that give a scenario its own load; `users` alone is a share of the run's users.
     pub(crate) const FIELDS: [&str; 8] = [
         "rate",
         "max_users",
@@ -42,19 +42,19 @@ impl OwnLoad {
         "start",
     ];
 
-    /// Returns its run time where the run's is `usual`.
+    /// Returns the run time of the load in a run with the run time `usual`.
     pub(crate) fn run_time(&self, usual: Option<Duration>) -> Option<Duration> {
         self.run_time.or(usual)
     }
 
-    /// Returns how many of its users start per second if it has that run time.
+    /// Returns how many users of the load start per second, given its run time.
     pub(crate) fn hatch_rate(&self, run_time: Option<Duration>) -> f64 {
         self.hatch_rate
             .unwrap_or_else(|| load::usual_hatch_rate(self.users, run_time))
     }
 }
 
-/// As in `up to 50 users in 3 stages, from 2m on`.
+/// Formats the load, such as `up to 50 users in 3 stages, from 2m on`.
 impl fmt::Display for OwnLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let users = units::counted(self.users, "user");
@@ -87,10 +87,10 @@ impl fmt::Display for OwnLoad {
 }
 
 impl OwnLoadSettings {
-    /// Sets `users` or one of [`OwnLoad::FIELDS`] of that owner, as `scenario 'buyers'`.
+    /// Sets `users` or one of [`OwnLoad::FIELDS`] of an owner such as `scenario 'buyers'`.
     ///
     /// # Errors
-    /// A value that does not fit.
+    /// Returns a [`Diagnostic`] for a value that does not fit.
     pub(crate) fn set(&mut self, owner: &str, name: &str, value: &Value) -> Result<(), Diagnostic> {
         if name == "start" {
             let start = value.duration();
@@ -103,7 +103,7 @@ impl OwnLoadSettings {
     /// Returns the load.
     ///
     /// # Errors
-    /// Options that contradict each other, or none that says how much.
+    /// Returns a [`Diagnostic`] for options that contradict each other, or if none sets the size of the load.
     pub(crate) fn load(self, owner: &str) -> Result<OwnLoad, Diagnostic> {
         let settings = &self.settings;
         let amount = settings.users.is_some() || settings.rate.is_some();

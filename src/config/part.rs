@@ -1,32 +1,32 @@
-//! The part of a run's load that one process drives: `--part 2/4`, or what a worker has of a gaggle.
+//! The part of a run's load that one process drives: `--part 2/4`, or the part of a worker in a gaggle.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// A part of a load: neighbours among equal shares of it. Users and arrivals belong to shares by their numbers.
+/// A part of a load: consecutive shares out of many equal ones. The number of a user or arrival decides its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Number of its first share, from 0.
+    /// Number of the first share, from 0.
     first: u64,
-    /// How many shares it has, from 1.
+    /// Number of shares, at least 1.
     count: u64,
-    /// How many there are in all.
+    /// Total number of shares of the load.
     of: u64,
 }
 
-/// More parts are no longer a load that somebody starts by hand.
+/// The most parts: nobody starts more by hand.
 const MOST: u64 = 1_000;
 
 impl Part {
-    /// Everything.
+    /// The whole load.
     pub const WHOLE: Part = Part {
         first: 0,
         count: 1,
         of: 1,
     };
 
-    /// Makes the part of these shares, not none, of `of` in all.
+    /// Creates the part with these shares (at least one) out of `of`.
     pub fn of_shares(shares: Range<u64>, of: u64) -> Part {
         Part {
             first: shares.start,
@@ -35,23 +35,23 @@ impl Part {
         }
     }
 
-    /// Returns its number among parts of one share each, from 1.
+    /// Returns the number of the part, from 1, if all parts have one share each.
     pub fn number(&self) -> u64 {
         self.first + 1
     }
 
-    /// Returns how many shares the load has in all.
+    /// Returns the total number of shares of the load.
     pub fn of(&self) -> u64 {
         self.of
     }
 
-    /// Returns which share of the load thread `thread` of `threads` has, and of how many, if the part has one for each
-    /// of them.
+    /// Returns which share of the load thread `thread` of `threads` drives, and out of how many, if the part has one
+    /// share for each thread.
     pub fn share_of_thread(&self, thread: u64, threads: u64) -> Option<(u64, u64)> {
         (self.count == threads).then_some((self.first + thread, self.of))
     }
 
-    /// Returns how much of the load it is, from 0 to 1.
+    /// Returns the fraction of the load, from 0 to 1.
     pub fn fraction(&self) -> f64 {
         self.count as f64 / self.of as f64
     }
@@ -59,7 +59,7 @@ impl Part {
     /// Reads `2/4`.
     ///
     /// # Errors
-    /// A sentence that says how to write it.
+    /// Returns a sentence that says how to write a part.
     pub fn parse(text: &str) -> Result<Part, String> {
         let wrong = || {
             format!(
@@ -75,26 +75,26 @@ impl Part {
         }
     }
 
-    /// Whether the user or arrival of that number, counted from 0, is in it.
+    /// Returns whether the part has the user or arrival of that number, from 0.
     pub fn has(&self, number: u64) -> bool {
         (self.first..self.first + self.count).contains(&share_of(number, self.of))
     }
 
-    /// How many of the first `all` users are in it.
+    /// Returns how many of the first `all` users the part has.
     pub fn share(&self, all: u64) -> u64 {
         // Each stretch of as many users as there are shares has one of every share.
         let rest = all / self.of * self.of..all;
         all / self.of * self.count + rest.filter(|number| self.has(*number)).count() as u64
     }
 
-    /// Returns its n-th row, from 0, of rows that are dealt out to all shares in turn.
+    /// Returns the part's n-th row, from 0, if rows are dealt out to all shares in turn.
     pub(crate) fn row(&self, n: u64) -> u64 {
         n / self.count * self.of + self.first + n % self.count
     }
 }
 
 impl fmt::Display for Part {
-    /// `part 2 of 4`.
+    /// Formats the part: `part 2 of 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
             1 => write!(f, "part {} of {}", self.number(), self.of),
@@ -106,8 +106,9 @@ impl fmt::Display for Part {
     }
 }
 
-/// Which of `among` shares a number belongs to, from 0: its digit sum in base `among`. Every run of `among` numbers is
-/// spread over all shares, and no scenario that takes every second or fourth user ends up in one.
+/// Returns which of `among` shares a number belongs to, from 0: its digit sum in base `among`. Any `among` consecutive
+/// numbers are spread over all shares, and a scenario that takes every second or fourth user does not end up in one
+/// share.
 pub(crate) fn share_of(number: u64, among: u64) -> u64 {
     if among < 2 {
         return 0;

@@ -1,8 +1,8 @@
-//! The names of requests to which the plan gives none.
+//! The names of requests that the plan does not name.
 
 use serde::{Deserialize, Serialize};
 
-/// What requests without a name of their own are counted under.
+/// What requests without their own name are counted under.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestNames {
     /// The name of the task; without one, the path.

@@ -1,5 +1,5 @@
-//! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
-//! same name is in `cli`.
+//! One layer of options, as a table: each line makes an option a field of `plan {}`; the flag of the same name is in
+//! `cli`.
 
 use super::load::read_users;
 use super::request_names::RequestNames;
@@ -17,16 +17,16 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is read. A field
-/// that means just what was said is one of [`RunConfig`], too: by `or` with what it is unless said, by `=> optional`
-/// without. What a run has beside them stands first.
+/// Makes [`Settings`] from its table: the documentation, name and type of each field, then how a plan's value is read.
+/// A field that a run takes over as it is also becomes a field of [`RunConfig`]: `or` gives its default, `=> optional`
+/// means that it has none. The fields that only a run has come first.
 macro_rules! settings {
     (
         run { $($(#[$run_doc:meta])* $run_field:ident: $run_kind:ty;)* }
         $($(#[$doc:meta])* $field:ident: $kind:ty = $read:expr $(, or $default:expr)? $(=> $optional:ident)?;)*
     ) => {
-        /// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and
-        /// nothing else that differs from machine to machine. Fields without a line here are described in
+        /// Definition of a run: the load, the target, how users behave, and how the figures are judged. Contains no
+        /// paths and nothing else that differs between machines. Fields without a description are described in
         /// [`Settings`].
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         pub(crate) struct RunConfig {
@@ -42,7 +42,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Returns what these options and what follows from them make of a run.
+            /// Returns the configuration of a run from these options and the values derived from them.
             pub(super) fn into_run(self, derived: Derived) -> RunConfig {
                 RunConfig {
                     $($run_field: derived.$run_field,)*
@@ -52,15 +52,15 @@ macro_rules! settings {
             }
         }
 
-        /// One layer of options. A field that is `None` leaves it to the next layer: command line, then
-        /// environment, then `plan {}`, then the built-in default.
+        /// One layer of options. A field that is `None` comes from the next layer: command line, then environment, then
+        /// `plan {}`, then the built-in default.
         #[derive(Debug, Clone, Default)]
         pub struct Settings {
             $($(#[$doc])* pub $field: Option<$kind>,)*
         }
 
         impl Settings {
-            /// The fields that `plan {}` knows, in the order of the documentation.
+            /// The fields of `plan {}`, in the order of the documentation.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
             fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
@@ -74,8 +74,8 @@ macro_rules! settings {
                 }
             }
 
-            /// Returns this layer merged over `below`: a field set here wins. Another kind of load replaces the
-            /// lower layer's as a whole; headers are added to its headers.
+            /// Returns this layer merged over `below`: a field that is set here wins. A different kind of load replaces
+            /// the one of the lower layer as a whole; headers are added to those of the lower layer.
             pub fn over(mut self, below: Settings) -> Settings {
                 let mut below = below.giving_way_to(&self);
                 if self.trace_sample.is_some() {
@@ -99,28 +99,29 @@ settings! {
         load: Load;
         /// Users started per second.
         hatch_rate: f64;
-        /// The run time once all users have started, or in all with stages or a rate; `None`: until stopped.
+        /// The run time once all users have started, or in total with stages or a rate; `None` until stopped.
         run_time: Option<Duration>;
         /// The client that sends the requests.
         client: Client;
         /// The proxy; only [`Client::Reqwest`] can use one.
         proxy: Proxy;
-        /// Whether connections are used again.
+        /// Whether connections are reused.
         keep_alive: bool;
         /// Whether cookies are kept.
         cookies: bool;
         /// Whether and how the requests that late users could not make are filled in.
         co_mitigation: CoMitigation;
-        /// Whether that was asked for: then the corrected figures are shown even if they are the same.
+        /// Whether the correction was explicitly requested: then the corrected figures are shown even if they do not
+        /// differ.
         co_wanted: bool;
-        /// The share of requests whose trace is sampled; `None`: requests have no trace context.
+        /// The share of requests whose trace is sampled; `None` if requests have no trace context.
         trace_sample: Option<f64>;
         /// The seed of all random choices.
         seed: u64;
     }
     /// The base URL, or `demo:NAME`.
     host: String = Value::text => optional;
-    /// The number of users at the same time.
+    /// The number of concurrent users.
     users: u64 = read_users;
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
@@ -128,23 +129,23 @@ settings! {
     startup_time: Duration = Value::duration;
     /// The run time once all users have started.
     run_time: Duration = Value::duration;
-    /// Stages of the load, one after the other.
+    /// Stages of the load, in order.
     stages: Vec<Stage> = |value| value.each(Stage::parse);
     /// All stages in one text.
     test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
     /// Iterations started per second.
     rate: f64 = Value::rate;
-    /// The most users at a time of a run at a rate.
+    /// The most users at the same time in a run at a rate.
     max_users: u64 = read_users;
-    /// The spacing of the iterations of a run at a rate.
+    /// The spacing of iterations in a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
     iterations: u64 = |value| value.whole(1) => optional;
-    /// Iterations of all users together.
+    /// Iterations of all users in total.
     shared_iterations: u64 = |value| value.whole(1) => optional;
-    /// The most requests per second of all users together.
+    /// The most requests per second of all users in total.
     throttle_requests: f64 = Value::rate => optional;
-    /// The factor by which every pause is multiplied.
+    /// The factor by which all pauses are multiplied.
     wait_factor: f64 = Value::factor, or 1.0;
     /// The scenarios that run; '*' stands for any text.
     scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned())), or Vec::new();
@@ -152,7 +153,7 @@ settings! {
     tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned())), or Vec::new();
     /// The tags of the tasks that are left out.
     exclude_tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned())), or Vec::new();
-    /// The warm-up, whose figures are kept apart.
+    /// The warm-up, whose figures are kept separate.
     warmup: Duration = Value::duration => optional;
     /// Whether figures from before all users had started are dropped.
     reset_stats: bool = Value::flag, or false;
@@ -162,7 +163,7 @@ settings! {
     setup_timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// The time that `test_stop` may take.
     teardown_timeout: Duration = Value::duration, or Duration::from_secs(60);
-    /// A request's timeout.
+    /// The timeout of a request.
     timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// The largest body read, in bytes.
     max_body: u64 = Value::size, or 64 << 20;
@@ -180,21 +181,21 @@ settings! {
     cert: PathBuf = |value| value.text().map(PathBuf::from);
     /// The client's private key.
     key: PathBuf = |value| value.text().map(PathBuf::from);
-    /// Addresses of hosts that are not looked up.
+    /// Addresses for hosts that are not looked up.
     resolve: Vec<Pin> = |value| value.each(Pin::parse), or Vec::new();
-    /// The time for which an answer of DNS is kept.
+    /// The time for which a DNS response is cached.
     dns_ttl: Duration = Value::duration => optional;
     /// The address that connections come from.
     local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
-    /// Whether each request opens a connection.
+    /// Whether each request opens a new connection.
     no_keepalive: bool = Value::flag;
     /// Whether cookies are ignored.
     no_cookies: bool = Value::flag;
-    /// The number of redirects after which the next one is the answer.
+    /// The number of redirects to follow before another one counts as the response.
     max_redirects: u32 = |value| value.whole(0).and_then(few_redirects) => optional;
-    /// Whether requests say which page they come from.
+    /// Whether requests send a `Referer` header.
     referer: bool = Value::flag, or true;
-    /// Whether users keep what a browser would not ask for again.
+    /// Whether users have a cache, as a browser does.
     cache: bool = Value::flag, or false;
     /// The time for which users keep their connections.
     connections: Connections = |value| value.text().and_then(|text| Connections::parse(&text)), or Connections::User;
@@ -202,27 +203,27 @@ settings! {
     sticky_follow: bool = Value::flag, or false;
     /// Whether each request has a W3C trace context.
     trace: bool = Value::flag;
-    /// The share of them whose trace is sampled.
+    /// The share of requests whose trace is sampled.
     trace_sample: f64 = Value::share;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
     co_mitigation: CoMitigation = CoMitigation::read;
-    /// What requests without a name of their own are counted under.
+    /// What requests without their own name are counted under.
     request_names: RequestNames = |value| RequestNames::parse(&value.text()?), or RequestNames::Task;
     /// Whether the report leaves out the latencies of single seconds.
     no_intervals: bool = Value::flag, or false;
-    /// Limits that figures have to keep.
+    /// Limits on figures.
     thresholds: Vec<Threshold> = thresholds, or Vec::new();
     /// Whether the exit code is 1 if any request or task failed.
     fail_on_error: bool = Value::flag, or false;
-    /// Whether the exit code is 1 if lgoose and not the target determined the latency.
+    /// Whether the exit code is 1 if lgoose and not the target set the latency.
     fail_on_saturation: bool = Value::flag, or false;
-    /// Whether thresholds are judged also in a run that is cut short.
+    /// Whether thresholds are judged even if the run is cut short.
     allow_short: bool = Value::flag, or false;
     /// Whether only the tables at the end are printed.
     only_summary: bool = Value::flag;
-    /// Whether the table of status codes is shown also when all are the same.
+    /// Whether the table of status codes is shown even if all codes are the same.
     status_codes: bool = Value::flag;
     /// The interval at which the running figures are printed.
     running_metrics: Duration = Value::duration;
@@ -242,9 +243,9 @@ settings! {
     threads: usize = |value| value.whole(1).map(|threads| threads as usize);
     /// Memory that the process may take, in bytes.
     memory: u64 = Value::size;
-    /// Memory a user's VM may take, in bytes.
+    /// Memory that a user's VM may take, in bytes.
     lua_memory: u64 = Value::size, or LUA_MEMORY;
-    /// Lua time that a task may take without waiting.
+    /// Lua time that a task may take between waits.
     lua_time: Duration = Value::duration, or LUA_TIME;
 }
 
@@ -254,8 +255,8 @@ pub(super) const LUA_MEMORY: u64 = 64 << 20;
 pub(super) const LUA_TIME: Duration = Duration::from_secs(1);
 
 impl Settings {
-    /// Returns the share of traces that is sampled; `None` if requests have no trace context. A share alone asks for
-    /// traces.
+    /// Returns the share of traces that is sampled; `None` if requests have no trace context. Setting only the share
+    /// also enables traces.
     pub(super) fn traces(&self) -> Option<f64> {
         let wanted = self.trace.unwrap_or(self.trace_sample.is_some());
         wanted.then(|| self.trace_sample.unwrap_or(1.0))
@@ -283,11 +284,10 @@ impl Settings {
         self
     }
 
-    /// Sets the field of that name from a plan's value.
+    /// Sets the field of that name from the value in a plan.
     ///
     /// # Errors
-    /// The message and the help of a diagnostic: an unknown name with the nearest known one, or a value
-    /// that does not fit.
+    /// Returns a diagnostic for an unknown name, with the nearest known one, or for a value that does not fit.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
         self.set_of("plan", name, value)
     }
@@ -307,7 +307,8 @@ impl Settings {
 }
 
 impl RunConfig {
-    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy and of the host.
+    /// Returns the same without anything that may be secret: the values of headers, the credentials of a proxy and of
+    /// the host.
     pub(crate) fn without_secrets(&self) -> RunConfig {
         let names = self.headers.keys().cloned();
         RunConfig {

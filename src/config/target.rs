@@ -6,12 +6,12 @@ use std::net::IpAddr;
 /// The version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Http {
-    /// HTTP/2 where the server offers it over TLS, else HTTP/1.1.
+    /// HTTP/2 if the server offers it over TLS, else HTTP/1.1.
     #[default]
     Any,
     /// HTTP/1.1 only.
     Http1,
-    /// HTTP/2 only, also without TLS.
+    /// HTTP/2 only, even without TLS.
     Http2,
 }
 
@@ -31,12 +31,12 @@ impl Http {
     }
 }
 
-/// A given address of a host and port, in place of DNS.
+/// A fixed address for a host and port, instead of DNS.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
-    /// The host as URLs name it.
+    /// The host, as in URLs.
     pub host: String,
-    /// The port as URLs name it, defaults included.
+    /// The port, as in URLs or their default.
     pub port: u16,
     /// The IP address.
     pub address: IpAddr,
@@ -68,7 +68,7 @@ impl Pin {
     }
 }
 
-/// Reads an address of IPv4 or IPv6, the latter also in brackets.
+/// Reads an IPv4 or IPv6 address, the latter also in brackets.
 ///
 /// # Errors
 /// A sentence that shows both.

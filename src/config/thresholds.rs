@@ -1,4 +1,4 @@
-//! Thresholds as a plan writes them: texts, and tables that give some a name or options such as `abort`.
+//! Thresholds in a plan: texts, and tables that give some a name or options such as `abort`.
 
 use super::{Misfit, Value};
 use crate::error::{Diagnostic, nearest};
@@ -9,7 +9,7 @@ use std::time::Duration;
 const SHAPE: &str = "write thresholds = { \"p95 < 300ms\", [\"GET /cart\"] = \"failures < 1%\", \
      { \"failures < 5%\", abort = true, after = \"30s\" } }";
 
-/// The options that a table may have beside its texts.
+/// The options that a table may have in addition to its texts.
 pub(crate) const OPTIONS: [&str; 3] = ["abort", "after", "during"];
 
 /// The options of a table, which apply to all texts in it.
@@ -21,8 +21,8 @@ struct Options<'a> {
     during: Option<Duration>,
 }
 
-/// Reads the field `thresholds`: a text, or a table of texts, of tables with options, and of names with
-/// either. Those without a name come first, names in the order of the alphabet.
+/// Reads the field `thresholds`: a text, or a table of texts, of tables with options, and of names with either. Those
+/// without a name come first, then the names in alphabetical order.
 pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
     let mut found = Vec::new();
     if matches!(value, Value::Text(_)) {
@@ -44,7 +44,7 @@ pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
 /// Reads the field `thresholds` of a scenario.
 ///
 /// # Errors
-/// The mistake in it.
+/// Returns the mistake in the field.
 pub(crate) fn scenario_thresholds(
     owner: &str,
     value: &Value,

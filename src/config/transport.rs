@@ -33,7 +33,7 @@ impl Client {
 /// The time for which a user keeps its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Connections {
-    /// As long as it lives.
+    /// The lifetime of the user.
     User,
     /// One iteration.
     Iteration,
@@ -90,7 +90,7 @@ pub enum Proxy {
     /// No proxy, whatever the environment says.
     #[default]
     None,
-    /// The proxies that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` set.
+    /// The proxies from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     Environment,
     /// This proxy, for every host.
     At(Url),
@@ -107,7 +107,7 @@ impl Proxy {
         proxy
     }
 
-    /// Reads `none`, `env` or the URL of a proxy; without a scheme it speaks HTTP.
+    /// Reads `none`, `env` or the URL of a proxy; without a scheme, it is an HTTP proxy.
     ///
     /// # Errors
     /// A sentence that shows the form.
@@ -149,10 +149,10 @@ impl Proxy {
     }
 }
 
-/// Returns the client of a run: only reqwest can use a proxy, so a proxy chooses it.
+/// Returns the client of a run: reqwest if there is a proxy, since only reqwest can use one.
 ///
 /// # Errors
-/// A [`Diagnostic`] if the other client is asked for beside a proxy.
+/// Returns a [`Diagnostic`] if the other client is requested together with a proxy.
 pub(super) fn chosen(client: Option<Client>, proxy: &Proxy) -> Result<Client, Diagnostic> {
     match (client, proxy) {
         (client, Proxy::None) => Ok(client.unwrap_or_default()),

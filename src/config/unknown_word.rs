@@ -1,4 +1,4 @@
-//! The message for a word that nothing has.
+//! The message for an unknown word.
 
 use crate::error::{Diagnostic, nearest};
 

@@ -1,17 +1,17 @@
-//! Values of `plan {}`, and how each kind of option reads them. Every reader's error is the rest of a sentence that
-//! begins with the field's name.
+//! Values of `plan {}`, and how each kind of option reads them. The error of each reader completes a sentence that
+//! begins with the name of the field.
 
 use crate::units;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A value as a plan writes it.
+/// The value of a `plan {}` field.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Value {
     /// A string.
     Text(String),
-    /// A number, in seconds where a duration is wanted.
+    /// A number; seconds if the field is a duration.
     Number(f64),
     /// True or false.
     Flag(bool),
@@ -21,7 +21,7 @@ pub enum Value {
     Map(BTreeMap<String, String>),
     /// Any other table: its list and its named entries.
     Table(Vec<Value>, BTreeMap<String, Value>),
-    /// Any other value; the name of its Lua type.
+    /// Any other value, by the name of its Lua type.
     Other(&'static str),
 }
 

@@ -1,37 +1,37 @@
-//! What a run answers to a command: what it has done, or why it refuses, both in words that a view can show.
+//! The answer of a run to a command: what it has done, or why it refuses, both with a text that a view can show.
 
 use crate::error::Error;
 use crate::units::{counted, show_count};
 use std::fmt;
 use std::sync::Arc;
 
-/// Outcome of a command.
+/// Result of a command.
 pub type Answer = Result<Done, Refusal>;
 
-/// Outcome of a reload: a text to show, or the mistake in the plan.
+/// Result of a reload: a text to show, or the mistake in the plan.
 pub type News = Result<Arc<str>, Arc<Error>>;
 
 /// Effect of a command on the run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Done {
-    /// Running tasks finish.
+    /// The run stops once its running tasks have finished.
     Stopping,
-    /// Requests under way are cut off.
+    /// Requests in flight are cut off.
     Aborting,
-    /// No task is started.
+    /// No new task starts.
     Paused,
-    /// Tasks are started again.
+    /// Tasks start again.
     Resumed,
-    /// Number of users that is wanted now.
+    /// The new target number of users.
     Users(u64),
-    /// Iterations per second that are wanted now.
+    /// The new target rate, in iterations per second.
     Rate(f64),
     /// The next stage begins.
     NextStage,
-    /// The figures begin anew.
+    /// The figures are reset.
     Reset,
-    /// Users take the plan that was loaded anew; what to say of it.
+    /// Users switch to the reloaded plan; the text describes the reload.
     Reloaded(Arc<str>),
 }
 
@@ -51,66 +51,66 @@ impl fmt::Display for Done {
     }
 }
 
-/// Why a run does not do what a command asks for. Nothing has changed then.
+/// Why a run refuses a command. A refused command changes nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// `test_start` is at work, and no user is.
+    /// `test_start` is still running, and no user has started.
     #[error("the run has not begun: 'test_start' is still at work")]
     NotBegun,
-    /// Its users were told to stop.
+    /// The run is already stopping.
     #[error("the run is stopping already")]
     Stopping,
-    /// Another process leads the run.
+    /// Another process manages the run; this one only watches.
     #[error("the run has a manager elsewhere, which steers it: this lgoose only watches")]
     Watched,
-    /// There is nobody left to ask.
+    /// The run is over.
     #[error("the run is over")]
     Over,
-    /// Refused because the run is paused.
+    /// The run is already paused.
     #[error("the run is paused already")]
     Paused,
-    /// Refused because the run is not paused.
+    /// The run is not paused.
     #[error("the run is not paused")]
     NotPaused,
     /// More users than lgoose can run.
     #[error("{} are too many: the most is {}", counted(*wanted, "user"), show_count(*most))]
     TooManyUsers {
-        /// Number that was asked for.
+        /// The number that was asked for.
         wanted: u64,
-        /// Largest number that is possible.
+        /// The largest possible number.
         most: u64,
     },
-    /// A rate for a run of users.
+    /// The run has users and no rate.
     #[error("a run of users has no rate that could be set: set the number of users")]
     NoRate,
-    /// No scenario shares a load with another, so it must be said whose is meant.
+    /// Every scenario has its own load, so the command must name one.
     #[error("each scenario has a load of its own: say which is meant")]
     OwnLoads,
-    /// No scenario of that name has a load of its own.
+    /// No scenario of that name has its own load.
     #[error("no scenario '{wanted}' has a load of its own; those that have: {known}")]
     NoOwnLoad {
-        /// Name that was asked for.
+        /// The name that was asked for.
         wanted: String,
-        /// Names of those that have one.
+        /// The names of the scenarios that have their own load.
         known: String,
     },
     /// The run has no stages.
     #[error("this run has no stages")]
     NoStages,
-    /// The last stage is under way, or somebody has set the load.
+    /// The last stage is running, or a command has set the load.
     #[error("there is no stage to come: stop the run to end it")]
     LastStage,
-    /// A number that is no rate.
+    /// The number is not a valid rate.
     #[error("{0} is not a rate: give 0 or more iterations per second")]
     NotARate(f64),
-    /// A reset is under way.
+    /// A reset is already in progress.
     #[error("the statistics are being reset already")]
     Resetting,
-    /// The run has no file to load its plan from.
+    /// The run has no plan file to reload.
     #[error("this run cannot reload its plan")]
     NoReload,
-    /// The plan as it is now has a mistake, or cannot be read.
+    /// The plan now has a mistake, or cannot be read.
     #[error("{0}")]
     Plan(Arc<Error>),
 }

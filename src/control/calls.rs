@@ -1,4 +1,4 @@
-//! The ends of a run at which the wishes of its handles arrive.
+//! The run's receiving ends for the calls of its handles.
 
 use crate::control::answer::Answer;
 use crate::control::command::Command;
@@ -6,18 +6,18 @@ use crate::metrics::{Detail, LiveTag, Report, Store};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// Something that is wanted of a run, with the way back for the answer.
+/// A call to a run, with the channel for the answer.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// A command. [`Command::Reload`] goes to [`Reloads`] instead.
     Command(Command, Reply),
-    /// A report of now.
+    /// Asks for the report so far.
     Report(Detail, oneshot::Sender<Arc<Report>>),
-    /// The requests of a tag; `None` if there are none.
+    /// Asks for the requests of a tag; `None` if there are none.
     Tag(TagWanted, oneshot::Sender<Option<LiveTag>>),
 }
 
-/// The tag whose requests are asked for.
+/// A tag whose requests are asked for.
 #[derive(Debug)]
 pub(crate) struct TagWanted {
     /// The tag with its value.
@@ -27,24 +27,24 @@ pub(crate) struct TagWanted {
 }
 
 impl TagWanted {
-    /// Returns the requests of now.
+    /// Returns the requests so far.
     pub(crate) fn answer(&self, store: &mut Store) -> Option<LiveTag> {
         store.live_tag(&self.tag, self.in_full)
     }
 }
 
-/// The way back to whoever asked.
+/// The channel to the caller.
 #[derive(Debug)]
 pub(crate) struct Reply(pub(super) oneshot::Sender<Answer>);
 
 impl Reply {
-    /// Answers. Whoever asked may not care.
+    /// Sends the answer, which the caller may ignore.
     pub(crate) fn answer(self, answer: Answer) {
         let _ignored = self.0.send(answer);
     }
 }
 
-/// The wishes of all handles, in their order.
+/// The calls of all handles, in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Calls {
     inbox: mpsc::UnboundedReceiver<Call>,
@@ -55,18 +55,18 @@ impl Calls {
         Calls { inbox }
     }
 
-    /// The next one; `None` when no handle is left. Nothing is lost when it is dropped before it is ready.
+    /// Waits for the next call; `None` when no handle is left. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Call> {
         self.inbox.recv().await
     }
 }
 
-/// Wishes for the plan to be loaded anew.
+/// Calls to reload the plan.
 #[derive(Debug)]
 pub(crate) struct Reloads(pub(super) mpsc::UnboundedReceiver<Reply>);
 
 impl Reloads {
-    /// The next one; `None` when no handle is left.
+    /// Waits for the next call; `None` when no handle is left.
     pub(crate) async fn next(&mut self) -> Option<Reply> {
         self.0.recv().await
     }

@@ -2,53 +2,53 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A wish about a run that is under way.
+/// A command to a running test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Command {
-    /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
+    /// Start no new task, let running ones finish, run `on_stop`, then report. Sent by a person or a program.
     Stop,
-    /// What Ctrl-C asks for: the first stops, each that follows or comes after [`Command::Stop`] aborts, wherever they
-    /// come from.
+    /// Do what Ctrl-C does: the first interrupt stops the run; each later one, or one after [`Command::Stop`], aborts
+    /// it, wherever it comes from.
     Interrupt(Interrupt),
-    /// Let so many users run: reached in a straight line at the hatch rate, the newest stopping first. In a
-    /// run at a rate, the most users at a time. The stages still to come are dropped; the run ends when it
-    /// would have ended. Of a run in which scenarios have loads of their own, about the load that the others share.
+    /// Change to this many users, linearly at the hatch rate; the newest users stop first. In a run at a rate, this is
+    /// the most users at a time. Remaining stages are dropped; the run still ends at its planned end. If some scenarios
+    /// have their own load, this concerns the load that the other scenarios share.
     SetUsers(u64),
-    /// The same of the scenario of that name, which has a load of its own.
+    /// [`Command::SetUsers`] for the named scenario, which has its own load.
     SetUsersOf(String, u64),
-    /// The same with so many more than are wanted now, or fewer if it is negative.
+    /// [`Command::SetUsers`] relative to the current target: this many more, or fewer if negative.
     AddUsers(i64),
-    /// Start so many iterations per second from now on. Without meaning in a run of users.
+    /// Start this many iterations per second from now on. Refused in a run of users.
     SetRate(f64),
-    /// The same of the scenario of that name, which has a load of its own.
+    /// [`Command::SetRate`] for the named scenario, which has its own load.
     SetRateOf(String, f64),
-    /// The same with so many more than are wanted now, or fewer if it is negative.
+    /// [`Command::SetRate`] relative to the current target: this many more, or fewer if negative.
     AddRate(f64),
-    /// Begin the next stage now, from the load of now; the run ends as much earlier. Without meaning in a run without
+    /// Begin the next stage now, from the current load; the run ends that much earlier. Refused in a run without
     /// stages.
     NextStage,
-    /// Start no new task and stop the clock of the timetable until [`Command::Resume`].
+    /// Start no new task and stop the clock of the schedule until [`Command::Resume`].
     Pause,
-    /// Go on after [`Command::Pause`].
+    /// Continue after [`Command::Pause`].
     Resume,
-    /// Forget what was counted so far.
+    /// Reset the figures.
     ResetStatistics,
-    /// Load the plan anew; users take it at their next iteration.
+    /// Reload the plan; each user switches to it at its next iteration.
     Reload,
-    /// Abort the requests under way and report what is known.
+    /// Cut off the requests in flight and report what is known.
     Abort,
-    /// [`Command::AddUsers`] of the scenario of that name, which has a load of its own.
+    /// [`Command::AddUsers`] for the named scenario, which has its own load.
     AddUsersOf(String, i64),
-    /// [`Command::AddRate`] of the scenario of that name, which has a load of its own.
+    /// [`Command::AddRate`] for the named scenario, which has its own load.
     AddRateOf(String, f64),
 }
 
-/// Origin of an interrupt, which the report tells.
+/// Origin of an interrupt, as stated in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Interrupt {
-    /// Ctrl-C as a key of a view.
+    /// Ctrl-C pressed in a view.
     Key,
     /// A signal to the process.
     Signal,

@@ -1,4 +1,4 @@
-//! The handle of a run: what every view, signal listener and embedding program steers and watches it by.
+//! The handle of a run, with which views, signal listeners and embedding programs steer and watch it.
 
 use crate::control::answer::{Answer, News, Refusal};
 use crate::control::calls::{Call, Calls, Reloads, Reply, TagWanted};
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-/// Lines of the log that a reader may be behind.
+/// The most log lines that a reader may lag behind.
 const LOG_LINES: usize = 1_024;
-/// News that a reader may be behind.
+/// The most news that a reader may lag behind.
 const NEWS: usize = 64;
 
-/// Steers and watches a run. Cheap to clone; any number of them may be used at the same time, and none can hold the
-/// run up. It stays valid when the run is over: everything is refused then.
+/// Steers and watches a run. Cheap to clone; any number of handles can be used at the same time, and none can slow the
+/// run down. A handle stays valid after the run is over, but every command is refused then.
 ///
 /// ```
 /// use lgoose::control::Command;
@@ -43,7 +43,7 @@ pub struct Handle {
     news: broadcast::WeakSender<News>,
 }
 
-/// How urgently a run was asked to end, by all of its handles.
+/// How urgently a run was asked to end, by any of its handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
     None,
@@ -51,23 +51,24 @@ enum Urgency {
     Abort,
 }
 
-/// The run's end of its handles. Each part belongs to whoever serves it; what is dropped is refused.
+/// The run's end of its handles. Each part belongs to the module that serves it; calls to a part that was dropped are
+/// refused.
 #[derive(Debug)]
 pub(crate) struct Control {
     /// For the engine.
     pub calls: Calls,
     /// For the engine: the latest snapshot, `None` before the first.
     pub snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    /// For what can load the plan anew.
+    /// For the module that can reload the plan.
     pub reloads: Reloads,
-    /// What came of that, for all who read it.
+    /// The results of reloads, for all readers.
     pub news: broadcast::Sender<News>,
-    /// Lines of the log, for all who read them.
+    /// Lines of the log, for all readers.
     pub log: broadcast::Sender<Arc<str>>,
 }
 
 impl Control {
-    /// The two ends for a run to come.
+    /// Creates both ends for a future run.
     pub(crate) fn open() -> (Handle, Control) {
         let (calls, inbox) = mpsc::unbounded_channel();
         let (reloads, reloads_wanted) = mpsc::unbounded_channel();
@@ -94,8 +95,8 @@ impl Control {
 }
 
 impl Handle {
-    /// Sends a command. Its answer can be awaited, or dropped by whoever does not care. Of interrupts only the first is
-    /// sent as one: a further one, or one after a stop, is an abort.
+    /// Sends a command. The answer can be awaited, or dropped. Only the first interrupt is sent as one: a later one, or
+    /// one after a stop, is sent as an abort.
     pub fn ask(&self, command: Command) -> Asked {
         let command = self.noted(command);
         let (reply, answer) = oneshot::channel();
@@ -111,7 +112,7 @@ impl Handle {
         Asked { answer, otherwise }
     }
 
-    /// Notes how urgently the run is to end from now on, and turns an interrupt that is not the first into an abort.
+    /// Notes how urgently the run is to end, and turns an interrupt that is not the first into an abort.
     fn noted(&self, command: Command) -> Command {
         let interrupts = matches!(command, Command::Interrupt(_));
         let mut noted = command;
@@ -131,7 +132,7 @@ impl Handle {
         noted
     }
 
-    /// Stops the run for the program's own reasons: an interrupt that follows is the first one.
+    /// Stops the run for the program's own reasons: a later interrupt still counts as the first.
     #[cfg(feature = "cli")]
     pub(crate) fn finish(&self) {
         let (reply, _nobody_waits) = oneshot::channel();
@@ -139,39 +140,39 @@ impl Handle {
         let _over = self.calls.send(Call::Command(Command::Stop, Reply(reply)));
     }
 
-    /// Returns whether somebody has asked for the end, also after the run was over.
+    /// Returns whether the end was asked for, even after the run was over.
     #[cfg(feature = "cli")]
     pub(crate) fn is_stopped(&self) -> bool {
         *self.urgency.borrow() != Urgency::None
     }
 
-    /// Returns whether somebody has asked for an abort, also after the run was over.
+    /// Returns whether an abort was asked for, even after the run was over.
     pub(crate) fn is_aborted(&self) -> bool {
         *self.urgency.borrow() == Urgency::Abort
     }
 
-    /// Waits until somebody asks for an abort, also after the run was over.
+    /// Waits until an abort is asked for, even after the run is over.
     pub(crate) async fn aborted(&self) {
         let mut urgency = self.urgency.subscribe();
         // Its sender is this handle's.
         let _held = urgency.wait_for(|now| *now == Urgency::Abort).await;
     }
 
-    /// The report of now, without an ending and a verdict; `None` when the run is over. Costs the run what a report
-    /// costs, at most once for each snapshot however many ask.
+    /// Returns the report so far, without ending and verdict; `None` when the run is over. The run has to make the
+    /// report, but at most once per snapshot, however many callers ask.
     pub async fn report(&self) -> Option<Arc<Report>> {
         self.report_in(Detail::Live).await
     }
 
-    /// That report in less detail, if less is wanted.
+    /// Returns that report with only as much detail as asked for.
     pub(crate) async fn report_in(&self, detail: Detail) -> Option<Arc<Report>> {
         let (reply, report) = oneshot::channel();
         self.calls.send(Call::Report(detail, reply)).ok()?;
         report.await.ok()
     }
 
-    /// The requests of one tag so far, as `region=eu` or `scenario=buyers`; `None` if there are none, or the run is
-    /// over. [`Snapshot::tags`] has all tags.
+    /// Returns the requests so far with one tag, such as `region=eu` or `scenario=buyers`; `None` if there are none, or
+    /// the run is over. [`Snapshot::tags`] lists all tags.
     ///
     /// ```
     /// # fn main() -> Result<(), lgoose::Error> {
@@ -199,7 +200,7 @@ impl Handle {
         self.tag_in(tag.into(), true).await
     }
 
-    /// The same without [`LiveTag::row`] unless it is wanted.
+    /// Returns the same; [`LiveTag::row`] only if `in_full`.
     pub(crate) async fn tag_in(&self, tag: Arc<str>, in_full: bool) -> Option<LiveTag> {
         let (reply, figures) = oneshot::channel();
         let wanted = TagWanted { tag, in_full };
@@ -207,37 +208,37 @@ impl Handle {
         figures.await.ok()?
     }
 
-    /// The latest figures, renewed four times a second; `None` before the run begins.
+    /// Returns the latest figures, updated four times a second; `None` before the run begins.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.snapshots.borrow().clone()
     }
 
-    /// The latest figures and those to come. Ends with the run.
+    /// Returns a receiver of the latest figures and of all later ones. It closes when the run ends.
     pub fn snapshots(&self) -> watch::Receiver<Option<Arc<Snapshot>>> {
         self.snapshots.clone()
     }
 
-    /// Lines of the log from now on. Ends with the run.
+    /// Returns a reader of the log lines from now on. It ends with the run.
     pub fn log(&self) -> Reader<Arc<str>> {
         Reader::of(&self.log)
     }
 
-    /// What comes of loading the plan anew from now on, whoever wants it. Ends with the run.
+    /// Returns a reader of the results of all reloads from now on, whoever asks for them. It ends with the run.
     pub fn news(&self) -> Reader<News> {
         Reader::of(&self.news)
     }
 }
 
-/// An answer to come.
+/// A pending answer to a command.
 #[derive(Debug)]
 pub struct Asked {
     answer: oneshot::Receiver<Answer>,
-    /// The answer if nobody gives one.
+    /// The answer if the run gives none.
     otherwise: Refusal,
 }
 
 impl Asked {
-    /// Waits for the answer outside of async code, in which this panics.
+    /// Blocks until the answer arrives. Panics in async code; await this value there.
     pub fn wait(self) -> Answer {
         self.answer.blocking_recv().unwrap_or(Err(self.otherwise))
     }

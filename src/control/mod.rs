@@ -1,7 +1,7 @@
-//! What flows back to a run that is under way: commands, each with its answer, from any number of views, signals and
-//! programs. A [`Handle`] is what all of them hold; a `Control` is the run's end of it.
+//! Control of a running test: commands and their answers, from any number of views, signals and programs. Each of them
+//! holds a [`Handle`]; a `Control` is the run's end of it.
 //!
-//! Whoever asks and whoever answers are found elsewhere: this module knows neither the engine nor a screen.
+//! The senders and the receivers of commands are elsewhere: this module knows neither the engine nor a screen.
 
 mod answer;
 mod calls;
@@ -22,10 +22,10 @@ use crate::metrics::Verdict;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Stage {
-    /// There has been no test.
+    /// No test has run yet.
     Idle,
-    /// A test is under way, or about to be.
+    /// A test is running, or about to start.
     Running(Handle),
-    /// The last test has ended with that verdict, or could not be run for that reason.
+    /// The last test ended with this verdict, or could not run for this reason.
     Done(Result<Verdict, String>),
 }

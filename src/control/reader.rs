@@ -1,31 +1,31 @@
-//! Entries that go to any number of readers, such as lines of the log. Whoever reads too slowly loses the oldest and
-//! is told how many; nobody waits for a reader.
+//! Entries for any number of readers, such as lines of the log. A reader that is too slow loses the oldest entries and
+//! learns how many; the sender never waits for a reader.
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
-/// Message to a reader.
+/// A message to a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heard<T> {
     /// The next entry.
     Entry(T),
-    /// So many entries were lost before the next one: this reader was too slow.
+    /// This many entries were lost before the next one: the reader was too slow.
     Missed(u64),
 }
 
-/// Reads all entries from the moment it was made on.
+/// Reads all entries that are sent after it was created.
 #[derive(Debug)]
 pub struct Reader<T>(broadcast::Receiver<T>);
 
 impl<T: Clone> Reader<T> {
-    /// Reads what `sender` sends from now on; nothing if there is none any more.
+    /// Creates a reader of what `sender` sends from now on: nothing if the sender is gone.
     pub(super) fn of(sender: &broadcast::WeakSender<T>) -> Reader<T> {
         let receiver = sender.upgrade().map(|sender| sender.subscribe());
         Reader(receiver.unwrap_or_else(|| broadcast::channel(1).1))
     }
 
-    /// The next entry; `None` when there will be none. Nothing is lost when it is dropped before it is ready.
+    /// Waits for the next entry; `None` when there will be no more. Cancel safe: no entry is lost.
     pub async fn next(&mut self) -> Option<Heard<T>> {
         match self.0.recv().await {
             Ok(entry) => Some(Heard::Entry(entry)),
@@ -34,7 +34,7 @@ impl<T: Clone> Reader<T> {
         }
     }
 
-    /// The next entry if it is there already.
+    /// Returns the next entry if it has already arrived.
     pub fn ready(&mut self) -> Option<Heard<T>> {
         match self.0.try_recv() {
             Ok(entry) => Some(Heard::Entry(entry)),

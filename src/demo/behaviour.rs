@@ -1,20 +1,20 @@
-//! The behaviour of a site beyond its pages: added latency and failures. Driven by the server for each request.
+//! The latency and the failures that a site adds to its pages. Driven by the server for each request.
 
 use std::time::Duration;
 
-/// The latency and the failures that a site adds to its answers. The default is none.
+/// The latency and the failures that a site adds to its responses. By default, none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Behaviour {
-    /// The time that each answer takes, give or take the jitter.
+    /// The time that each response takes, plus or minus the jitter.
     pub latency: Duration,
-    /// The most that an answer's latency differs from `latency`, either way.
+    /// The most by which the time of a response differs from `latency`, up or down.
     pub jitter: Duration,
-    /// The share of requests, from 0 to 1, that are answered with a 500.
+    /// The share of requests that get a 500, from 0 to 1.
     pub errors: f64,
 }
 
 impl Behaviour {
-    /// The delay of the next answer, if there is any.
+    /// Returns the delay of the next response, if there is any.
     pub(super) fn delay(&self) -> Option<Duration> {
         if self.latency.is_zero() && self.jitter.is_zero() {
             return None;
@@ -23,7 +23,7 @@ impl Behaviour {
         Some((self.latency + offset).saturating_sub(self.jitter))
     }
 
-    /// Whether the next answer is a 500.
+    /// Returns whether the next response is a 500.
     pub(super) fn fails(&self) -> bool {
         self.errors > 0.0 && rand::random::<f64>() < self.errors
     }

@@ -1,5 +1,5 @@
-//! The built-in demo sites: a target that is always there and needs no set-up. Driven by `lgoose demo` and by plans
-//! whose host is `demo:NAME`; knows nothing of plans, users or reports.
+//! The built-in demo sites: targets that are always available and need no setup. Driven by `lgoose demo` and by plans
+//! whose host is `demo:NAME`; know nothing about plans, users or reports.
 
 mod api;
 mod behaviour;
@@ -36,13 +36,13 @@ use server::{Handler, SiteState, Worker};
 /// The backlog of the listening socket: room for thousands of users that connect in the same instant.
 const BACKLOG: u32 = 8192;
 
-/// The sites that are imitated.
+/// The built-in sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Site {
-    /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
+    /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect.
     Drupal,
-    /// Umami, the magazine in two languages that Drupal 8 has as a demo, as the published load test expects it.
+    /// Umami, the demo of Drupal 8: a magazine in two languages, as the published load test expects.
     Umami,
     /// A small shop with an API in JSON and GraphQL, bearer tokens, basic authentication and uploads.
     Api,
@@ -52,7 +52,7 @@ impl Site {
     /// The names of all sites, for messages.
     pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api"];
 
-    /// The site of that name, as written after `demo:`.
+    /// Returns the site with this name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
         match name {
             "drupal" => Some(Site::Drupal),
@@ -71,7 +71,7 @@ impl Site {
     }
 }
 
-/// A running demo site. It ends when this is dropped.
+/// A running demo site. Dropping this stops it.
 ///
 /// ```
 /// use lgoose::demo::{Behaviour, Demo, Site};
@@ -93,10 +93,10 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts a site on 127.0.0.1, on `port` or with 0 on any free one, with that many threads (at least one).
+    /// Starts a site on 127.0.0.1 and `port` (0 for any free one) with this many threads (at least one).
     ///
     /// # Errors
-    /// [`Error::Trouble`] if the address cannot be bound or a thread cannot be started.
+    /// Returns [`Error::Trouble`] if the address cannot be bound or a thread cannot be started.
     pub fn start(
         site: Site,
         port: u16,
@@ -132,18 +132,18 @@ impl Demo {
         Ok(demo)
     }
 
-    /// The URL of the site: `http://127.0.0.1:PORT`, without a slash at the end.
+    /// Returns the URL of the site: `http://127.0.0.1:PORT`, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The number of requests received, by route; the same as `/_demo/served` tells. Each request counts once,
-    /// whatever the answer was; requests for `/_demo/` do not.
+    /// Returns the number of requests received, by route, as `/_demo/served` does. Each request counts once, whatever
+    /// its response; requests below `/_demo/` do not count.
     pub fn served(&self) -> BTreeMap<String, u64> {
         self.shared.counts.totals()
     }
 
-    /// Keeps the site running for as long as the process lives.
+    /// Keeps the site running as long as the process lives.
     pub fn wait(mut self) {
         self.join();
     }

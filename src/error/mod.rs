@@ -1,7 +1,7 @@
-//! The kinds of errors that lgoose reports, and the exit code of each.
+//! The kinds of errors that lgoose reports, and their exit codes.
 //!
-//! An author's mistake is a [`Diagnostic`]: it names the file and the line and says what to do. The target's
-//! failures are never errors here; they are measurements. The rest is lgoose's own [`Trouble`].
+//! A mistake of the plan's author is a [`Diagnostic`]: it names the file and the line and says what to do. Failures of
+//! the target are never errors here; they are measurements. Everything else is [`Trouble`] inside lgoose.
 
 mod trouble;
 
@@ -26,26 +26,26 @@ pub(crate) mod exit {
     pub(crate) const ABORTED: u8 = 130;
 }
 
-/// The reason why lgoose cannot do what it was asked.
+/// The reason why lgoose cannot do what it was asked to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]
     Mistake(Diagnostic),
-    /// Something outside the plan: a port in use, a full disk, no memory. It names the path or address, the
-    /// limit met and what to change.
+    /// Something outside the plan: a port in use, a full disk, no memory. Names the path or address, the limit that was
+    /// hit and what to change.
     #[error(transparent)]
     Trouble(Trouble),
 }
 
 impl Error {
-    /// Creates trouble described by a whole sentence.
+    /// Creates trouble from a whole sentence.
     pub fn trouble(message: impl Into<String>) -> Self {
         Trouble::new(message).into()
     }
 
-    /// Creates trouble with an action (`write the page`) and the reason why it failed.
+    /// Creates trouble from an action (`write the page`) and the reason why it failed.
     pub fn cannot(
         action: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -53,7 +53,7 @@ impl Error {
         Trouble::cannot(action).because(source).into()
     }
 
-    /// Returns its text without the word that begins it, for a sentence that goes on with it.
+    /// Returns the text without the leading `error: `, for use within a sentence.
     pub(crate) fn text(&self) -> String {
         let text = self.to_string();
         text.strip_prefix("error: ").unwrap_or(&text).to_owned()
@@ -80,7 +80,7 @@ impl From<Trouble> for Error {
     }
 }
 
-/// One mistake of the author's, printed as
+/// A mistake of the plan's author, printed as
 ///
 /// ```text
 /// error: unknown field 'wieght' in task 'front page'
@@ -102,7 +102,7 @@ struct Parts {
     mark: Option<Mark>,
 }
 
-/// A text that the author wrote, and which of its bytes are wrong.
+/// A text that the author wrote, and the bytes of it that are wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mark {
     text: String,
@@ -117,7 +117,7 @@ struct Place {
 }
 
 impl Diagnostic {
-    /// Creates a mistake, described by one lower-case sentence without a full stop.
+    /// Creates a diagnostic from one lower-case sentence without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Diagnostic(Box::new(Parts {
             message: message.into(),
@@ -128,7 +128,7 @@ impl Diagnostic {
         }))
     }
 
-    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, whose line is quoted.
+    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, from which the line is quoted.
     pub fn at(mut self, file: impl Into<String>, line: Option<u32>, source: &str) -> Self {
         let text = line
             .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
@@ -147,20 +147,20 @@ impl Diagnostic {
         self
     }
 
-    /// Points at bytes of a text that the author wrote: with carets below the quoted line, if the text stands
-    /// in it as it is.
+    /// Marks bytes of a text that the author wrote: with carets below the quoted line, if the line contains the text
+    /// verbatim.
     pub fn mark(mut self, text: impl Into<String>, place: Range<usize>) -> Self {
         let text = text.into();
         self.0.mark = Some(Mark { text, place });
         self
     }
 
-    /// Returns the text of [`Diagnostic::mark`], if there is one, to be looked up in the file.
+    /// Returns the text of [`Diagnostic::mark`], if there is one, for finding it in the file.
     pub fn marked(&self) -> Option<&str> {
         self.0.mark.as_ref().map(|mark| mark.text.as_str())
     }
 
-    /// Adds the stack of the plan's calls, shown by `--backtrace`.
+    /// Adds the call stack of the plan, which `--backtrace` shows.
     pub fn backtrace(mut self, backtrace: impl Into<String>) -> Self {
         self.0.backtrace = Some(backtrace.into());
         self
@@ -171,12 +171,12 @@ impl Diagnostic {
         self.0.backtrace.as_deref()
     }
 
-    /// Returns the same as a warning: legal, but most likely not meant.
+    /// Returns the diagnostic as the text of a warning: for what is allowed, but probably not intended.
     pub fn as_warning(&self) -> String {
         self.to_string().replacen("error", "warning", 1)
     }
 
-    /// Returns the sentence alone, without place and help.
+    /// Returns only the sentence, without place and help.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -247,8 +247,8 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
 /// The words with which `response:ensure()` raises, before the reason why the request failed.
 pub(crate) const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
 
-/// Returns the first 200 bytes of an answer that is JSON or plain text, which mostly says what was wrong; `None` of any
-/// other.
+/// Returns the first 200 bytes of a response body that is JSON or plain text, which usually says what was wrong; `None`
+/// for any other body.
 pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     const MOST: usize = 200;
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();

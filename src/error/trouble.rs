@@ -1,16 +1,16 @@
-//! Trouble of lgoose's own: what was attempted, with which file or address, why it failed and what to do.
+//! Trouble inside lgoose: what was attempted, with which file or address, why it failed and what to do.
 
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// An error of lgoose's own, printed in a line as
+/// An error inside lgoose, printed in one line as
 ///
 /// ```text
 /// error: cannot serve the demo site on 127.0.0.1:80: permission denied; choose a higher port
 /// ```
 ///
-/// The text has the source in it; [`source`](Error::source) is for programs that ask for its kind.
+/// The text includes the source; [`source`](Error::source) lets programs find out its kind.
 #[derive(Debug)]
 pub struct Trouble(Box<Parts>);
 
@@ -38,13 +38,12 @@ enum Place {
 }
 
 impl Trouble {
-    /// Creates trouble described by a whole sentence: lower-case start, no full stop.
+    /// Creates trouble from a whole sentence: lower-case start, no full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Trouble::of(Attempt::Event(message.into()))
     }
 
-    /// Creates trouble with an action, an infinitive without "to": `write the log` is shown as `cannot write the
-    /// log`.
+    /// Creates trouble from an action, an infinitive without "to": `write the log` is shown as `cannot write the log`.
     pub fn cannot(action: impl Into<String>) -> Self {
         Trouble::of(Attempt::Action(action.into()))
     }
@@ -64,13 +63,13 @@ impl Trouble {
         self
     }
 
-    /// Adds the address, shown as it is after the action.
+    /// Adds the address, shown without quotes after the action.
     pub fn with_address(mut self, address: impl ToString) -> Self {
         self.0.place = Some(Place::Address(address.to_string()));
         self
     }
 
-    /// Adds the reason: an error, or a text where there is none.
+    /// Adds the reason: an error, or a text if there is none.
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
@@ -82,7 +81,7 @@ impl Trouble {
         self
     }
 
-    /// Returns the action, an infinitive; `None` if the trouble is described by a sentence.
+    /// Returns the action, an infinitive; `None` if the trouble was created from a sentence.
     pub fn action(&self) -> Option<&str> {
         match &self.0.attempt {
             Attempt::Action(action) => Some(action),

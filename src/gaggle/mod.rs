@@ -1,9 +1,9 @@
-//! One run on many machines: a manager and its workers, joined by NATS with JetStream.
+//! One run on many machines: a manager and its workers, connected through NATS with JetStream.
 //!
-//! Carries the engine's messages between machines, and nothing else. Downward go requests to single workers (the plan,
-//! events, the beginning) and the order that all of them follow, which is state; upward goes one numbered stream of
-//! signals for each worker, which the broker keeps. Between them may stand gathers, which add up what many workers
-//! send. `docs/gaggle.md` describes subjects and guarantees.
+//! Only carries the engine's messages between machines. The manager sends requests to single workers (the plan, events,
+//! the start) and publishes the order that all of them follow, which is state; each worker sends one numbered stream of
+//! signals, which the broker keeps. Gathers in between can add up what many workers send. `docs/gaggle.md` describes
+//! subjects and guarantees.
 
 mod broker;
 mod clock;

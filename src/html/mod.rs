@@ -1,11 +1,11 @@
 //! The contents of a page: its title, the assets a browser would load with it, its links, its forms, and CSS
 //! queries.
 //!
-//! Pure functions over a response's bytes, driven by the checks and by the Lua `response` object. Bodies may be
-//! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it finds less. Knows nothing of
+//! Pure functions over the bytes of a response, driven by the Lua `response` object and by `import`. A body may be
+//! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it just finds less. Knows nothing about
 //! requests, users or Lua.
 //!
-//! Two readers, because they differ by a factor of twenty in time:
+//! There are two readers, since their speed differs by a factor of twenty:
 //! - `scan` walks the tags once and never builds a tree: [`title()`], [`reason()`], [`assets()`],
 //!   [`links`].
 //! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], [`form`], [`find_form`].

@@ -1,5 +1,5 @@
-//! What the machine is and what it gives this process: processor, kernel, descriptors, local ports, memory, processor
-//! time. What the kernel does not tell, or another system than Linux, is `None` or zero. Knows nothing of a run.
+//! The machine and what it gives this process: processor, kernel, descriptors, local ports, memory, processor time.
+//! What the kernel, or a system other than Linux, does not report is `None` or zero. Knows nothing about runs.
 
 mod memory;
 mod sockets;

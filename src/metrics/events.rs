@@ -1,4 +1,4 @@
-//! Events of a run: pauses, new versions of the plan, borders of stages, times without an answer.
+//! Events of a run: pauses, reloads of the plan, new stages, times without any response.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ const MOST: usize = 1_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Event {
-    /// When it happened, in seconds since the start of the measurement, on the clock of its points over time.
+    /// When it happened, in seconds since the start of the measurement, on the clock of `series`.
     pub at_s: f64,
-    /// How long it lasted in seconds; `null` for events of a moment.
+    /// How long it lasted, in seconds; `null` for events without a duration.
     pub lasted_s: Option<f64>,
     /// Kind of the event.
     pub kind: EventKind,
@@ -20,36 +20,36 @@ pub struct Event {
     pub text: String,
 }
 
-/// Kinds of [`Event`]s.
+/// Kind of an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// No task was started for a while.
+    /// The run was paused: no task started.
     Pause,
-    /// The figures began anew.
+    /// The figures were reset.
     Reset,
-    /// Users took another version of the plan, and the figures began anew.
+    /// Users switched to a new version of the plan, and the figures were reset.
     Reload,
-    /// A stage ended and the next one began.
+    /// A new stage began.
     Stage,
-    /// Somebody changed the number of users or the rate.
+    /// A command changed the number of users or the rate.
     Steered,
-    /// A worker joined, was missed or came back.
+    /// A worker joined, was lost or came back.
     Worker,
-    /// Users waited and no answer came to anybody.
+    /// Users waited for responses, and none arrived for anyone.
     Silence,
     /// lgoose and not the target set the latency.
     Saturation,
-    /// Users were told to stop.
+    /// The run began to stop.
     Stop,
     /// The run was over.
     End,
 }
 
 impl EventKind {
-    /// Returns the kind's name in JSON.
+    /// Returns the name of the kind in JSON.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::Pause => "pause",
@@ -74,7 +74,7 @@ pub(super) struct EventLog {
 }
 
 impl EventLog {
-    /// Adds an event at a moment, or one that lasted from then on.
+    /// Adds an event at `at`, which may have lasted for some time from then on.
     pub(super) fn add(&mut self, at: u64, lasted: Option<u64>, kind: EventKind, text: String) {
         if self.events.len() < MOST {
             self.events.push((at, lasted, kind, text));
@@ -100,7 +100,7 @@ impl EventLog {
         rows
     }
 
-    /// At most the last `limit` of them.
+    /// Returns at most the last `limit` events.
     pub(super) fn last(&self, limit: usize, origin: u64) -> Vec<Event> {
         match self.events.is_empty() {
             true => Vec::new(),
@@ -111,7 +111,7 @@ impl EventLog {
         }
     }
 
-    /// What a reader of the list has to know, if it is not all.
+    /// Returns a warning for readers of the list, if it is not complete.
     pub(super) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
@@ -141,7 +141,7 @@ impl Pauses {
         Some(since)
     }
 
-    /// Returns the time between two moments that was not spent in a pause, in nanoseconds.
+    /// Returns the time between `from` and `to` that was not spent in a pause, in nanoseconds.
     pub(super) fn lasted(&self, from: u64, to: u64) -> u64 {
         let open = self.since.map(|since| (since, u64::MAX));
         let paused: u64 = self

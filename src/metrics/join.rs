@@ -1,8 +1,8 @@
-//! Joins the reports of all parts of a load into the report that one run would have made: everything that they
-//! measured is merged into one store, as if its shards had been there.
+//! Joins the reports of all parts of a load into the report that a single run would have made: everything that the
+//! parts measured is merged into one store, as if it came from shards of one run.
 //!
-//! Parts are put beside each other by the time since each began. What only a run itself can know (steering, the end)
-//! is that of the first part that has it.
+//! Parts are aligned by the time since the start of each. What only a run itself can know (commands, the ending) is
+//! taken from the first part that has it.
 
 use super::identity::RunIdentity;
 use super::portable::PortableDelta;
@@ -13,10 +13,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::time::Duration;
 
-/// Joins the reports of parts, given with the names of their files.
+/// Joins the reports of all parts of a load, given with the names of their files.
 ///
 /// # Errors
-/// A sentence that names the file which does not go with the others, or is no part.
+/// Returns a sentence that names the file that does not fit the others, or is not the report of a part.
 pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
     parts.sort_by_key(|(_, report)| report.part.as_ref().map(|part| part.number));
     let rows: Vec<&PartRow> = parts

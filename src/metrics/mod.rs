@@ -1,8 +1,8 @@
-//! Metrics of a run: recorded in place on each shard, merged at ticks, read as snapshots and reports.
+//! Metrics of a run: recorded on each shard, merged at ticks, read as snapshots and reports.
 //!
-//! A shard's [`Recorder`] turns each [`Sample`] into counters and latencies; every tick it hands over one
-//! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views
-//! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
+//! A shard's [`Recorder`] turns each [`Sample`] into counters and latencies; every tick it delivers one [`Delta`]. The
+//! [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views and, at the end, the
+//! [`Report`], from which every output is made. Nothing here knows Lua, HTTP or a screen.
 
 mod arrivals;
 mod axis;

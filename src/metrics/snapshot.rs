@@ -1,4 +1,4 @@
-//! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips some.
+//! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips snapshots.
 
 use super::report::{
     Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, TagRow, ThresholdRow, WorkerState,
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Phases of a run.
+/// Phase of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunPhase {
-    /// Users start and work.
+    /// Users start and run tasks.
     #[default]
     Running,
-    /// No task is started until somebody resumes the run.
+    /// No task starts until the run is resumed.
     Paused,
     /// Running tasks finish.
     Stopping,
@@ -37,28 +37,28 @@ impl RunPhase {
     }
 }
 
-/// Load that a run aims at, by its options and by whoever has steered it since.
+/// Load that a run aims at, according to its options and to later commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Aim {
-    /// The users that the run is on its way to: those at the end of the current stage, none once it stops. In a run
-    /// at a rate, the most at a time.
+    /// The target number of users: that of the end of the current stage, 0 once the run stops. In a run at a rate, the
+    /// most users at the same time.
     pub users: u64,
-    /// The iterations per second that the run is on its way to; only in a run at a rate.
+    /// The target iterations per second; only in a run at a rate.
     pub rate: Option<f64>,
-    /// When the run is to end by itself, since it began and with the pauses so far; `None` for never.
+    /// When the run is to end by itself, as the time since its start, including the pauses so far; `None` for never.
     pub ends: Option<Duration>,
-    /// The same without any pause, as [`Snapshot::played`] counts.
+    /// The same without pauses, on the clock of [`Progress::played`].
     pub lasts: Option<Duration>,
-    /// The stage that it is in, counted from 1, and how many there are; `None` without stages.
+    /// The current stage, from 1, and the number of stages; `None` without stages.
     pub stage: Option<(u64, u64)>,
-    /// Iterations that all users are to run together; `None` where nothing but time ends them.
+    /// Iterations that all users are to run in total; `None` if iterations are not limited.
     pub iterations: Option<u64>,
-    /// When the warm-up ends, since the run began; `None` once it has, and without one.
+    /// When the warm-up ends, as the time since the start of the run; `None` after the warm-up, and without one.
     pub warmup_ends: Option<Duration>,
 }
 
-/// How far a run has come, and what is wanted of it.
+/// Progress of a run: its phase, the load that it aims at, and its clocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -66,18 +66,18 @@ pub struct Progress {
     pub phase: RunPhase,
     /// Load that the run aims at.
     pub wanted: Aim,
-    /// Time since the run began.
+    /// Time since the start of the run.
     pub elapsed: Duration,
-    /// The same without pauses, which stands still while the run does.
+    /// Time since the start of the run, without pauses.
     pub played: Duration,
-    /// What the figures cover: since the run began or the figures were reset.
+    /// Time that the figures cover: since the start of the run, or since their last reset.
     pub measured: Duration,
-    /// Measured time without pauses, by which rates are divided.
+    /// Measured time without pauses; rates are counts divided by this.
     pub active: Duration,
 }
 
 impl Progress {
-    /// Returns when the measurement began, since the run began.
+    /// Returns when the measurement began, as the time since the start of the run.
     pub fn measured_since(&self) -> Duration {
         self.elapsed.saturating_sub(self.measured)
     }
@@ -87,54 +87,54 @@ impl Progress {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// Phase, aim and times of the run.
+    /// Phase, target load and clocks of the run.
     pub progress: Progress,
-    /// Users at work now.
+    /// Users now.
     pub users: u64,
-    /// The loads of the run, where scenarios have some of their own; else empty.
+    /// The loads of the run if scenarios have their own; else empty.
     pub loads: Arc<[LiveLoad]>,
     /// Requests of all names.
     pub requests: LiveRequests,
-    /// Tags that requests have so far, as `region=eu`, in the order of the alphabet.
+    /// Tags that requests have so far, such as `region=eu`, in alphabetical order.
     pub tags: Arc<[Arc<str>]>,
-    /// Each scenario with its users now.
+    /// Each scenario with its current users.
     pub scenarios: Vec<ScenarioRow>,
     /// Named checks of the plan so far.
     pub checks: Arc<[Check]>,
     /// Custom metrics of the plan so far.
     pub metrics: Arc<[Metric]>,
-    /// The most frequent errors first, at most 20, and what was left out.
+    /// The most frequent errors, at most 20, and a row for the rest.
     pub errors: Vec<ErrorRow>,
-    /// Starts of a run at a rate.
+    /// Starts of iterations in a run at a rate.
     pub arrivals: LiveArrivals,
-    /// Connections open now; 0 with `--client reqwest`.
+    /// Open connections; 0 with `--client reqwest`, which does not report them.
     pub connections: u64,
-    /// Warnings of lgoose about the run.
+    /// Warnings about the run.
     pub warnings: Arc<[String]>,
-    /// Thresholds with their current figures: of the whole run so far, or of the last stretch.
+    /// Thresholds with their current figures: for the whole run so far, or for the latest interval.
     pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
-    /// What happened lately in the measurement under way, in order of time; at most 50.
+    /// The latest events of the current measurement, by time; at most 50.
     pub events: Vec<Event>,
-    /// Workers in the order in which they joined; renewed once a second where there are many. Empty in a run of
-    /// this process alone.
+    /// Workers in the order in which they joined; updated only once a second if there are many. Empty in a run of this
+    /// process alone.
     pub workers: Arc<[LiveWorker]>,
 }
 
-/// Figures of one worker in a [`Snapshot`].
+/// Figures for one worker in a [`Snapshot`].
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveWorker {
     /// Name of the worker.
     pub name: Arc<str>,
-    /// Its labels.
+    /// Labels of the worker.
     pub labels: Arc<BTreeMap<String, String>>,
-    /// Version of lgoose there.
+    /// Version of lgoose on the worker.
     pub version: Arc<str>,
-    /// Threads that drive users there.
+    /// Number of threads that drive users.
     pub threads: u64,
-    /// Users at work now.
+    /// Users now.
     pub users: u64,
     /// Requests so far.
     pub requests: u64,
@@ -142,24 +142,24 @@ pub struct LiveWorker {
     pub failures: u64,
     /// Requests per second over the last 10 s.
     pub rate_now: f64,
-    /// 95th percentile of its latencies so far; zero without requests.
+    /// 95th percentile of the latencies so far; zero without requests.
     pub p95: Duration,
-    /// Share of its latest second that its busiest thread was busy, from 0 to 1.
+    /// Share of the latest second in which the busiest thread was busy, from 0 to 1.
     pub busy: f64,
-    /// Mean delay of the timers of its latest thread in that second.
+    /// Mean delay of the timers in that second, in the thread where it was longest.
     pub lag: Duration,
-    /// Whether it and not the target set the latency in that second.
+    /// Whether the worker and not the target set the latency in that second.
     pub saturated: bool,
-    /// What its wall clock shows more than the manager's, in milliseconds.
+    /// How far the worker's wall clock is ahead of the manager's, in milliseconds.
     pub offset_ms: f64,
-    /// The most by which `offset_ms` may be wrong.
+    /// Maximum error of `offset_ms`, in milliseconds.
     pub offset_within_ms: f64,
     /// State of the worker.
     pub state: WorkerState,
 }
 
 impl LiveWorker {
-    /// Returns its labels on one line: `region=eu zone=a`.
+    /// Returns the labels on one line: `region=eu zone=a`.
     pub fn labels_text(&self) -> String {
         labels_text(&self.labels)
     }
@@ -169,30 +169,30 @@ impl LiveWorker {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveLoad {
-    /// The scenario whose own load it is; `None` for the load that all others share.
+    /// The scenario that has this load of its own; `None` for the load that all others share.
     pub scenario: Option<Arc<str>>,
-    /// The users that it is on its way to, begun or not; of one at a rate, the most at a time.
+    /// The target number of users, even before the load begins; for a load at a rate, the most users at the same time.
     pub users: u64,
-    /// The iterations per second that it is on its way to; only of one at a rate.
+    /// The target iterations per second; only for a load at a rate.
     pub rate: Option<f64>,
-    /// Whether it has begun and has not ended.
+    /// Whether the load has begun and not yet ended.
     pub is_under_way: bool,
 }
 
-/// Requests of one tag at a moment.
+/// Requests with one tag, so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveTag {
     /// The tag with its value: `region=eu`.
     pub tag: Arc<str>,
-    /// Figures as in a [`Snapshot`]; those of the worst second are not known by tag and zero.
+    /// Figures as in a [`Snapshot`]; [`LiveRow::worst_now`] is not known for tags and zero.
     pub requests: LiveRequests,
-    /// All figures, if they were asked for.
+    /// All figures, if requested.
     pub row: Option<TagRow>,
 }
 
 impl LiveTag {
-    /// Returns the name of the scenario whose requests these are, if the tag is that of one.
+    /// Returns the name of the scenario if the tag stands for one.
     pub fn scenario(&self) -> Option<&str> {
         let (key, scenario) = self.tag.split_once('=')?;
         (key == SCENARIO).then_some(scenario)
@@ -203,13 +203,13 @@ impl LiveTag {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveRequests {
-    /// Figures of all of them together; method and name are empty.
+    /// Figures for all requests together; method and name are empty.
     pub total: LiveRow,
-    /// Median, 95th and 99th percentile of the successful ones alone; zero if there are none.
+    /// Median, 95th and 99th percentile of the latencies of successful requests; zero if there are none.
     pub ok: [Duration; 3],
-    /// Body and head bytes received.
+    /// Bytes received, heads and bodies.
     pub bytes: u64,
-    /// One row a request name, in the order of first appearance.
+    /// One row for each request name, in order of first appearance.
     pub rows: Vec<LiveRow>,
 }
 
@@ -219,23 +219,23 @@ pub struct LiveRequests {
 pub struct LiveArrivals {
     /// Iterations that found no free user.
     pub dropped: u64,
-    /// How late 99 % of them were started at most.
+    /// 99th percentile of the delay of starts against the schedule.
     pub late_p99: Duration,
 }
 
-/// Figures of one request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
+/// Figures for one request name in a [`Snapshot`]. Latencies are zero while `count` is zero.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveRow {
     /// `GET`.
     pub method: Arc<str>,
-    /// Name given by the plan.
+    /// Name from the plan.
     pub name: Arc<str>,
     /// Requests so far.
     pub count: u64,
     /// Failed requests among them.
     pub failures: u64,
-    /// Requests per second over all the measured time.
+    /// Requests per second over the whole measured time.
     pub rate: f64,
     /// Requests per second over the last 10 s.
     pub rate_now: f64,
@@ -249,7 +249,6 @@ pub struct LiveRow {
     pub p99: Duration,
     /// Longest latency, exact.
     pub max: Duration,
-    /// The highest that p50, p95, p99 and the longest were in a second of the last ten that are over; zero
-    /// without a request in them.
+    /// The highest p50, p95, p99 and maximum of any of the last ten full seconds; zero if there was no request in them.
     pub worst_now: [Duration; 4],
 }

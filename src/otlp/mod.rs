@@ -1,6 +1,6 @@
-//! Export of a run to an OpenTelemetry collector while it goes on: OTLP over HTTP with protobuf. Metrics every ten seconds,
-//! and a span of each failed request of which the report keeps an exemplar. A collector that is slow or away costs the run
-//! nothing but what is missing there, which is told.
+//! Export of a run to an OpenTelemetry collector while it runs: OTLP over HTTP with protobuf. Sends metrics every ten
+//! seconds, and a span for each failed request that the report keeps as an exemplar. A slow or missing collector does
+//! not affect the run; what could not be delivered is reported.
 
 mod metrics;
 mod options;

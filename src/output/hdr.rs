@@ -1,6 +1,6 @@
-//! The report as HdrHistogram's log, which the public tools of HdrHistogram open and draw over time: for each second
-//! (more in long runs) a line without a tag for all requests, and one for each name with the name as its tag. Values
-//! are microseconds to two significant digits.
+//! The report as an HdrHistogram log, which the public HdrHistogram tools can open and plot over time: for each second
+//! (more in long runs) a line without a tag for all requests, and a line for each name, with the name as its tag.
+//! Values are microseconds to two significant digits.
 
 use super::display::{one_line, request_name};
 use crate::error::Error;
@@ -17,10 +17,11 @@ use std::time::{Duration, SystemTime};
 /// microseconds.
 const US_PER_MS: f64 = 1_000.0;
 
-/// Renders the log, with compressed histograms of version 2 as the tools expect them.
+/// Renders the log, with compressed histograms of version 2, as the tools expect.
 ///
 /// # Errors
-/// Trouble that names the row whose histogram cannot be read; only a file that was changed by hand has one.
+/// Returns trouble that names the row whose histogram cannot be read, which happens only in a report that was edited by
+/// hand.
 pub(crate) fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
@@ -63,8 +64,8 @@ struct Interval<'a> {
     encoded: &'a str,
 }
 
-/// Returns the points over time of all requests and of each name, ordered by time. A report without points, as
-/// earlier versions wrote it, has one interval: the run.
+/// Returns the points of all requests and of each name, ordered by time. A report without points, as earlier versions
+/// wrote them, has one interval: the whole run.
 fn intervals(report: &Report) -> Vec<Interval<'_>> {
     let mut tags = Tags::default();
     let mut intervals = Vec::new();
@@ -112,17 +113,17 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     intervals
 }
 
-/// The action named when the log cannot be written.
+/// The action that the error names when the log cannot be written.
 const ACTION: &str = "write an HdrHistogram log";
 
-/// The name of all requests together in messages.
+/// The name for all requests together in messages.
 const ALL: &str = "Aggregated";
 
 fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::cannot(ACTION, error)
 }
 
-/// Reads a histogram of a report; `None` without one, and if it cannot be read.
+/// Reads a histogram of a report; `None` if it is missing or cannot be read.
 pub(crate) fn decoded(base64: &str) -> Option<Histogram<u64>> {
     let bytes = BASE64.decode(base64).ok()?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()

@@ -1,8 +1,7 @@
-//! The verdicts as JUnit's XML, which CI servers show as tests: a case for each threshold, check, request name
-//! and task.
+//! The verdicts as JUnit XML, which CI servers show as tests: a case for each threshold, check, request name and task.
 //!
-//! A case fails for what the verdict has against the run. A check that failed is a failed case as well, unless a
-//! threshold says how many may fail.
+//! A case fails for each reason of a failed verdict. A failed check is also a failed case, unless a threshold says how
+//! many may fail.
 
 use super::display::{
     broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
@@ -13,7 +12,7 @@ use crate::metrics::{Check, ErrorRow, Report, ThresholdRow};
 use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
-/// The most characters of a name or a message; CI servers show no more, and some stumble over them.
+/// The most characters of a name or a message; CI servers show no more, and some fail on more.
 const LONGEST: usize = 500;
 
 /// Renders the verdicts as an XML document.
@@ -92,7 +91,7 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// Returns the cases that every run has. Reasons that have a case of their own elsewhere fail that one.
+/// Returns the cases that every run has. A reason that has its own case elsewhere fails that case instead.
 fn run(report: &Report) -> Vec<Case> {
     let all = &report.aggregated;
     let share = with_share(all.failures, all.count);
@@ -207,7 +206,7 @@ fn counted(
     rows.map(case).collect()
 }
 
-/// Returns a text that XML may hold and a person can read.
+/// Returns a text that is valid in XML and readable.
 fn harmless(text: &str) -> String {
     let legal = |c| match c {
         '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,

@@ -1,5 +1,5 @@
 //! Outputs: each file renders a [`Report`](crate::metrics::Report) in one format and knows nothing else. Names and
-//! texts come from plans and targets: every format escapes them in its own way.
+//! texts come from plans and targets, so each format escapes them in its own way.
 
 pub(crate) mod csv;
 mod display;
@@ -27,7 +27,7 @@ use crate::metrics::Report;
 pub(crate) use display::is_echo;
 pub(crate) use verdict::judge;
 
-/// Renders a comparison in one of the formats that it can be written in; any other is taken for JSON.
+/// Renders a comparison in HTML, Markdown or JSON; any other format is taken for JSON.
 ///
 /// # Errors
 /// None that a comparison made by lgoose can cause.
@@ -40,7 +40,8 @@ pub(crate) fn render_comparison(comparison: &Comparison, format: Format) -> Resu
     }
 }
 
-/// Renders a report in one format. Of CSV these are the rows of names; the series is a file of its own.
+/// Renders a report in one format. For CSV, this is the table of names; the series belongs in a second file and is left
+/// out.
 ///
 /// ```
 /// use lgoose::report::{Format, Report, render};
@@ -53,7 +54,7 @@ pub(crate) fn render_comparison(comparison: &Comparison, format: Format) -> Resu
 /// ```
 ///
 /// # Errors
-/// Trouble with a histogram that cannot be read; only a file that was changed by hand has one.
+/// Returns trouble if a histogram cannot be read, which happens only in a report that was edited by hand.
 pub fn render(report: &Report, format: Format) -> Result<Vec<u8>, Error> {
     let text = match format {
         Format::Json => json::to_json(report)?,

@@ -1,8 +1,8 @@
 //! A plan as plain data, and the policies that follow from it: the next task ([`Schedule`]), the scenario of each
 //! user ([`Deal`]), the number of users ([`Shape`]) or iterations ([`Arrivals`]) over time, the pauses ([`Wait`]).
 //!
-//! The Lua layer builds these values and the engine obeys them. Nothing here knows Lua, clocks or
-//! sockets: time comes in as elapsed durations, randomness as a generator, and each policy is pure.
+//! The Lua layer builds these values and the engine follows them. Nothing here knows Lua, clocks or sockets: policies
+//! are pure functions that get the elapsed time and a random number generator as arguments.
 
 mod arrivals;
 mod deal;

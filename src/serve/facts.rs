@@ -1,39 +1,39 @@
-//! The main figures of a report, read without the rest of it: a list of runs reads many.
+//! The main figures of a report, read without the rest, since a list of runs reads many.
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a text from a report.
+/// Largest text from a report, in bytes.
 const TEXT: usize = 1_000;
 
 /// Main figures of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Facts {
-    /// Path of the plan as it was given.
+    /// Path of the plan, as given.
     pub(crate) plan: String,
     /// Base URL of the target.
     pub(crate) host: String,
-    /// Version of lgoose that ran it.
+    /// Version of lgoose that ran the test.
     pub(crate) version: String,
-    /// Beginning of the run, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub(crate) started: String,
-    /// Seconds measured, without pauses.
+    /// Seconds that the figures cover, without pauses.
     pub(crate) elapsed_s: f64,
-    /// The most users at a time.
+    /// The most users at the same time.
     pub(crate) users: u64,
-    /// Requests.
+    /// Number of requests.
     pub(crate) requests: u64,
-    /// Those that failed.
+    /// Failed requests among them.
     pub(crate) failures: u64,
-    /// The 95th percentile of their latency in milliseconds; `null` without any.
+    /// 95th percentile of the latency in milliseconds; `null` without requests.
     pub(crate) p95_ms: Option<f64>,
     /// The verdict in one line; `null` if the report has none.
     pub(crate) verdict: Option<String>,
-    /// The exit code of that verdict.
+    /// Exit code of the verdict; `null` if the report has none.
     pub(crate) exit_code: Option<u8>,
 }
 
-/// What is read of a report.
+/// The parts of a report that are read.
 #[derive(Deserialize)]
 struct Read {
     version: String,
@@ -65,10 +65,10 @@ struct Latency {
 }
 
 impl Facts {
-    /// Reads them from a report's JSON.
+    /// Reads the figures from the JSON of a report.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Returns what is wrong with the report, in words.
     pub(super) fn read(json: &[u8]) -> Result<Facts, String> {
         let read: Read = serde_json::from_slice(json)
             .map_err(|error| short(format!("'report.json' is not a report of lgoose: {error}")))?;
@@ -100,7 +100,7 @@ impl Facts {
     }
 }
 
-/// Cuts a text that is longer than any of lgoose's.
+/// Truncates a text that is longer than any that lgoose writes.
 fn short(mut text: String) -> String {
     if text.len() > TEXT {
         text.truncate(text.floor_char_boundary(TEXT));

@@ -1,23 +1,23 @@
-//! What is kept of a run beside its report, and the row in which lists show both.
+//! What is kept of a run in addition to its report, and the row that lists show for both.
 
 use super::facts::Facts;
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What `run.json` holds.
+/// Contents of `run.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Path of the plan below the folder of plans.
     pub(crate) plan: String,
-    /// The options that were asked for, without what may be secret.
+    /// The requested options, without those that may be secret.
     pub(crate) options: Map<String, Value>,
-    /// When it was asked for, RFC 3339.
+    /// When the run was requested, RFC 3339.
     pub(crate) queued: String,
-    /// When its process was started.
+    /// When the process of the run was started, RFC 3339.
     #[serde(default)]
     pub(crate) begun: Option<String>,
-    /// How it ended.
+    /// How the run ended.
     #[serde(default)]
     pub(crate) end: Option<RunEnd>,
 }
@@ -25,56 +25,56 @@ pub(crate) struct Record {
 /// How a run ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RunEnd {
-    /// When, RFC 3339.
+    /// When the run ended, RFC 3339.
     pub(crate) at: String,
-    /// The exit code; `None` if a signal ended it, or it was never started.
+    /// The exit code; `None` if a signal ended the process, or it was never started.
     pub(crate) exit_code: Option<i32>,
     /// What went wrong, as printed.
     pub(crate) error: Option<String>,
-    /// The end of what the run has printed, if it came to no report.
+    /// The end of the run's printed output, if there is no report.
     pub(crate) output: Option<String>,
 }
 
-/// Where a run is.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RunState {
-    /// It waits for those before it.
+    /// The run waits in the queue.
     Queued,
-    /// It goes on.
+    /// The run is in progress.
     Running,
-    /// It is over, and has a report.
+    /// The run is over and has a report.
     Kept,
-    /// It is over, and has no report that can be shown.
+    /// The run is over and has no report that can be shown.
     Failed,
 }
 
-/// A run, as lists show it.
+/// A run in a list.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunRow {
-    /// Its name in addresses, which is that of its folder.
+    /// Name of the run in URLs, which is the name of its folder.
     pub(crate) id: String,
-    /// `queued`, `running`, `kept` (it has a report) or `failed` (it has none, or none that can be read).
+    /// `queued`, `running`, `kept` (there is a report) or `failed` (there is none, or it cannot be read).
     pub(crate) state: RunState,
-    /// The plan; of a report that was put there, its path as it was given.
+    /// Path of the plan below the folder of plans; for a report that was copied there, the path as given to its run.
     pub(crate) plan: String,
-    /// The options that were asked for, without what may be secret; `null` if it was not started here.
+    /// The requested options, without those that may be secret; `null` if the run was not started here.
     pub(crate) options: Option<Map<String, Value>>,
-    /// When it was asked for, RFC 3339; `null` if it was not started here.
+    /// When the run was requested, RFC 3339; `null` if it was not started here.
     pub(crate) queued: Option<String>,
-    /// When its process, or else the run, was started, RFC 3339; `null` before.
+    /// When the process of the run, or else the run itself, was started, RFC 3339; `null` before that.
     pub(crate) started: Option<String>,
-    /// The exit code of its process; `null` before its end, if a signal ended it, or if it was not started here.
+    /// Exit code of the process; `null` before its end, if a signal ended it, or if the run was not started here.
     pub(crate) exit_code: Option<i32>,
     /// What went wrong; `null` if nothing did.
     pub(crate) error: Option<String>,
-    /// The end of what it has printed, if it came to no report.
+    /// The end of the run's printed output, if there is no report.
     pub(crate) output: Option<String>,
-    /// Main figures of its report; `null` without one.
+    /// Main figures of the report; `null` without a report.
     pub(crate) report: Option<Facts>,
-    /// When it was started or asked for: what lists are sorted by.
+    /// When the run was started or requested, by which lists are sorted.
     #[serde(skip)]
     pub(super) time: Timestamp,
 }
@@ -92,7 +92,7 @@ impl Record {
 }
 
 impl RunRow {
-    /// Makes the row of a folder in which one of both is found, or both. An `Err` says why a report cannot be shown.
+    /// Makes the row for a folder with a record, a report or both. An `Err` says why the report cannot be shown.
     pub(super) fn new(
         id: &str,
         record: Option<Record>,
@@ -141,7 +141,7 @@ impl RunRow {
         }
     }
 
-    /// Makes the row of a run that is not over.
+    /// Makes the row for a run that is not over.
     pub(super) fn open(id: &str, record: &Record, state: RunState) -> RunRow {
         RunRow {
             state,
@@ -151,7 +151,7 @@ impl RunRow {
     }
 }
 
-/// Returns the time of now, RFC 3339, to a millisecond.
+/// Returns the current time, RFC 3339, to a millisecond.
 pub(super) fn now() -> String {
     let now = Timestamp::now();
     now.round(Unit::Millisecond).unwrap_or(now).to_string()

@@ -1,5 +1,4 @@
-//! All runs: those that wait, the one that goes on, and those that are kept. Asked by `web`; the [runner](super::runner) takes
-//! from the queue.
+//! All runs: queued, running and finished. Driven by `web`; the [runner](super::runner) takes runs from the queue.
 
 use super::data::Data;
 use super::order::Order;
@@ -15,37 +14,37 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, watch};
 
-/// The most runs that wait.
+/// The most queued runs.
 const MOST_QUEUED: usize = 100;
 
-/// Plans that are looked at for mistakes at the same time.
+/// The most plans that are checked for mistakes at the same time.
 const CHECKED: usize = 2;
 
-/// A run that is asked for.
+/// A request for a run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Wanted {
     /// Path of the plan below the folder of plans, as `GET /plans` lists it.
     pub(crate) plan: String,
-    /// Options, named as the flags of the command line: a text, a number, true, or a list of those for what can be given
-    /// several times.
+    /// Options, with the names of the command line's flags: a text, a number or true, or a list of those for a flag
+    /// that can be repeated.
     #[serde(default)]
     pub(crate) options: Map<String, Value>,
 }
 
-/// The reason why something is not done.
+/// The reason why a request is refused.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// What is asked for is not there.
+    /// There is no such run, plan or report.
     Absent(String),
     /// The request itself is wrong.
     Wrong(String),
     /// The plan, or an option's value, has a mistake.
     Mistake(String),
-    /// It makes no sense now.
+    /// The request makes no sense now.
     Conflict(String),
-    /// The folder of runs does not take it.
+    /// The folder of runs cannot be written.
     Trouble(String),
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct Runs {
     pub(crate) plans: Plans,
     pub(super) data: Data,
     state: Mutex<State>,
-    /// Something waits, or nothing will any more.
+    /// Signals that a run was queued, or that no more will be.
     news: Notify,
     checking: Semaphore,
 }
@@ -64,15 +63,15 @@ pub(crate) struct Runs {
 struct State {
     queue: VecDeque<Waiting>,
     current: Option<Current>,
-    /// The last run that has ended here.
+    /// The last run that ended here.
     last: Option<String>,
-    /// What could not be written of runs that are over.
+    /// Records of finished runs that could not be written.
     unsaved: BTreeMap<String, Record>,
-    /// Whether nothing is begun any more.
+    /// Whether no more runs are begun.
     closed: bool,
 }
 
-/// A run that waits.
+/// A queued run.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) id: String,
@@ -81,22 +80,22 @@ pub(super) struct Waiting {
     pub(super) arguments: Vec<String>,
 }
 
-/// The run that goes on.
+/// The current run.
 #[derive(Debug, Clone)]
 pub(crate) struct Current {
-    /// Its name.
+    /// Name of the run.
     pub(crate) id: String,
-    /// The path of its plan.
+    /// Path of the plan.
     pub(crate) plan: String,
-    /// The token of its interface.
+    /// Token of the run's interface.
     pub(crate) token: String,
-    /// Where that is; `None` until it is known, closed if it never will be.
+    /// Address of the run's interface; `None` until it is known, closed if it never will be.
     pub(crate) address: watch::Receiver<Option<SocketAddr>>,
     pub(super) record: Record,
 }
 
 impl Runs {
-    /// Returns an empty runs over a folder of plans and one of runs.
+    /// Creates an empty queue for a folder of plans and a folder of runs.
     pub(crate) fn new(plans: Plans, data: Data) -> Runs {
         Runs {
             plans,
@@ -107,10 +106,10 @@ impl Runs {
         }
     }
 
-    /// Puts a run at the end of the queue, once its plan and options are known to be without mistakes.
+    /// Puts a run at the end of the queue, after its plan and options were checked for mistakes.
     ///
     /// # Errors
-    /// Why it is not run.
+    /// Returns why the run is refused.
     pub(crate) async fn add(&self, wanted: Wanted) -> Result<RunRow, Refusal> {
         let arguments = options::arguments(&wanted.options).map_err(Refusal::Wrong)?;
         let plan = self
@@ -159,8 +158,8 @@ impl Runs {
         }
     }
 
-    /// Returns all runs: the one that goes on, those that wait in their order, then those that are over, the last first.
-    /// With what keeps others from being listed, if anything does.
+    /// Returns all runs: the current one, the queued ones in order, then the finished ones, the latest first. Also
+    /// returns what keeps other runs from being listed, if anything does.
     pub(crate) fn rows(&self) -> (Vec<RunRow>, Option<String>) {
         let (mut rows, unsaved) = {
             let state = self.state();
@@ -188,7 +187,7 @@ impl Runs {
     /// Returns a run.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// Refuses if there is no such run.
     pub(crate) fn row(&self, id: &str) -> Result<RunRow, Refusal> {
         {
             let state = self.state();
@@ -208,7 +207,7 @@ impl Runs {
     /// Takes a run out of the queue, or removes the files of a finished one.
     ///
     /// # Errors
-    /// There is none of that name, or it goes on, or its files cannot be removed.
+    /// Refuses if there is no such run, if it is the current one, or if its files cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), Refusal> {
         let mut state = self.state();
         if state.current.as_ref().is_some_and(|run| run.id == id) {
@@ -225,10 +224,10 @@ impl Runs {
         removed.map_err(|error| Refusal::Trouble(error.text()))
     }
 
-    /// Returns the bytes of the report of a run that is over.
+    /// Returns the bytes of the report of a finished run.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// Refuses if there is no report, or it cannot be read.
     pub(crate) fn report(&self, id: &str) -> Result<Vec<u8>, Refusal> {
         match self.data.report(id) {
             Ok(Some(bytes)) => Ok(bytes),
@@ -246,7 +245,7 @@ impl Runs {
     /// Returns the text of the plan that a run was started with.
     ///
     /// # Errors
-    /// There is none.
+    /// Refuses if there is no such plan.
     pub(crate) fn plan(&self, id: &str) -> Result<Vec<u8>, Refusal> {
         match self.data.plan(id) {
             Some(text) => Ok(text),
@@ -262,18 +261,18 @@ impl Runs {
         }
     }
 
-    /// Returns the run that goes on.
+    /// Returns the current run.
     pub(crate) fn current(&self) -> Option<Current> {
         self.state().current.clone()
     }
 
-    /// Returns the last run that has ended here.
+    /// Returns the last run that ended here.
     pub(crate) fn last(&self) -> Option<String> {
         self.state().last.clone()
     }
 
-    /// Waits for the next run and takes it out of the queue; `begin` makes it the one that goes on. `None` once nothing
-    /// begins any more.
+    /// Waits for the next run and takes it out of the queue; `begin` makes it the current one. `None` once no more runs
+    /// are begun.
     pub(super) async fn next(&self, begin: impl Fn(&mut Waiting) -> Current) -> Option<Waiting> {
         loop {
             {
@@ -290,10 +289,10 @@ impl Runs {
         }
     }
 
-    /// Notes the end of the run that goes on.
+    /// Notes the end of the current run.
     ///
     /// # Errors
-    /// Trouble with its folder: its end is known as long as this process is there.
+    /// Returns trouble with the folder of the run; its end is then known only until this process ends.
     pub(super) fn end(&self, id: &str, record: Record) -> Result<(), Error> {
         let written = self.data.write_record(id, &record);
         let mut state = self.state();
@@ -305,7 +304,7 @@ impl Runs {
         written
     }
 
-    /// Lets nothing begin any more. Those that wait have no end, and so count as lost.
+    /// Lets no more runs begin. Queued runs have no end, and so count as lost.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -318,7 +317,7 @@ impl Runs {
     }
 }
 
-/// Returns the arguments that name the plan, whatever it is called.
+/// Returns the arguments that name the plan, whatever its name looks like.
 pub(super) fn plan_arguments(plan: &std::path::Path) -> [String; 2] {
     ["--".to_owned(), plan.to_string_lossy().into_owned()]
 }

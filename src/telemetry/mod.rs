@@ -1,5 +1,5 @@
-//! What a run tells monitoring systems: figures by names and labels, made from the report of now. How they are written is
-//! the affair of `web`, for Prometheus, and of `otlp`.
+//! The metrics of a run for monitoring systems: figures with names and labels, made from the report so far. `web`
+//! writes them for Prometheus, `otlp` for OpenTelemetry.
 
 mod distribution;
 mod families;

@@ -1,4 +1,4 @@
-//! A threshold: a limit on a figure, as in `GET /: p95 < 300ms`. Plain data and its text; `config` reads it from
+//! A threshold: a limit on a figure, such as `GET /: p95 < 300ms`. Plain data and its text; `config` reads it from
 //! plans and flags, `metrics` judges it. Knows neither.
 
 mod read;

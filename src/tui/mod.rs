@@ -1,8 +1,8 @@
-//! The live view on a terminal: what a run does now, and the keys that steer it.
+//! The live view in a terminal: the current state of a run, and the keys that steer it.
 //!
 //! [`draw`] is pure: the same [`ViewContext`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
-//! into what it changes on the screen and a [`Wish`] for whoever owns the run. [`Screen`] is the only part that
-//! touches the terminal, and gives it back whatever happens. None of it ever waits for the terminal.
+//! into a change of the screen and a [`Wish`] for the owner of the run. [`Screen`] is the only part that touches the
+//! terminal, and always restores it. Nothing here ever waits for the terminal.
 
 mod by_tag;
 mod draw;

@@ -1,4 +1,4 @@
-//! Answers in JSON: an error is always `{"error": …, "help": …}`.
+//! Responses in JSON: an error is always `{"error": …, "help": …}`.
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// The reason why a request is not done.
+/// The reason why a request failed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Failure {
@@ -39,7 +39,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Answers with a value as JSON.
+/// Responds with a value as JSON.
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     // Plain data: it has no keys that are no texts.
     let text = serde_json::to_vec(value).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Commands to the run: the body of a request becomes one, and its answer says what was reached.
+//! Commands to the run: the body of a request becomes a command, and the response says what it has done.
 
 use super::answers::{Failure, json};
 use super::site::Site;
@@ -18,16 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The most bytes of a body.
+/// Largest body, in bytes.
 pub(super) const BODY: usize = 64 * 1024;
 
-/// Time that a body may take.
+/// Time limit for a body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Time that the run may take for an answer: a plan may take long to be loaded.
+/// Time limit for the run's answer: loading a plan may take long.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// Time for figures that show what a command has done.
+/// Time to wait for figures that show the effect of a command.
 const SHOWN: Duration = Duration::from_millis(500);
 
 /// A number of users.
@@ -35,9 +35,9 @@ const SHOWN: Duration = Duration::from_millis(500);
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Users {
-    /// Users at the same time; in a run at a rate, the most.
+    /// Number of concurrent users; in a run at a rate, the most.
     n: u64,
-    /// The scenario that has a load of its own and is meant; without it the load that the others share.
+    /// The scenario whose own load is meant; if absent, the load that the other scenarios share.
     scenario: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Users {
 pub(super) struct Rate {
     /// Iterations started per second.
     per_s: f64,
-    /// The scenario that has a load of its own and is meant; without it the load that the others share.
+    /// The scenario whose own load is meant; if absent, the load that the other scenarios share.
     scenario: Option<String>,
 }
 
@@ -57,13 +57,13 @@ pub(super) struct Rate {
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// What a command has done.
+/// The effect of a command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Obeyed<'a> {
     /// The effect in words.
     done: String,
-    /// The state that was reached.
+    /// The resulting state.
     status: Status<'a>,
 }
 
@@ -87,7 +87,7 @@ pub(super) async fn rate(site: Arc<Site>, request: Request) -> Result<Response, 
     obey(&site, command).await
 }
 
-/// `POST` of a command that takes no figures.
+/// `POST` of a command without arguments.
 pub(super) async fn plain(
     site: Arc<Site>,
     request: Request,
@@ -116,14 +116,14 @@ async fn obey(site: &Site, command: Command) -> Result<Response, Failure> {
     Ok(json(StatusCode::ACCEPTED, &obeyed))
 }
 
-/// Waits for the next figures, or until there are none.
+/// Waits for the next figures, or until there will be none.
 async fn seen(handle: &Handle) {
     let mut snapshots = handle.snapshots();
     snapshots.mark_unchanged();
     let _late = timeout(SHOWN, snapshots.changed()).await;
 }
 
-/// Reads a body as JSON; nothing is an empty object.
+/// Reads a body as JSON; an empty body is an empty object.
 pub(super) async fn read<T: DeserializeOwned>(
     request: Request,
     example: &'static str,
@@ -148,7 +148,7 @@ pub(super) async fn read<T: DeserializeOwned>(
     })
 }
 
-/// Reads a body to its end, if that comes soon enough and the body is not too long.
+/// Reads a body to its end, if it comes soon enough and is not too long.
 pub(super) async fn whole(body: Body) -> Result<Bytes, Failure> {
     let too_long = || {
         let told = "the body has more than 64 KiB";

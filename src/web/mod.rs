@@ -1,6 +1,6 @@
-//! A run over HTTP: a page, an interface for programs, events, metrics for Prometheus. Reads snapshots and reports and sends
-//! commands by a [`Handle`](crate::control::Handle), as the live view does, on a thread of its own; knows neither the engine nor
-//! a screen. `docs/web.md` is its contract.
+//! A run over HTTP: a page, an interface for programs, events, metrics for Prometheus. Like the live view, it reads
+//! snapshots and reports and sends commands through a [`Handle`](crate::control::Handle), on its own thread; knows
+//! neither the engine nor a screen. `docs/web.md` is its contract.
 
 mod access;
 mod answers;

@@ -1,4 +1,4 @@
-//! The state of a run in a few figures, and all that the live view shows.
+//! The state of a run in a few figures, and everything that the live view shows.
 
 use super::answers::{self, Failure};
 use super::site::{End, Site};
@@ -15,34 +15,35 @@ use std::sync::Arc;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Status<'a> {
-    /// `starting`, `running`, `paused`, `stopping` or `over`; of `lgoose serve` also `idle`, when no run is in progress.
+    /// `starting`, `running`, `paused`, `stopping` or `over`; with `lgoose serve` also `idle`, when no run is in
+    /// progress.
     phase: &'static str,
-    /// Path of the plan as it was given.
+    /// Path of the plan, as given.
     plan: &'a str,
     /// Base URL of the target.
     host: &'a str,
     /// Version of lgoose.
     version: &'static str,
-    /// Whether nobody may steer the run.
+    /// Whether steering the run is disabled.
     read_only: bool,
-    /// What the run is on its way to.
+    /// The load that the run aims at.
     wanted: Wanted,
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     run_s: f64,
-    /// Seconds measured, without pauses.
+    /// Seconds that the figures cover, without pauses.
     elapsed_s: f64,
-    /// Users at work now.
+    /// Users now.
     users_now: u64,
     /// All requests so far.
     aggregated: Total,
-    /// Why the run ended; `null` before.
+    /// Why and when the run ended; `null` before its end.
     ending: Option<Ending>,
-    /// The verdict; `null` before.
+    /// The verdict; `null` before the end of the run.
     verdict: Option<Verdict>,
 }
 
 impl Status<'_> {
-    /// Returns the state of a run that has been told to stop.
+    /// Returns the state of a run that is stopping.
     pub(super) fn stopping(mut self) -> Self {
         if self.phase != "over" {
             self.phase = RunPhase::Stopping.name();
@@ -52,7 +53,7 @@ impl Status<'_> {
     }
 }
 
-/// Returns the state of now.
+/// Returns the current state.
 pub(super) fn of(site: &Site) -> Status<'_> {
     let snapshot = site.snapshot();
     let phase = match (site.is_over(), &snapshot) {
@@ -82,7 +83,7 @@ pub(super) fn of(site: &Site) -> Status<'_> {
     }
 }
 
-/// Returns the state of a server whose run cannot be asked, or has none.
+/// Returns the state of a server that has no run, or whose run does not respond.
 pub(super) fn without_figures(phase: &'static str, plan: &str, read_only: bool) -> Response {
     let snapshot = Snapshot::default();
     let live = Live::of(&snapshot);

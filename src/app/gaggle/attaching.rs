@@ -1,5 +1,5 @@
-//! `lgoose attach`: a run on workers, watched from anywhere or led on when its manager is lost. The plan itself stays with
-//! the workers; what views and reports need of it is in the stream of the run.
+//! `lgoose attach`: watches a run on workers from anywhere, or takes it over when its manager is lost. The plan itself
+//! stays with the workers; what views and reports need of it is in the stream of the run.
 
 use super::job::local;
 use super::{Dismissal, address};
@@ -15,21 +15,21 @@ use crate::gaggle::{Attached, Manager};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time between two lines of figures without a view.
+/// Time between two lines of figures, without a view.
 const RUNNING_METRICS: Duration = Duration::from_secs(10);
 
 /// A run that was found at a broker.
 pub(in crate::app) struct AttachedRun {
     pub(in crate::app) prepared: Prepared,
     pub(in crate::app) site: Site,
-    /// What is said of it before anything is shown.
+    /// What to print about the run before anything else.
     pub(in crate::app) told: String,
 }
 
-/// Finds a run at a broker, and attaches to it unless `stop` comes before.
+/// Finds a run at a broker and attaches to it, unless `stop` completes first.
 ///
 /// # Errors
-/// Trouble with the broker; no such run, or one that has not begun.
+/// Returns trouble with the broker, or if there is no such run or it has not begun.
 pub(in crate::app) async fn attach(
     run: &str,
     broker: &cli::Broker,

@@ -1,4 +1,4 @@
-//! `lgoose gather`: adds up the figures of workers for runs of others until a signal ends it.
+//! `lgoose gather`: adds up the figures of workers for runs of other processes, until a signal ends it.
 
 use super::address;
 use crate::app::{guard, runtime};
@@ -10,13 +10,13 @@ use crate::machine;
 use crate::metrics::label_texts;
 use std::time::Duration;
 
-/// Time that the broker has to come up.
+/// Time limit for the broker to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Gathers until a signal ends it; returns the exit code.
 ///
 /// # Errors
-/// Trouble with the broker.
+/// Returns trouble with the broker.
 pub(in crate::app) fn gather(flags: &cli::Gather) -> Result<u8, Error> {
     let presence = GatherPresence {
         id: format!("{:016x}", rand::random::<u64>()),

@@ -1,4 +1,4 @@
-//! A job: everything that a worker needs to load the plan that the manager has, packed.
+//! A job: everything that a worker needs to load the plan of the manager, packed.
 
 use crate::app::client::client;
 use crate::app::loading;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The most bytes that a plan may have with all its files: more than any that travels well.
+/// The largest plan with all its files, in bytes: more than can reasonably be sent.
 const MOST_UNPACKED: u64 = 4 << 30;
 
-/// The most memory that entries of logs may take on a worker until the broker has them, in bytes.
+/// The most memory that log entries may take on a worker until the broker has them, in bytes.
 const MOST_LOGGED: usize = 64 << 20;
 
 /// A plan, the configuration of its run, and the files that both need.
@@ -32,7 +32,7 @@ pub(super) struct Job {
     /// Base URL of each scenario.
     hosts: Vec<String>,
     files: TlsFiles,
-    /// The logs that are kept, by their numbers.
+    /// The logs that are kept, by number.
     logs: LogSelection,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct TlsFiles {
     key: Option<Vec<u8>>,
 }
 
-/// What a worker itself decides.
+/// What the worker itself decides.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
     pub(super) threads: usize,
     pub(super) memory: Option<u64>,
-    /// Hosts that it sends to; all if there is none.
+    /// Hosts that the worker sends to; all if the list is empty.
     pub(super) allowed: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl TlsFiles {
     /// Reads the files.
     ///
     /// # Errors
-    /// Trouble that names the one that cannot be read.
+    /// Returns trouble that names the file that cannot be read.
     pub(super) fn read(local: &LocalConfig) -> Result<TlsFiles, Error> {
         let read = |path: &Option<PathBuf>| match path {
             Some(path) => crate::files::read(path).map(Some).map_err(|error| {
@@ -72,7 +72,7 @@ impl TlsFiles {
         })
     }
 
-    /// Writes the files into a folder that only this user reads, and names them in the configuration.
+    /// Writes the files into a folder that only this user can read, and sets their paths in the configuration.
     fn unpack(&self, folder: &TempDir, local: &mut LocalConfig) -> Result<(), Error> {
         let write = |name: &str, bytes: &Option<Vec<u8>>| match bytes {
             Some(bytes) => {
@@ -92,10 +92,10 @@ impl TlsFiles {
 }
 
 impl Job {
-    /// Makes the job of a version of the plan.
+    /// Makes the job for a version of the plan.
     ///
     /// # Errors
-    /// Trouble with a file of the plan that has changed since it was read.
+    /// Returns trouble if a file of the plan has changed since it was read.
     pub(super) fn of(
         version: &PlanVersion,
         name: &str,
@@ -130,10 +130,10 @@ impl Job {
     }
 }
 
-/// Loads the plan of an offer, ready to begin.
+/// Loads the plan of an offer, so that it is ready to run.
 ///
 /// # Errors
-/// The plan's mistake, a host that this worker does not send to, or trouble with a file.
+/// Returns the mistake in the plan, a mistake for a host that this worker does not send to, or trouble with a file.
 pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
     let (bundle, name) = (job.bundle, job.name.clone());
@@ -179,7 +179,7 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     })
 }
 
-/// Returns the logs that are kept, which go to whoever made the offer.
+/// Returns the logs that are kept, which are sent to the process that made the offer.
 fn run_logs(kept: LogSelection, offer: &Offer) -> Option<RunLogs> {
     let out = offer
         .logs
@@ -188,7 +188,7 @@ fn run_logs(kept: LogSelection, offer: &Offer) -> Option<RunLogs> {
     Some(RunLogs::new(kept, out, MOST_LOGGED))
 }
 
-/// Checks that requests go where the names of hosts say: with '--allow-host' a name is all that is looked at.
+/// Checks that requests go where the host names say, since '--allow-host' only looks at names.
 fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
     let flag = match (&config.proxy, config.resolve.is_empty()) {
         (Proxy::None, true) => return Ok(()),
@@ -200,7 +200,7 @@ fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
     )))
 }
 
-/// Returns what a process does for a run that it drives or leads without flags of its own.
+/// Returns the local configuration of a process that takes part in a run or leads it without its own flags.
 pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalConfig {
     LocalConfig {
         ca: None,

@@ -8,13 +8,13 @@ use crate::gaggle::{Broker, GatherPresence, Presence, gathers, present};
 use crate::metrics::labels_text;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Time that connecting to the broker may take.
+/// Time limit for connecting to the broker.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Returns the workers, the gathers and the runs at a broker as text.
 ///
 /// # Errors
-/// Trouble with the broker.
+/// Returns trouble with the broker.
 pub(in crate::app) fn list(broker: &cli::Broker) -> Result<String, Error> {
     let address = address(&broker.url, &broker.reached)?;
     runtime()?.block_on(async {

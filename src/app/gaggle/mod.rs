@@ -1,4 +1,4 @@
-//! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
+//! The commands for runs on many machines, and how a plan gets from here to a worker.
 
 mod attaching;
 mod gather;

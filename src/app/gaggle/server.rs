@@ -8,33 +8,33 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Starts 'nats-server' with the configuration '$1'. The server has this process's id; beside it a shell waits on standard
-/// input and ends the server when whoever started it has gone without a word.
+/// Starts 'nats-server' with the configuration '$1'. The server gets the id of this process; a second shell waits on
+/// standard input and ends the server if the process that started it disappears.
 const ATTENDED: &str = r#"
 exec 3<&0
 (read -r word <&3 || kill -9 $$) &
 exec nats-server -c "$1" 3<&- </dev/null
 "#;
 
-/// Exit code of a shell that does not find a program.
+/// Exit code of a shell that cannot find a program.
 const NOT_FOUND: i32 = 127;
 
-/// Time that the broker has to listen.
+/// Time limit for the broker to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// A broker that ends when this is dropped, or when this process ends in whatever way.
+/// A broker that ends when this is dropped, or when this process ends in any way.
 pub(super) struct Server {
     child: Child,
     url: String,
-    /// Its configuration, which holds the token, and what it keeps.
+    /// Folder with the configuration, which contains the token, and with the broker's data.
     _folder: TempDir,
 }
 
 impl Server {
-    /// Starts the broker, by default on this machine's own address and a free port.
+    /// Starts the broker, by default on the address of this machine and a free port.
     ///
     /// # Errors
-    /// Trouble that says how to get `nats-server`, or why it does not listen there.
+    /// Returns trouble that says how to get `nats-server`, or why it does not listen there.
     pub(super) async fn start(listen: Option<&str>) -> Result<Server, Error> {
         let address = match listen {
             Some(listen) => parse(listen)?,
@@ -76,7 +76,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns the URL with the token: the broker's address as workers reach it.
+    /// Returns the URL at which workers reach the broker, with the token.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
@@ -133,7 +133,7 @@ fn parse(listen: &str) -> Result<SocketAddr, Error> {
     })
 }
 
-/// Returns the address with a port that is free now, unless it has one.
+/// Returns the address with a port, one that is free now unless it already has one.
 fn with_port(address: SocketAddr) -> Result<SocketAddr, Error> {
     if address.port() != 0 {
         return Ok(address);
@@ -147,7 +147,7 @@ fn with_port(address: SocketAddr) -> Result<SocketAddr, Error> {
     })
 }
 
-/// Returns the address under which this process itself reaches what listens on `ip`.
+/// Returns the address at which this process itself reaches a listener on `ip`.
 fn local(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -156,7 +156,7 @@ fn local(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns the address that this machine has towards others; nothing is sent for it.
+/// Returns the address of this machine as other machines see it, without sending anything.
 fn own_address(ip: IpAddr) -> IpAddr {
     let outward = std::net::UdpSocket::bind((ip, 0)).and_then(|socket| {
         socket.connect(match ip {

@@ -1,4 +1,4 @@
-//! `lgoose worker`: serves runs of others until a signal ends it.
+//! `lgoose worker`: serves runs of other processes, until a signal ends it.
 
 use super::address;
 use super::job::{Terms, load};
@@ -12,13 +12,13 @@ use crate::units::counted;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time that the broker has to come up.
+/// Time limit for the broker to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Works until a signal ends it, or after one run with `--once`; returns the exit code.
 ///
 /// # Errors
-/// Trouble with the broker.
+/// Returns trouble with the broker.
 pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = flags.threads.unwrap_or_else(machine::cores);

@@ -1,6 +1,5 @@
-//! The imitation of a small shop: a few pages with a login, and the API behind them in JSON and GraphQL, with
-//! bearer tokens, basic authentication and uploads. Driven by the server for each request; the examples run against
-//! it.
+//! An imitation of a small shop: a few pages with a login, and their API in JSON and GraphQL, with bearer tokens, basic
+//! authentication and uploads. Driven by the server for each request; the examples run against it.
 
 mod accounts;
 mod graphql;

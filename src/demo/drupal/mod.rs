@@ -1,4 +1,4 @@
-//! The imitation of a Drupal 7 site: the content of its paths, who may see it, and what posting does. Driven by the
+//! An imitation of a Drupal 7 site: the content of its paths, who may see it, and what posting does. Driven by the
 //! server for each request; leaves HTML to the pages and validation to the forms.
 
 mod comments;

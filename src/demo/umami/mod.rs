@@ -1,6 +1,6 @@
-//! The imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: the content of its paths,
-//! who may see it, and what posting does. Driven by the server for each request; leaves HTML to the pages and
-//! validation to the forms.
+//! An imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: the content of its paths, who
+//! may see it, and what posting does. Driven by the server for each request; leaves HTML to the pages and validation to
+//! the forms.
 
 mod content;
 mod files;

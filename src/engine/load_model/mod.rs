@@ -1,5 +1,5 @@
-//! Load model: starts users by their number over time and iterations by the rate at which they arrive, under one
-//! ceiling on requests.
+//! Load model: starts users according to their number over time and iterations according to their arrival rate, within
+//! one limit on requests per second.
 
 pub(super) mod clock;
 pub(super) mod crew;

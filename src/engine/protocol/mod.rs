@@ -1,5 +1,5 @@
-//! Protocol between the director and the shards: the run that all take part in, the directive that goes one way and
-//! the signals that come back.
+//! Protocol between the director and the shards: the context of the run, the directive that goes to the shards and the
+//! signals that come back.
 
 pub(super) mod asked;
 pub(super) mod context;

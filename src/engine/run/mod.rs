@@ -1,5 +1,4 @@
-//! A run from its first user to its report: the plan's events, the shards between them, and the figures at
-//! the end.
+//! A run from its first user to its report: the plan's events, the shards that run between them, and the final figures.
 
 mod asking;
 pub(super) mod director;
@@ -102,23 +101,23 @@ impl Run {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The figures, how the run ended and what decided its load; without a verdict, since logs may still be
-    /// missing.
+    /// The figures, how the run ended and what determined its load. Without a verdict as long as logs are still being
+    /// written.
     pub report: Report,
-    /// Trouble inside lgoose, if any; the report is still true for what was measured.
+    /// Trouble inside lgoose, if any; the report is still correct for what was measured.
     pub trouble: Option<Error>,
     /// The plan as it was at the end.
     pub(crate) program: Arc<Program>,
-    /// Whether it has a function that is given the report.
+    /// Whether the plan has an `on("report")` function.
     pub(crate) wants_report: bool,
 }
 
-/// Runs a plan to its end, with users at that place. Snapshots are published four times a second and when a command has
-/// changed something; commands are obeyed and answered at once. A version of the plan that is offered in between is taken
-/// by each user at its next iteration, and the figures begin anew; the report keeps what was before.
+/// Runs a plan to its end, with users at that place. Publishes snapshots four times a second and whenever a command has
+/// changed something; carries out and answers commands at once. When a new version of the plan is offered, each user
+/// takes it at its next iteration and the figures are reset; the report keeps the earlier figures.
 ///
 /// # Errors
-/// Trouble that keeps the run from starting.
+/// Returns the trouble that keeps the run from starting.
 pub(crate) async fn run_at(
     mut place: Place,
     run: Run,

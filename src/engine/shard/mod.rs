@@ -1,5 +1,5 @@
-//! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users
-//! never move between shards, so nothing on the way of a request is shared with another thread.
+//! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users never move
+//! between shards, so requests share nothing with other threads.
 
 mod arrivals;
 pub(super) mod channels;

@@ -1,4 +1,4 @@
-//! Timers: precise ones for starts and short waits, and those of users, which share them.
+//! Timers: precise ones for starts and short waits, and those of users, which share one per shard.
 
 pub(super) mod alarm;
 pub(super) mod standstill;

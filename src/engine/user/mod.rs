@@ -1,5 +1,4 @@
-//! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
-//! to stop.
+//! A simulated user: runs the tasks of its scenario in order, each as a coroutine of its VM, until it is stopped.
 
 pub(super) mod gate;
 mod hearing;

@@ -1,4 +1,4 @@
-//! Connection to the broker, and what lgoose does with it.
+//! Connection to the broker, and everything that lgoose does with it.
 
 mod address;
 mod connection;

@@ -1,6 +1,6 @@
-//! A gather: adds up the figures of workers with certain labels, so that a manager merges one delivery a second in place
-//! of one from each. It serves any number of runs at a time, and keeps nothing that is not in their streams: killed, or
-//! cut off, it loses nothing, and another one goes on where it was.
+//! A gather: adds up the figures of workers with certain labels, so that a manager merges one delivery per second
+//! instead of one from each worker. It serves any number of runs at the same time, and all its state is in their
+//! streams: if it is killed or cut off, nothing is lost, and another gather continues where it stopped.
 
 mod record;
 mod slot;

@@ -1,4 +1,4 @@
-//! A manager: finds workers, gives them the plan, and joins them to the director of the run.
+//! A manager: finds workers, sends them the plan, and connects them to the director of the run.
 
 mod events;
 mod folding;

@@ -1,4 +1,4 @@
-//! A worker: waits for runs at the broker and works for one after another.
+//! A worker: waits for runs at the broker and takes part in one after another.
 
 mod clocks;
 mod duty;

@@ -1,5 +1,5 @@
-//! The assets that a browser loads with a page, and the page's links. Driven by `response:assets()` and
-//! `response:links()`; a page is read once, and only the results are allocated.
+//! The assets that a browser loads with a page, and the links of the page. Driven by `response:assets()` and
+//! `response:links()`; scans a page once, and allocates only the results.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Series over time of each request name, in bounded memory.
+//! Series of each request name over time, in bounded memory.
 //!
-//! Driven by the store beside the series of all requests. A name has a point for a second in which it had
-//! requests; when there are too many points, of one name or of all, neighbours are joined and every point
-//! covers twice the time. So nothing is left out: a run of many names is told in less detail instead.
+//! Driven by the store, next to the series of all requests. A name has a point for each second in which it had
+//! requests. When one name or all names have too many points, neighbours are joined, so that every point covers twice
+//! the time. Nothing is left out: a run with many names is just shown in less detail.
 
 use super::axis::SECOND;
 use super::columns::NameSeries;

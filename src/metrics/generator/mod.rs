@@ -1,5 +1,5 @@
-//! Load of lgoose itself, second by second: how busy it was, its own part of the latency, and the seconds in which
-//! it and not the target set the latency.
+//! Load on lgoose itself, second by second: how busy it was, its own part of the latency, and the seconds in which it
+//! and not the target set the latency.
 
 mod delays;
 mod warning;

@@ -1,12 +1,12 @@
-//! Portable form of what shards measured: for another machine, or for a file and back.
+//! Portable form of what shards measured, for another machine or for a file and back.
 //!
-//! Made of the [`Delta`]s of any number of shards, which are added up by name. Adding up is associative and
-//! commutative, so it does not matter who adds what first: a worker what its shards measured, or the store everything.
-//! A store that merges it shows what it would show of the deltas themselves, with one limit: sums of a plan's own
-//! numbers are floating-point, so their last digits may depend on the order.
+//! Made of the [`Delta`]s of any number of shards, added up by name. Adding up is associative and commutative, so the
+//! order does not matter: a worker can add up what its shards measured, or the store can add up everything. A store
+//! shows the same figures as if it had merged the deltas themselves, with one exception: sums of a plan's own numbers
+//! are floating-point, so their last digits may depend on the order.
 //!
-//! The encoding is sparse (rows without anything are left out) and explains itself: names stand in it as they are, and
-//! compression makes two or three bytes of each that comes again.
+//! The encoding is sparse (empty rows are left out) and self-contained: names are stored in full, and compression
+//! reduces a repeated name to two or three bytes.
 
 pub(super) mod condensed;
 mod encoding;

@@ -1,7 +1,7 @@
-//! Recorder of a shard: counts every request, task and user of that shard.
+//! Recorder of a shard: counts all requests, tasks and users of that shard.
 //!
-//! Single-threaded and without locks. The engine's shard owns it and calls [`Recorder::take`] each tick; it
-//! does not know the other shards, the clock or who reads the figures.
+//! Single-threaded and without locks. The shard owns it and calls [`Recorder::take`] at each tick. It does not know the
+//! other shards, the clock or the readers of the figures.
 
 mod measuring;
 

@@ -1,44 +1,45 @@
-//! What a search for the greatest load that a site holds has found. Filled in by `lgoose capacity`.
+//! The result of a search for the greatest load that a site can take. Filled in by `lgoose capacity`.
 
 use serde::{Deserialize, Serialize};
 
-/// Result of a search for the greatest load that a site holds, beside the report of the run that confirmed it.
+/// Result of a search for the greatest load that a site can take. The report that contains it is that of the confirming
+/// run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Capacity {
-    /// What was raised: iterations started per second, or users.
+    /// What the search raised: iterations started per second, or users.
     pub by: LoadKind,
-    /// The greatest rate that held, in iterations started per second; absent if none did, and in a search by users.
+    /// The greatest rate that held, in iterations started per second; absent if none held, and in a search by users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// The most users that held; absent likewise.
+    /// The greatest number of users that held; absent if none held, and in a search by rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<u64>,
-    /// The greatest load that held; `null` if none did.
+    /// The greatest load that held; `null` if none held.
     pub low: Option<f64>,
-    /// The least load above it that failed; `null` if none did.
+    /// The smallest load above `low` that failed; `null` if none failed.
     pub high: Option<f64>,
-    /// The limit that breaks first: a limit of `--slo` as it was written, or `drift`, `failures`, `no answer`; `null`
-    /// if none broke.
+    /// The limit that breaks first: a limit of `--slo` as given, or `drift`, `failures` or `no answer`; `null` if none
+    /// broke.
     pub limited_by: Option<String>,
     /// How the search ended.
     pub outcome: CapacityOutcome,
-    /// Whether a run of its own has confirmed `low`.
+    /// Whether a separate run has confirmed `low`.
     pub confirmed: bool,
-    /// The limits that had to be kept.
+    /// The limits that each step had to keep.
     #[serde(default)]
     pub slo: Vec<String>,
-    /// Width of the interval that was wanted, as a share of `low`.
+    /// Width of the interval from `low` to `high` that the search aimed at, as a share of `low`.
     pub within: f64,
     /// The result in one sentence.
     pub text: String,
-    /// Steps in the order in which they were run.
+    /// Steps, in the order in which they ran.
     #[serde(default)]
     pub steps: Vec<CapacityStep>,
     /// The load beyond which latency grows faster than before; `null` if the steps show none.
     pub knee: Option<f64>,
-    /// The universal scalability law fitted to the steps; `null` if they are too few or do not follow it.
+    /// The universal scalability law fitted to the steps; `null` if there are too few or they do not follow it.
     pub usl: Option<Usl>,
 }
 
@@ -48,10 +49,10 @@ pub struct Capacity {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LoadKind {
-    /// Iterations started per second, however long answers take.
+    /// Iterations started per second, however long responses take.
     #[default]
     Rate,
-    /// Users at the same time.
+    /// Concurrent users.
     Users,
 }
 
@@ -63,51 +64,52 @@ pub enum LoadKind {
 pub enum CapacityOutcome {
     /// The greatest load that holds was found and confirmed.
     Found,
-    /// The greatest load that was allowed (`--to`) holds.
+    /// The greatest allowed load (`--to`) holds.
     AtLeast,
-    /// The first step failed already.
+    /// The first step already failed.
     FirstStepFails,
     /// Not even the first load held long enough.
     NothingHolds,
-    /// lgoose and not the site was the limit.
+    /// lgoose, not the site, was the limit.
     Generator,
     /// The site did not recover after a step.
     NotRecovered,
-    /// What seemed to hold failed again and again in the run that was to confirm it.
+    /// The load that seemed to hold failed repeatedly in the confirming run.
     NotConfirmed,
-    /// Somebody stopped the search.
+    /// The search was stopped.
     #[default]
     Stopped,
 }
 
-/// A step of a search: one load, held until its figures were steady.
+/// A step of a search: one load, applied until its figures were steady.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CapacityStep {
     /// Iterations started per second, or users.
     pub load: f64,
-    /// Whether the run was to confirm the result.
+    /// Whether the step was run to confirm the result.
     pub confirms: bool,
-    /// Its result.
+    /// Result of the step.
     pub result: StepResult,
-    /// Why it did not hold, in words; `null` if it did.
+    /// Why the load did not hold, in words; `null` if it held.
     pub reason: Option<String>,
-    /// The limit that it broke, as in [`Capacity::limited_by`]; `null` if none.
+    /// The limit that the step broke, as in [`Capacity::limited_by`], or `lgoose` or `users` if lgoose was the limit;
+    /// `null` if none.
     pub limited_by: Option<String>,
-    /// Seconds at its beginning that were left out as transient.
+    /// Seconds at the start of the step that were left out as transient.
     pub settling_s: f64,
     /// Seconds that were judged.
     pub measured_s: f64,
-    /// Requests in them.
+    /// Requests in `measured_s`.
     pub count: u64,
     /// Failed requests among them.
     pub failures: u64,
-    /// Requests that succeeded per second.
+    /// Successful requests per second.
     pub throughput: f64,
-    /// Requests under way on average, by Little's law: requests per second times their mean latency.
+    /// Mean number of requests in flight, by Little's law: requests per second times mean latency.
     pub concurrency: f64,
-    /// Mean latency in milliseconds; `null` without requests, as the next three.
+    /// Mean latency in milliseconds; `null` without requests, like the next three.
     pub avg_ms: Option<f64>,
     /// Median latency.
     pub p50_ms: Option<f64>,
@@ -115,64 +117,64 @@ pub struct CapacityStep {
     pub p95_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
-    /// The figure of each limit of `slo`, in its unit; `null` is no data.
+    /// The figure for each limit of `slo`, in its unit; `null` if there was no data.
     #[serde(default)]
     pub figures: Vec<Option<f64>>,
-    /// Seconds of the pause after it, with a light load.
+    /// Length of the pause after the step, with a light load, in seconds.
     pub pause_s: f64,
-    /// Whether the site was as quick after that as at first; `null` if nobody looked.
+    /// Whether the site was as fast after the pause as at first; `null` if that was not measured.
     pub recovered: Option<bool>,
 }
 
-/// Results of a step.
+/// Result of a step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StepResult {
-    /// Its figures were steady and kept every limit.
+    /// The figures were steady and within all limits.
     Held,
-    /// They were not.
+    /// The figures were not steady, or broke a limit.
     Failed,
-    /// lgoose and not the site was the limit.
+    /// lgoose, not the site, was the limit.
     Generator,
-    /// Somebody stopped it.
+    /// The step was stopped.
     #[default]
     Stopped,
 }
 
-/// The universal scalability law, fitted: N requests under way get λN / (1 + α(N − 1) + βN(N − 1)) answers per second
+/// The fitted universal scalability law: N requests in flight get λN / (1 + α(N − 1) + βN(N − 1)) responses per second
 /// (N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Usl {
-    /// Answers per second of one request at a time (λ).
+    /// Responses per second with one request in flight (λ).
     pub lambda: f64,
-    /// Contention: the share of the work that is done one after the other.
+    /// Contention (α): the share of the work that is done serially.
     pub alpha: f64,
-    /// Coherency: what each pair of requests under way costs the others.
+    /// Coherency (β): what each pair of requests in flight costs the others.
     pub beta: f64,
-    /// Share of the variance of the answers per second that the law explains, from 0 to 1.
+    /// Share of the variance of the responses per second that the law explains, from 0 to 1.
     pub r_squared: f64,
-    /// Answers per second that the law allows at most; `null` if it knows none, or one far beyond
-    /// all that was measured.
+    /// The most responses per second that the law allows; `null` if it has no maximum, or one far beyond all
+    /// measurements.
     pub peak: Option<f64>,
-    /// Requests under way at that peak; `null` likewise.
+    /// Requests in flight at `peak`; `null` in the same cases.
     pub peak_concurrency: Option<f64>,
     /// What the coefficients mean, in one sentence.
     pub text: String,
 }
 
 impl Capacity {
-    /// Returns a load as it is read: `340 iterations/s`, `12 users`.
+    /// Returns a load with its unit: `340 iterations/s`, `12 users`.
     pub fn shown(&self, load: f64) -> String {
         self.by.shown(load)
     }
 }
 
 impl LoadKind {
-    /// Returns a load as it is read: `340 iterations/s`, `12 users`.
+    /// Returns a load with its unit: `340 iterations/s`, `12 users`.
     pub fn shown(self, load: f64) -> String {
         match self {
             LoadKind::Rate if load == 1.0 => "1 iteration/s".to_owned(),
@@ -191,7 +193,7 @@ impl LoadKind {
 }
 
 impl StepResult {
-    /// Returns its word in tables.
+    /// Returns the word for it in tables.
     pub fn word(self) -> &'static str {
         match self {
             StepResult::Held => "held",

@@ -1,5 +1,5 @@
-//! Why and when a run ended. Filled in by the engine, which knows; the sentence is made here, so that every output
-//! says the same.
+//! Why and when a run ended. The engine fills in the facts; the text is made here, so that all outputs use the same
+//! words.
 
 use crate::units::show_long;
 use serde::{Deserialize, Serialize};
@@ -13,72 +13,73 @@ use std::time::Duration;
 pub enum Cause {
     /// The run time was up, or the last stage was over.
     TimeUp,
-    /// Every user had done its iterations.
+    /// All users had completed their iterations.
     IterationsDone,
-    /// A person stopped it, by a key of a view or through the program that lgoose is embedded in.
+    /// A person stopped the run, with a key in a view or through the program that embeds lgoose.
     StoppedByUser,
-    /// Ctrl-C, SIGTERM or the end of the terminal.
+    /// Ctrl-C, SIGTERM or a closed terminal stopped the run.
     Signal,
     /// A threshold with `abort` was broken.
     Threshold,
-    /// The plan ended all its users, as with `user:stop()`.
+    /// The plan ended all its users, for example with `user:stop()`.
     Plan,
-    /// The plan stopped the run, with `run.stop`.
+    /// The plan stopped the run with `run.stop`.
     StoppedByPlan,
-    /// All users ended in `on_start`, by errors or by `user:stop()`.
+    /// All users ended in `on_start`, through errors or `user:stop()`.
     UsersLost,
-    /// `test_start` raised or took too long: no user was started.
+    /// `test_start` raised an error or took too long; no user was started.
     NotStarted,
-    /// A second Ctrl-C, or the command to abort: requests were cut off.
+    /// A second Ctrl-C or a command aborted the run; requests were cut off.
     Aborted,
-    /// Trouble of lgoose's own.
+    /// Trouble inside lgoose ended the run.
     Trouble,
-    /// Whoever watched a run that another manager led has left it: it went on.
+    /// This process only watched a run of another manager and stopped watching; the run went on.
     Left,
 }
 
-/// Cause and time of a run's end.
+/// Why and when a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ending {
     /// What ended the run.
     pub cause: Cause,
-    /// When the run ended, in seconds since users began to start, pauses left out.
+    /// When the run ended, in seconds since users began to start, without pauses.
     pub at_s: f64,
-    /// When the run was to end, counted likewise; `null` for a run without such a time.
+    /// When the run was planned to end, on the same clock; `null` if no time was planned.
     pub planned_s: Option<f64>,
-    /// Whether the run ended before its planned end, be that a time or iterations, or was broken off.
+    /// Whether the run ended before its planned time or number of iterations, or was broken off.
     pub cut_short: bool,
-    /// Whether the run ended before its figures began to count (`--warmup`, `--reset-stats`): nothing was judged.
+    /// Whether the run ended before its figures began to count (`--warmup`, `--reset-stats`); nothing was judged then.
     #[serde(default)]
     pub in_warmup: bool,
-    /// Whether the run was stopped or aborted while `test_start` was at work: no user was started.
+    /// Whether the run was stopped or aborted while `test_start` was running; no user was started then.
     #[serde(default)]
     pub in_test_start: bool,
-    /// Whether tasks that still ran after `--stop-timeout` were cut off.
+    /// Whether tasks that were still running after `--stop-timeout` were cut off.
     #[serde(default)]
     pub cut_off: bool,
-    /// Whether every user ended in `on_start`, by an error or by `user:stop()`, whatever ended the run.
+    /// Whether every user ended in `on_start`, through an error or `user:stop()`, whatever ended the run.
     #[serde(default)]
     pub all_lost: bool,
-    /// The most users that were to run at a time, leaving out the last half second; 0 in a run at a rate, or if some
+    /// The most users that were due at the same time, leaving out the last half second; 0 in a run at a rate, or if
     /// figures were lost.
     #[serde(default)]
     pub users_due: u64,
-    /// How many different users were started; fewer than `users_due` if lgoose was too slow. 0 in a run at a rate.
+    /// Number of different users that were started; fewer than `users_due` if lgoose was too slow. 0 in a run at a
+    /// rate.
     #[serde(default)]
     pub users_started: u64,
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
-    /// Why the plan stopped the run, as `run.stop` was told; `null` if it did not.
+    /// The reason that the plan gave to `run.stop`; `null` if it did not stop the run.
     #[serde(default)]
     pub reason: Option<String>,
-    /// What `run.fail` was told: reasons why the run failed, each once.
+    /// The reasons that the plan gave to `run.fail`, each once.
     #[serde(default)]
     pub failed: Vec<String>,
-    /// The error that `test_start` or `test_stop` raised, or that it took too long; `null` if neither did.
+    /// The error that `test_start` or `test_stop` raised, or that it took too long; `null` if neither happened.
     #[serde(default)]
     pub raised: Option<String>,
     /// The ending in words: `stopped by a signal at 2 s of 60 s`.
@@ -86,8 +87,8 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Makes an ending at `at`, planned for `planned`, whose other facts are not known yet; [`told`](Ending::told)
-    /// adds its words.
+    /// Creates an ending at `at`, planned for `planned`, whose other facts are not known yet; [`told`](Ending::told)
+    /// adds its text.
     pub fn new(cause: Cause, at: Duration, planned: Option<Duration>) -> Ending {
         let broken_off = matches!(cause, Cause::NotStarted | Cause::Aborted | Cause::Trouble);
         let complete = matches!(cause, Cause::TimeUp | Cause::IterationsDone);
@@ -110,7 +111,7 @@ impl Ending {
         }
     }
 
-    /// Adds the words.
+    /// Adds the text.
     #[must_use]
     pub fn told(mut self) -> Ending {
         let after = seconds(self.at_s);
@@ -151,7 +152,7 @@ impl Ending {
         self
     }
 
-    /// Describes, beside a verdict, a run that was cut short: `stopped at 2 s of 60 s`.
+    /// Describes a run that was cut short, for use next to a verdict: `stopped at 2 s of 60 s`.
     pub fn short(&self) -> String {
         let at = self.at();
         let mut text = match self.cause {
@@ -165,7 +166,7 @@ impl Ending {
         text
     }
 
-    /// Returns how many users were started and how many were to be, if those are more.
+    /// Returns how many users were started and how many were due, if fewer were started than due.
     pub fn fewer_users(&self) -> Option<(u64, u64)> {
         (self.users_started < self.users_due).then_some((self.users_started, self.users_due))
     }
@@ -180,8 +181,8 @@ impl Ending {
     }
 }
 
-/// Formats seconds without a fraction, below ten with a tenth; never rounded up, so that a run that was cut short
-/// never looks complete.
+/// Formats whole seconds, with tenths below ten; always rounds down, so that a run that was cut short never looks
+/// complete.
 fn seconds(s: f64) -> String {
     match s {
         s if s < 10.0 => format!("{} s", (s * 10.0 + 1e-6).floor() / 10.0),

@@ -1,4 +1,4 @@
-//! Equal errors and exemplars of them.
+//! Errors, equal ones counted together, with exemplars.
 
 use super::latency::PhasesMs;
 use super::trace::TraceRow;
@@ -9,19 +9,20 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ErrorRow {
-    /// How many errors were counted.
+    /// Number of errors.
     pub count: u64,
-    /// The request or task that failed: `GET front page`, `task log in`.
+    /// The request or task that failed, such as `GET front page` or `task log in`.
     pub name: String,
     /// The message.
     pub message: String,
-    /// The plan's line, as in `plans/drupal.lua:12`.
+    /// The line of the plan, such as `plans/drupal.lua:12`.
     pub line: Option<String>,
-    /// Seconds into the measurement when it first came, exact to a quarter of a second.
+    /// When the error first occurred, in seconds since the start of the measurement, exact to a quarter of a second.
     pub first_s: f64,
-    /// Seconds into the measurement when it last came, likewise.
+    /// When the error last occurred, on the same clock.
     pub last_s: f64,
-    /// Exemplars of failed requests: the first and the slowest three others; credentials in headers are masked.
+    /// Exemplars of the failed requests: the first, and the slowest three of the others; credentials in headers are
+    /// masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exemplars: Vec<Exemplar>,
 }
@@ -31,39 +32,38 @@ pub struct ErrorRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Exemplar {
-    /// When it began, in nanoseconds since the run began, as in the request log.
+    /// Start of the request, in nanoseconds since the start of the run, as in the request log.
     pub start_ns: u64,
-    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    /// Number of the user, from 1; 0 for `test_start` and `test_stop`.
     pub user: u64,
-    /// The user's scenario.
+    /// Scenario of the user.
     pub scenario: String,
-    /// The task that made it.
+    /// The task that made the request.
     pub task: String,
-    /// The method asked for.
+    /// Method of the request.
     pub method: String,
-    /// The URL asked for, its first 2 KiB.
+    /// URL of the request, at most the first 2 KiB.
     pub url: String,
-    /// Where the answer came from after redirects; empty without.
+    /// URL of the final response, after redirects; empty without redirects.
     pub final_url: String,
-    /// Status of the final answer, 0 without one.
+    /// Status of the final response; 0 if there was none.
     pub status: u16,
     /// Latency in milliseconds.
     pub latency_ms: f64,
-    /// Parts of the latency; `null` where the phase did not happen.
+    /// Phases of the latency; `null` for a phase that did not happen.
     pub phases_ms: PhasesMs,
-    /// `name: value` of each header as sent, credentials masked, 4 KiB at most.
+    /// Headers as sent, `name: value` each, with credentials masked; at most 4 KiB.
     pub request_headers: Vec<String>,
-    /// `name: value` of each header of the answer, likewise.
+    /// Headers of the response, in the same form.
     pub response_headers: Vec<String>,
-    /// The body's first 2 KiB; what is not UTF-8 is replaced.
+    /// The first 2 KiB of the response body; bytes that are not UTF-8 are replaced.
     pub body: String,
-    /// Length of the body in bytes.
+    /// Length of the response body in bytes.
     pub body_bytes: u64,
     /// The reason that the page gave for what it refused, its first 200 characters: the messages of its form, or the
     /// heading of an error page; empty if it gave none.
     #[serde(default)]
-    pub page_says: String,
-    /// Its trace; `null` without `--trace`, or if what the plan has set as `traceparent` is none.
+    /// Trace of the request; `null` without `--trace`, or if the plan set an invalid `traceparent`.
     #[serde(default)]
     pub trace: Option<TraceRow>,
 }

@@ -1,4 +1,4 @@
-//! Latencies of a report, and their phases.
+//! Latencies in a report, and their phases.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Latency {
     pub min: f64,
     /// Longest, exact.
     pub max: f64,
-    /// Median. This and all percentiles are within 0.1 % or half a microsecond, and never outside `min` and `max`.
+    /// Median. All percentiles are accurate to 0.1 % or half a microsecond, and always between `min` and `max`.
     pub p50: f64,
     /// 75th percentile.
     pub p75: f64,
@@ -33,12 +33,12 @@ pub struct Latency {
     pub p99_99: f64,
 }
 
-/// Mean milliseconds of each phase over the requests that had it; `null` when none had.
+/// Mean milliseconds of each phase, over the requests that had it; `null` if none had it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PhasesMs {
-    /// Looking the host up.
+    /// Looking up the host name.
     pub dns: Option<f64>,
     /// Opening the TCP connection.
     pub connect: Option<f64>,
@@ -46,9 +46,9 @@ pub struct PhasesMs {
     pub tls: Option<f64>,
     /// Writing the request.
     pub send: Option<f64>,
-    /// Waiting for the first byte of the answer.
+    /// Waiting for the first byte of the response.
     pub first_byte: Option<f64>,
-    /// From the first to the last byte of the answer.
+    /// Receiving the response, from the first to the last byte.
     pub receive: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Checks and metrics of a plan in the report.
+//! Checks and metrics of a plan, as in the report.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Check {
-    /// Name given by the plan.
+    /// Name from the plan.
     pub name: String,
-    /// How often it held.
+    /// How often the check passed.
     pub passes: u64,
-    /// How often it did not.
+    /// How often the check failed.
     pub failures: u64,
 }
 
@@ -20,20 +20,19 @@ pub struct Check {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Metric {
-    /// Name given by the plan.
+    /// Name from the plan.
     pub name: String,
     /// Kind of the metric.
     pub kind: MetricKind,
-    /// How many values were added.
+    /// Number of values that were added.
     pub count: u64,
-    /// Sum, last value, share from 0 to 1 or mean, by kind; `null` when nothing was added.
+    /// Sum, last value, share from 0 to 1, or mean, depending on the kind; `null` if nothing was added.
     pub value: Option<f64>,
-    /// Smallest value, exact; `null` but for gauges and trends.
+    /// Smallest value, exact; only for gauges and trends, else `null`.
     pub min: Option<f64>,
-    /// Largest value, exact; `null` but for gauges and trends.
+    /// Largest value, exact; only for gauges and trends, else `null`.
     pub max: Option<f64>,
-    /// Median; `null` but for trends. This and all percentiles are within 0.1 %, and never outside `min` and
-    /// `max`.
+    /// Median; only for trends, else `null`. All percentiles are accurate to 0.1 %, and always between `min` and `max`.
     pub p50: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
@@ -43,7 +42,7 @@ pub struct Metric {
     pub p99: Option<f64>,
 }
 
-/// The kinds of custom metrics.
+/// Kind of a custom metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -51,7 +50,7 @@ pub struct Metric {
 pub enum MetricKind {
     /// A sum.
     Counter,
-    /// A level: the latest value, the smallest and the largest.
+    /// A level: the latest, the smallest and the largest value.
     Gauge,
     /// The share of values that were true.
     Rate,

@@ -1,4 +1,4 @@
-//! Data in the report of a part (`--part 2/4`) beside its figures: all that joining the parts takes.
+//! Data in the report of a part (`--part 2/4`) in addition to its figures: all that is needed to join the parts.
 
 use super::omission::Cadence;
 use serde::{Deserialize, Serialize};
@@ -10,35 +10,35 @@ use serde::{Deserialize, Serialize};
 pub struct PartRow {
     /// Number of the part, from 1.
     pub number: u64,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: u64,
-    /// Threads that drove its users.
+    /// Number of threads that drove the users of the part.
     pub shards: u64,
-    /// Number of the measurement that the figures belong to; the first is 0.
+    /// Number of the measurement that the figures belong to, from 0.
     pub epoch: u64,
-    /// When that measurement began, in nanoseconds since the load began.
+    /// Start of that measurement, in nanoseconds since the start of the load.
     pub origin_ns: u64,
-    /// When the report was made, likewise.
+    /// When the report was made, on the same clock.
     pub ended_ns: u64,
-    /// Cadence that late users were compared with, and whether somebody asked for the correction.
+    /// Cadence that late users were compared with, and whether the correction was explicitly requested.
     pub co_mitigation: Option<(Cadence, bool)>,
-    /// Scenarios and tasks in the order of the plan.
+    /// Scenarios and tasks, in the order of the plan.
     pub order: Vec<(String, String)>,
     /// Warnings given during the run.
     pub warnings: Vec<String>,
-    /// Everything that was measured, in portable pieces, base64.
+    /// Everything that was measured, in portable pieces in base64.
     pub measured: Vec<String>,
     /// The same for `test_start` and `test_stop`.
     pub start_stop: Vec<String>,
 }
 
-/// Limits of a plausible part: more threads than any machine has, and a longer run than anybody waits for, two
+/// Limits of a plausible part: more threads than any machine has, and a longer run than anyone would wait for, two
 /// years in nanoseconds.
 const MOST_SHARDS: u64 = 100_000;
 const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
 
 impl PartRow {
-    /// Returns whether a run can have written it: a file may be damaged.
+    /// Returns whether a run could have written this; a file may be damaged.
     pub(in super::super) fn is_plausible(&self) -> bool {
         (1..=self.of).contains(&self.number)
             && (1..=MOST_SHARDS).contains(&self.shards)

@@ -1,18 +1,18 @@
-//! Points of a run over time.
+//! Points over time of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// All requests that ended within a stretch of the run: a second, more in runs of over an hour.
+/// All requests that ended within an interval of the run: a second, or more in runs of over an hour.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SeriesPoint {
-    /// Whole seconds from the start of the measurement to the start of this point.
+    /// Start of the point, in whole seconds since the start of the measurement.
     pub second: u64,
-    /// Length of the point in seconds, pauses left out; rates divide by it. The last point may be a fragment of a
-    /// second.
+    /// Length of the point in seconds, without pauses; rates are counts divided by this. The last point may be shorter
+    /// than a second.
     pub seconds: f64,
-    /// Users at the end of the point; where points were joined, the most.
+    /// Users at the end of the point; for joined points, the most of them.
     pub users: u64,
     /// Requests that ended within the point.
     pub count: u64,
@@ -20,32 +20,32 @@ pub struct SeriesPoint {
     pub failures: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Latencies of its requests, on the same level in JSON.
+    /// Latencies of the requests; in JSON their keys are in the point itself.
     #[serde(flatten)]
     pub latency: PointLatency,
-    /// Requests under way at its end; where points were joined, the most.
+    /// Requests in flight at the end of the point; for joined points, the most of them.
     #[serde(default)]
     pub under_way: u64,
-    /// Age of the oldest of them in milliseconds; where points were joined, the greatest.
+    /// Age of the oldest request in flight, in milliseconds; for joined points, the greatest of them.
     #[serde(default)]
     pub oldest_ms: f64,
-    /// How hard lgoose itself worked, on the same level in JSON.
+    /// The load on lgoose itself; in JSON its keys are in the point itself.
     #[serde(flatten)]
     pub generator: PointGenerator,
-    /// Latencies in microseconds to two significant digits: HdrHistogram V2 (not compressed), base64; empty without
-    /// requests, and in what live views get.
+    /// Latencies in microseconds to two significant digits, as an HdrHistogram V2 (not compressed) in base64; empty
+    /// without requests and in live views.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub histogram: String,
 }
 
 impl SeriesPoint {
-    /// Returns the requests per second. `None` for a fragment of less than half a second: what happened in so short
-    /// a time says little of a second.
+    /// Returns the requests per second; `None` for a point of less than half a second, which says little about a whole
+    /// second.
     pub fn rate(&self) -> Option<f64> {
         self.rate_of(self.count)
     }
 
-    /// Returns the rate of some of its requests, likewise.
+    /// Returns the rate of `count` of its requests, under the same condition.
     pub fn rate_of(&self, count: u64) -> Option<f64> {
         (self.seconds >= 0.5).then(|| count as f64 / self.seconds)
     }
@@ -65,40 +65,43 @@ pub struct PointLatency {
     /// Sum of all latencies in milliseconds; their mean is this divided by `count`.
     #[serde(default)]
     pub sum_ms: f64,
-    /// Median latency in milliseconds; it and the next two are within 0.1 % or half a microsecond, or within 0.4 %
-    /// where points were joined; `null` without requests.
+    /// Median latency in milliseconds; `null` without requests, like the next two. These three are accurate to 0.1 % or
+    /// half a microsecond, or to 0.4 % for joined points.
     pub p50_ms: Option<f64>,
     /// 95th percentile in milliseconds.
     pub p95_ms: Option<f64>,
     /// 99th percentile in milliseconds.
     pub p99_ms: Option<f64>,
-    /// 95th percentile of those that succeeded; where points were joined, the highest. `null` if none did.
+    /// 95th percentile of the successful requests in milliseconds; for joined points, the highest of them; `null` if
+    /// none succeeded.
     #[serde(default)]
     pub ok_p95_ms: Option<f64>,
-    /// The same of those that failed.
+    /// 95th percentile of the failed requests in milliseconds; for joined points, the highest of them; `null` if none
+    /// failed.
     #[serde(default)]
     pub failed_p95_ms: Option<f64>,
 }
 
-/// How hard lgoose itself worked in a [`SeriesPoint`].
+/// The load on lgoose itself in a [`SeriesPoint`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PointGenerator {
-    /// Share of its time that lgoose's busiest thread was busy, from 0 to 1; where points were joined, the worse of
-    /// them.
+    /// Share of the time in which lgoose's busiest thread was busy, from 0 to 1; for joined points, the worst of them.
     #[serde(default)]
     pub busy: f64,
-    /// Mean delay of the timers of the latest thread, in milliseconds; joined likewise.
+    /// Mean delay of the timers in the thread where it was longest, in milliseconds; for joined points, the worst of
+    /// them.
     #[serde(default)]
     pub lag_ms: f64,
-    /// Whether lgoose and not the target set the latency; joined likewise.
+    /// Whether lgoose and not the target set the latency; for joined points, in any of them.
     #[serde(default)]
     pub saturated: bool,
-    /// lgoose's own part of the median, estimated, in milliseconds; joined likewise. `null` if it was not measured.
+    /// Estimate of the part of the median latency that is due to lgoose, in milliseconds; for joined points, the worst
+    /// of them; `null` if it was not measured.
     #[serde(default)]
     pub own_p50_ms: Option<f64>,
-    /// lgoose's own part of the 99th percentile, likewise.
+    /// The same for the 99th percentile.
     #[serde(default)]
     pub own_p99_ms: Option<f64>,
 }

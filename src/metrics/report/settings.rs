@@ -1,24 +1,24 @@
-//! Everything that decided the load of a run, so that two runs can be compared: the options with their values,
-//! what the plan was made of, and the machine. Holds no secret: no variable of the environment, no value of a header,
-//! no password of a proxy.
+//! Everything that determined the load of a run, so that two runs can be compared: the options with their values, the
+//! contents of the plan, and the machine. Contains no secrets: no environment variables, no header values, no proxy
+//! passwords.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The options of a run, all layers together, under the names that flags and `plan {}` have for them. Durations are
-/// texts that the command line takes, such as `60s`.
+/// The options of a run, from all layers, with the names that flags and `plan {}` use. Durations are written as on the
+/// command line, such as `60s`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 #[non_exhaustive]
 pub struct RunSettings {
-    /// Users at the same time, at most.
+    /// The most concurrent users.
     pub users: u64,
-    /// Users started per second; `null` is all at once.
+    /// Users started per second; `null` for all at once.
     pub hatch_rate: Option<f64>,
-    /// How long to run once all users have started; `null` without such a time.
+    /// How long to run once all users have started; `null` if not set.
     pub run_time: Option<String>,
-    /// Stages: `300s:100` for users, `300s:200/s` for a rate; empty without any.
+    /// Stages, such as `300s:100` for users or `300s:200/s` for a rate; empty if there are none.
     pub stages: Vec<String>,
     /// Iterations started per second; `null` in a run of users and with stages.
     pub rate: Option<f64>,
@@ -26,32 +26,32 @@ pub struct RunSettings {
     pub arrivals: Option<String>,
     /// Iterations per user; `null` without a limit.
     pub iterations: Option<u64>,
-    /// Iterations of all users together; `null` without a limit.
+    /// Iterations of all users in total; `null` without a limit.
     pub shared_iterations: Option<u64>,
-    /// The loads that scenarios have for themselves, in words, by the names of the scenarios.
+    /// Scenarios with their own load, each with a description of the load.
     pub own_loads: BTreeMap<String, String>,
-    /// The ceiling on requests per second; `null` without one.
+    /// The most requests per second; `null` without a limit.
     pub throttle_requests: Option<f64>,
-    /// Factor by which every pause of the plan was multiplied.
+    /// Factor by which all pauses of the plan were multiplied.
     pub wait_factor: f64,
-    /// The scenarios that were chosen, `*` for any text; empty for all.
+    /// The scenarios that were selected, with `*` for any text; empty for all.
     pub scenarios: Vec<String>,
-    /// The tags of the tasks that were chosen; empty for all.
+    /// The tags of the tasks that were selected; empty for all.
     pub tags: Vec<String>,
     /// The tags of the tasks that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude_tags: Vec<String>,
-    /// Length of the warm-up, whose figures were kept apart; `null` without one.
+    /// Length of the warm-up, whose figures were kept separate; `null` without one.
     pub warmup: Option<String>,
-    /// Whether what came before all users had started was dropped.
+    /// Whether the figures from before all users had started were dropped.
     pub reset_stats: bool,
-    /// How long running tasks might take to finish after a stop.
+    /// How long running tasks had to finish after a stop.
     pub stop_timeout: String,
-    /// The timeout of a request.
+    /// Timeout of a request.
     pub timeout: String,
-    /// The largest body that was read, in bytes.
+    /// Limit on the response body that was read, in bytes.
     pub max_body: u64,
-    /// HTTP version that was spoken, `1.1` or `2`; `any` is the one that the server offered.
+    /// HTTP version, `1.1` or `2`; `any` for the one that the server offered.
     pub http: String,
     /// HTTP client that sent the requests, `direct` or `reqwest`.
     pub client: String,
@@ -59,56 +59,57 @@ pub struct RunSettings {
     pub proxy: String,
     /// Whether every certificate was trusted.
     pub insecure: bool,
-    /// The names of the headers that every request had beside the usual ones.
+    /// Names of the additional headers of every request.
     pub headers: Vec<String>,
-    /// Addresses that were not looked up, `HOST:PORT:ADDRESS` each.
+    /// Hosts that were not looked up, each as `HOST:PORT:ADDRESS`.
     pub resolve: Vec<String>,
-    /// How long an answer of DNS was kept; `null` for the whole run.
+    /// How long a DNS response was cached; `null` for the whole run.
     pub dns_ttl: Option<String>,
-    /// The address of the machine that connections came from; `null` for any.
+    /// The local address that connections came from; `null` for any.
     pub local_address: Option<String>,
-    /// Whether each request had a connection of its own.
+    /// Whether each request used a new connection.
     pub no_keepalive: bool,
     /// Whether cookies were not kept.
     pub no_cookies: bool,
-    /// The number of redirects after which the next one was the answer; `null`: it was a failure, after ten.
+    /// The number of redirects that were followed before another one counted as the response; `null`: ten, before
+    /// another one counted as a failure.
     pub max_redirects: Option<u32>,
-    /// Whether requests said which page they came from.
+    /// Whether requests sent a `Referer` header.
     pub referer: bool,
-    /// Whether users kept what a browser would not ask for again.
+    /// Whether users had a cache, as a browser does.
     pub cache: bool,
-    /// How long users kept their connections: `user`, as long as they lived, or `iteration`.
+    /// How long users kept their connections: `user` for their lifetime, or `iteration`.
     pub connections: String,
-    /// Whether a user that was redirected to another host went on there.
+    /// Whether users that were redirected to another host stayed there.
     pub sticky_follow: bool,
     /// The share of requests whose trace the site was asked to keep; `null` if requests had no trace context.
     pub trace_sample: Option<f64>,
-    /// What requests without a name of their own were counted under: `task` or `path`.
+    /// What requests without their own name were counted under: `task` or `path`.
     #[serde(default)]
     pub request_names: String,
-    /// Cadence that late users were compared with; `disabled` if nothing was filled in.
+    /// Cadence that late users were compared with; `disabled` if no requests were filled in.
     pub co_mitigation: String,
-    /// The thresholds, as the command line takes them.
+    /// The thresholds, written as on the command line.
     pub thresholds: Vec<String>,
-    /// Whether a failed request or task was to make the exit code 1.
+    /// Whether a failed request or task set the exit code to 1.
     pub fail_on_error: bool,
-    /// Whether lgoose being the bottleneck was to make the exit code 1.
+    /// Whether saturation of lgoose set the exit code to 1.
     pub fail_on_saturation: bool,
-    /// Whether thresholds were to be judged also in a run that is cut short.
+    /// Whether thresholds were judged even if the run was cut short.
     pub allow_short: bool,
     /// Whether it was one iteration to look at (`--once`), by which no threshold is judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// Threads that drove users.
     pub threads: u64,
-    /// Memory that a user's VM might take, in bytes.
+    /// Limit on the memory of a user's VM, in bytes.
     pub lua_memory: u64,
-    /// Lua time that a task might take without waiting.
+    /// Limit on the Lua time of a task between waits.
     pub lua_time: String,
-    /// SHA-256 of the plan and of the modules and data files that it had read by the end of the run: equal for equal
-    /// contents, wherever they are.
+    /// SHA-256 of the plan and of the modules and data files that it had read by the end of the run. Equal contents
+    /// have the same hash, wherever the files are.
     pub plan_sha256: String,
-    /// The machine that it ran on.
+    /// The machine of the run.
     pub machine: MachineRow,
 }
 
@@ -118,14 +119,14 @@ pub struct RunSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct MachineRow {
-    /// The processor's own name; empty if it has none.
+    /// Name of the processor, as it reports it; empty if it has none.
     pub cpu_model: String,
     /// Cores that this process may use.
     pub cores: u64,
-    /// Memory in bytes; `null` if it is not known.
+    /// Memory in bytes; `null` if unknown.
     pub memory_bytes: Option<u64>,
-    /// The kernel's name, release and architecture.
+    /// Name, release and architecture of the kernel.
     pub kernel: String,
-    /// The version and the build of lgoose.
+    /// Version and build of lgoose.
     pub lgoose: String,
 }

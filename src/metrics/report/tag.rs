@@ -1,17 +1,17 @@
-//! Requests with a tag.
+//! Requests that have a tag.
 
 use super::{Figures, RequestRow};
 use serde::{Deserialize, Serialize};
 
-/// Figures of the requests with one tag.
+/// Figures for the requests with one tag.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TagRow {
-    /// Tag with its value: `region=eu`; `scenario=` with the name of each scenario. Beyond the first 100 values of a
-    /// tag, `(other)` is all the rest.
+    /// The tag with its value, such as `region=eu`, or `scenario=` with the name of a scenario. After the first 100
+    /// values of a tag, `(other)` stands for the rest.
     pub tag: String,
-    /// One row for each request name, without figures over time.
+    /// One row for each request name, without series.
     pub requests: Vec<RequestRow>,
     /// All requests with the tag together.
     pub aggregated: Figures,

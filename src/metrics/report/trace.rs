@@ -1,19 +1,19 @@
-//! Traces of requests, for finding them in the site's own tracing.
+//! Traces of requests, for finding them in the tracing system of the site.
 
 use serde::{Deserialize, Serialize};
 
-/// The trace of a request, as its `traceparent` carried it.
+/// The trace of a request, as sent in its `traceparent`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TraceRow {
-    /// The trace, 32 hexadecimal digits.
+    /// ID of the trace, 32 hexadecimal digits.
     pub trace_id: String,
-    /// The span of the request, 16 hexadecimal digits: the parent of the site's own.
+    /// ID of the request's span, 16 hexadecimal digits: the parent of the site's own span.
     pub span_id: String,
-    /// Whether the site was asked to keep the trace; one that was not may not be found there.
+    /// Whether the site was asked to keep the trace; if not, it may not be found there.
     pub sampled: bool,
-    /// The hops after redirects, each with a span of its own below that of the request.
+    /// The hops after redirects, each with its own span below that of the request.
     pub hops: Vec<HopRow>,
 }
 
@@ -22,46 +22,46 @@ pub struct TraceRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HopRow {
-    /// Its span, 16 hexadecimal digits.
+    /// ID of the hop's span, 16 hexadecimal digits.
     pub span_id: String,
-    /// When it began, in nanoseconds since the run began.
+    /// Start of the hop, in nanoseconds since the start of the run.
     pub start_ns: u64,
 }
 
-/// One of the slowest requests of a name among those whose trace is sampled.
+/// One of the slowest sampled requests of a name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TracedRequest {
-    /// When it began, in nanoseconds since the run began, as in the request log.
+    /// Start of the request, in nanoseconds since the start of the run, as in the request log.
     pub start_ns: u64,
-    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    /// Number of the user, from 1; 0 for `test_start` and `test_stop`.
     pub user: u64,
-    /// The user's scenario.
+    /// Scenario of the user.
     pub scenario: String,
-    /// The task that made it.
+    /// The task that made the request.
     pub task: String,
-    /// The URL asked for, its first 2 KiB.
+    /// URL of the request, at most the first 2 KiB.
     pub url: String,
-    /// Status of the final answer, 0 without one.
+    /// Status of the final response; 0 if there was none.
     pub status: u16,
-    /// Reason of the failure; `null` if it succeeded.
+    /// Why the request failed; `null` if it succeeded.
     pub error: Option<String>,
     /// Latency in milliseconds.
     pub latency_ms: f64,
-    /// In a run at a rate, how many milliseconds later than on schedule it began; else 0.
+    /// How many milliseconds after its scheduled start the request began in a run at a rate; else 0.
     pub delay_ms: f64,
-    /// Its trace.
+    /// Trace of the request.
     pub trace: TraceRow,
 }
 
-/// The latest request of a name in a bucket of latencies whose trace is sampled; only for a run under way.
+/// The latest sampled request of a name in a latency bucket; only for a running test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LatestTrace {
-    /// The trace.
+    /// ID of the trace.
     pub(crate) trace_id: u128,
     /// The latency in seconds, from the scheduled start in a run at a rate.
     pub(crate) latency_s: f64,
-    /// When it ended, in nanoseconds since the run began.
+    /// End of the request, in nanoseconds since the start of the run.
     pub(crate) end_ns: u64,
 }

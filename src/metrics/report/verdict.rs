@@ -1,34 +1,34 @@
-//! The verdict on a run in the report; found once, by `output::verdict`, and only read from then on.
+//! The verdict on a run, as in the report; `output::verdict` reaches it once, everything else only reads it.
 
 use serde::{Deserialize, Serialize};
 
-/// Results of a run.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum VerdictResult {
-    /// Everything that was judged is good.
+    /// Everything that was judged is fine.
     Passed,
-    /// There is a reason against the run.
+    /// There is a reason why the run failed.
     Failed,
-    /// Nothing was to be judged, and nothing is wrong.
+    /// There was nothing to judge, and nothing is wrong.
     None,
 }
 
-/// The verdict on a run. What could not be written after it (exit code 3) is not in it.
+/// The verdict on a run. It does not cover outputs that could not be written afterwards (exit code 3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verdict {
     /// Result of the run.
     pub result: VerdictResult,
-    /// The exit code of the run.
+    /// Exit code of the run.
     pub exit_code: u8,
-    /// Reasons why it failed, a sentence each; empty unless it did.
+    /// Reasons why the run failed, one sentence each; empty if it did not.
     pub reasons: Vec<String>,
-    /// Remarks that do not decide but have to be known, a sentence each.
+    /// Remarks that do not affect the result but that readers should know, one sentence each.
     pub remarks: Vec<String>,
-    /// The verdict in one line: `passed so far, stopped at 2 s of 60 s`.
+    /// The verdict in one line, such as `passed so far, stopped at 2 s of 60 s`.
     pub text: String,
 }

@@ -1,10 +1,10 @@
-//! Workers of a run that was spread over machines, and the labels that they had.
+//! Workers of a run on several machines, and their labels.
 
 use super::{Figures, RequestRow, SeriesPoint};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Figures of one worker.
+/// Figures for one worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -13,50 +13,50 @@ pub struct WorkerRow {
     pub name: String,
     /// Labels of the worker.
     pub labels: BTreeMap<String, String>,
-    /// Version of lgoose there.
+    /// Version of lgoose on the worker.
     pub version: String,
-    /// Threads that drove users there.
+    /// Number of threads that drove users.
     pub threads: u64,
-    /// The most users at a time.
+    /// The most users at the same time.
     pub users: u64,
-    /// Requests that its users made.
+    /// Requests of its users.
     pub requests: u64,
     /// Failed requests among them.
     pub failures: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// 95th percentile of the latencies in milliseconds, within 0.4 %; `null` without requests.
+    /// 95th percentile of the latencies in milliseconds, accurate to 0.4 %; `null` without requests.
     pub p95_ms: Option<f64>,
-    /// Share of their time that its threads were on a core or waited for one, from 0 to 1.
+    /// Share of the time in which its threads ran or waited for a core, from 0 to 1.
     pub busy: f64,
     /// Mean delay of its timers in milliseconds.
     pub lag_ms: f64,
-    /// Seconds in which a thread of it was busy for 90 % of the time, or timers woke more than 10 ms and a tenth of
-    /// its median latency late: then it and not the target set the latency.
+    /// Seconds in which the worker and not the target set the latency: a thread was busy for 90 % of the time, or
+    /// timers woke late by more than 10 ms and a tenth of the worker's median latency.
     pub saturated_s: f64,
-    /// What its wall clock showed more than the manager's, in milliseconds.
+    /// How far the worker's wall clock was ahead of the manager's, in milliseconds.
     pub offset_ms: f64,
-    /// The most by which `offset_ms` may be wrong.
+    /// Maximum error of `offset_ms`, in milliseconds.
     pub offset_within_ms: f64,
-    /// Seconds into the measurement when nothing was heard of it any more, the last time; negative if that was
-    /// before the measurement began, `null` if it was never lost.
+    /// When the worker was last lost, in seconds since the start of the measurement; negative if before it, `null` if
+    /// the worker was never lost.
     pub lost_at_s: Option<f64>,
     /// State of the worker at the end.
     pub state: WorkerState,
 }
 
-/// States of a worker.
+/// State of a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum WorkerState {
-    /// It takes part.
+    /// The worker takes part in the run.
     #[default]
     Running,
-    /// It has handed everything over.
+    /// The worker has delivered all its figures.
     Done,
-    /// Nothing is heard of it; what it delivered counts.
+    /// The worker is no longer heard from; what it has delivered counts.
     Lost,
 }
 
@@ -71,19 +71,19 @@ impl WorkerState {
     }
 }
 
-/// Figures of all workers with one label.
+/// Figures for all workers with one label.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LabelRow {
-    /// Label with its value: `region=eu`.
+    /// The label with its value, such as `region=eu`.
     pub label: String,
-    /// Workers that have it.
+    /// Number of workers with the label.
     pub workers: u64,
-    /// One row for each request name, without figures over time.
+    /// One row for each request name, without series.
     pub requests: Vec<RequestRow>,
     /// All requests of these workers together.
     pub aggregated: Figures,
-    /// The same over time; without histograms.
+    /// The same requests over time, without histograms.
     pub series: Vec<SeriesPoint>,
 }

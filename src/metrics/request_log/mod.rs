@@ -1,10 +1,9 @@
-//! Logs of a run on their way from the shards to their writer: every request and every task, one after the other,
-//! as bytes.
+//! Logs of a run on their way from the shards to the writer: all requests and tasks, as bytes.
 //!
-//! A [`LogRecorder`] belongs to one shard's [`Recorder`](super::Recorder) and is filled where a request is counted,
-//! so that both can never differ. It hands over whole [`Chunk`]s, at each tick and when one is full, and waits
-//! for nobody: what does not fit into the memory that logs may take is left out and counted. It knows no
-//! file and no format.
+//! A [`LogRecorder`] belongs to the [`Recorder`](super::Recorder) of one shard and is filled where requests are
+//! counted, so that the two can never differ. It delivers whole [`Chunk`]s, at each tick and when one is full, and
+//! never waits: entries that do not fit into the memory for logs are left out and counted. It knows neither files nor
+//! formats.
 
 mod entry;
 #[cfg(feature = "gaggle")]

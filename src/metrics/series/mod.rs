@@ -1,8 +1,8 @@
-//! Series of a run over time: one point a second, coarser as the run grows.
+//! Series of a run over time: one point per second, coarser as the run gets longer.
 //!
-//! Seconds are those in which requests ended. The latest are open: shards hand over what belongs to them some time
-//! after they are over. A closed point keeps a [`Sketch`] of its latencies, so that points can be joined and a
-//! straggler can still be added.
+//! A request belongs to the second in which it ended. The latest seconds are open, since shards deliver their figures
+//! some time after a second is over. A closed point keeps a [`Sketch`] of its latencies, so that points can be joined
+//! and stragglers can still be added.
 
 use super::axis::SECOND;
 use super::delta::Border;

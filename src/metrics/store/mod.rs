@@ -1,8 +1,8 @@
-//! The store, in which the deltas of all shards become one run.
+//! The store, which merges the deltas of all shards into one run.
 //!
-//! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
-//! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
-//! A second is closed when every shard has handed over what belongs to it.
+//! Driven by the owner of the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms, [`Store::report`] at
+//! the end. Rows are identified by name; a memo translates the numbers of each shard. A second is closed once every
+//! shard has delivered its figures.
 
 mod by_tag;
 mod filling;

@@ -1,9 +1,9 @@
-//! Judges thresholds: the figures of the whole run at its end, of every stretch of it while it goes on, and
-//! whether one that should stop the run was broken.
+//! Judges thresholds: the figures of the whole run at its end, those of every interval during the run, and whether a
+//! threshold that stops the run was broken.
 //!
-//! Driven by the store: it gives each slice that is merged, and says at each tick up to when everything is known. A
-//! threshold that leaves a part of the run out, or looks at stretches, gathers what it needs itself, so nothing of
-//! what is left out is ever judged. Times are nanoseconds since the measurement began.
+//! Driven by the store, which passes on each merged slice and, at each tick, the time up to which the figures are
+//! complete. A threshold that leaves out a part of the run, or looks at intervals, gathers its own figures, so that
+//! nothing that is left out is ever judged. Times are nanoseconds since the start of the measurement.
 
 mod gathering;
 

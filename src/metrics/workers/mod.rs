@@ -1,7 +1,7 @@
-//! Workers of a run that is spread over machines: who they are, and a light tally of each.
+//! Workers of a run on several machines: their identities, and a light tally of each.
 //!
-//! The [`Store`](super::Store) has one tally a worker, for tables; a run may have thousands of them. Exact figures
-//! are those of the whole run and of each label.
+//! The [`Store`](super::Store) has one tally per worker, for tables; a run may have thousands of workers. Only the
+//! figures of the whole run and of each label are exact.
 
 mod lately;
 mod tally;

@@ -1,8 +1,8 @@
-//! The report as CSV, for spreadsheets and scripts: a row for each name that the run measured, and a table of
-//! its own with the series.
+//! The report as CSV, for spreadsheets and scripts: a row for each name that the run measured, and a second table with
+//! the series.
 //!
-//! Texts are one line without control characters, and one that a spreadsheet would take for a formula has a
-//! `'` before it.
+//! Texts are on one line without control characters; a text that a spreadsheet would take for a formula gets a leading
+//! `'`.
 
 use super::display::one_line;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::metrics::{
 use csv::Writer;
 use std::path::{Path, PathBuf};
 
-/// The columns of [`names`]. What a row's kind does not have is empty.
+/// The columns of [`names`]. A cell that does not apply to the kind of row is empty.
 const NAMES: [&str; 29] = [
     "kind",
     "scenario",
@@ -70,12 +70,12 @@ const SERIES: [&str; 20] = [
     "own_p99_ms",
 ];
 
-/// Returns a row for each request name, for all requests together (`aggregated`), for each request name of
-/// `test_start` and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric; in a run on
-/// workers also for each of them, for each of their labels, and for each request name of a label (`label_request`,
-/// with the label in the column of scenarios); for each tag (`tag`) and each request name of it (`tag_request`)
-/// likewise. `count` is the number of requests, iterations, runs, checked values or
-/// recorded values. Rates are per second, latencies in milliseconds.
+/// Returns a row for each request name, for all requests together (`aggregated`), for each request name of `test_start`
+/// and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric; in a run on workers also for
+/// each worker, for each of their labels, and for each request name of a label (`label_request`, with the label in the
+/// column of scenarios); and in the same way for each tag (`tag`) and each request name of a tag (`tag_request`).
+/// `count` is the number of requests, iterations, runs, checked values or recorded values. Rates are per second,
+/// latencies in milliseconds.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
@@ -134,7 +134,7 @@ pub(crate) fn series(report: &Report) -> Result<String, Error> {
     table.text()
 }
 
-/// Returns the path of the series beside a file of names: `run_series.csv` for `run.csv`.
+/// Returns the path of the series that goes with a file of names: `run_series.csv` for `run.csv`.
 pub(crate) fn series_path(names: &Path) -> PathBuf {
     let mut file = names.file_stem().unwrap_or_default().to_owned();
     file.push("_series");
@@ -325,8 +325,8 @@ fn figure(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Returns a text that no spreadsheet takes for a formula; full-width signs count too, as some spreadsheets accept
-/// them. See OWASP, "CSV Injection".
+/// Returns a text that no spreadsheet takes for a formula; also covers full-width signs, which some spreadsheets
+/// accept. See OWASP, "CSV Injection".
 fn harmless(text: &str) -> String {
     let text = one_line(text);
     let formula = |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');

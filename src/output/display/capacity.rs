@@ -1,10 +1,10 @@
-//! Words and figures of a search for the greatest load, the same in every format.
+//! Words and figures for a search for the greatest load, the same in every format.
 
 use super::{one_line, rate, share, time};
 use crate::metrics::{Capacity, CapacityStep, LoadKind, StepResult};
 use crate::units::three_digits;
 
-/// Returns what a search has found, as labels and texts.
+/// Returns the result of a search, as labels and texts.
 pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
     let mut facts = vec![("result", one_line(&found.text))];
     match (found.low, found.high) {
@@ -68,7 +68,7 @@ fn coefficient(value: f64) -> String {
     }
 }
 
-/// Returns the unit of a search's loads, to head a column.
+/// Returns the unit of a search's loads, for the head of a column.
 pub(crate) fn load_unit(by: LoadKind) -> &'static str {
     match by {
         LoadKind::Rate => "iterations/s",

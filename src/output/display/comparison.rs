@@ -5,7 +5,7 @@ use crate::compare::{Comparison, Figure, Row, RunFacts};
 use crate::units::{counted, show_count, show_long, three_digits};
 use std::time::Duration;
 
-/// Returns whether a row begins those of another name.
+/// Returns whether a row is the first of another name.
 pub(crate) fn begins_a_name(rows: &[Row], at: usize) -> bool {
     let label = |row: &Row| (row.method.clone(), row.name.clone());
     at == 0 || label(&rows[at - 1]) != label(&rows[at])
@@ -19,7 +19,7 @@ pub(crate) fn row_name(row: &Row) -> String {
     }
 }
 
-/// Returns the requests of a row's name on both sides.
+/// Returns the requests of a row's name, before and after the change.
 pub(crate) fn row_requests(row: &Row) -> String {
     let [before, after] = row.requests.map(show_count);
     format!("{before} → {after} requests")
@@ -37,7 +37,7 @@ pub(crate) fn row_value(figure: Figure, value: Option<f64>) -> String {
     }
 }
 
-/// Formats the change: `+4.8%`, of failures `+0.52 pp` for percentage points; `–` without one.
+/// Formats the change: `+4.8%` or, for failures, `+0.52 pp` for percentage points; `–` without one.
 pub(crate) fn row_change(row: &Row) -> String {
     match row.change {
         None => "–".to_owned(),

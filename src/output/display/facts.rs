@@ -1,4 +1,4 @@
-//! The facts of a run as labels with a few words each: what was run, what came of it, warnings and the verdict.
+//! The facts of a run as labels with a few words each: what was run, its results, warnings and the verdict.
 
 use super::figures::{per_second, rate, time, with_share};
 use super::line::one_line;
@@ -148,7 +148,7 @@ fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     )
 }
 
-/// Formats the elapsed time: `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
+/// Formats the elapsed time: `60.3 s` or, from a minute on, also as on the command line: `1h2m3s (3,723 s)`.
 fn exact_seconds(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     match seconds {

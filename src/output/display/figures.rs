@@ -1,10 +1,10 @@
-//! Figures of a report with the unit and the digits that a person reads: rates, shares, times and numbers.
+//! Figures of a report for people, with units and few digits: rates, shares, times and numbers.
 
 use crate::metrics::{Metric, MetricKind};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
 
-/// Formats a rate per second; plain `0` so that what did not happen does not look like a figure.
+/// Formats a rate per second; as plain `0` if nothing happened, so that it does not look like a measured figure.
 pub(crate) fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
         "0".to_owned()
@@ -55,7 +55,7 @@ pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
     }
 }
 
-/// Formats a metric's figures; those that its kind does not have stay empty.
+/// Formats the figures of a metric; those that its kind does not have are empty.
 pub(crate) fn metric_cells(row: &Metric) -> Vec<String> {
     let value = match (row.kind, row.value) {
         // The mean of ones and zeros: the nearest whole number is how many there were.

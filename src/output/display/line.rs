@@ -6,8 +6,8 @@ use crate::error::{excerpt, printable};
 use crate::metrics::ErrorRow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Returns a text from a plan or a target as one harmless line: control characters and those that turn the
-/// direction of writing show as escapes, line breaks and tabs as spaces.
+/// Returns a text from a plan or a target as one harmless line: control characters and those that change the direction
+/// of writing become escapes, line breaks and tabs become spaces.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -20,7 +20,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns what the first failed request of an error was answered, after the words for it: JSON or text, or the reason
+/// Returns what the response to the first failed request of an error said, after the words for it: JSON or text, or the reason
 /// that a page gave.
 pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;
@@ -35,7 +35,7 @@ pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
     Some(("answered", one_line(&answer)))
 }
 
-/// Returns whether a character turns the direction of writing, and with it the meaning of the text.
+/// Returns whether a character changes the direction of writing, and with it the meaning of the text.
 pub(crate) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,7 +1,7 @@
-//! Display of a report's contents, whatever the format: names and texts as harmless lines, figures with their
+//! Display of a report's contents, independent of the format: names and texts as harmless lines, figures with their
 //! units, thresholds, and the facts of a run.
 //!
-//! All readable formats and the verdict take their words from here, so that they say the same. Knows no format.
+//! All readable formats and the verdict take their wording from here, so that they agree. Knows no format.
 
 mod capacity;
 #[cfg(feature = "cli")]

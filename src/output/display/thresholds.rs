@@ -19,7 +19,7 @@ pub(crate) fn broken_line(row: &ThresholdRow) -> String {
     }
 }
 
-/// Returns the threshold as the command line takes it: `GET /: p95 < 300ms`.
+/// Returns the threshold as on the command line: `GET /: p95 < 300ms`.
 pub(crate) fn threshold_name(row: &ThresholdRow) -> String {
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
@@ -45,7 +45,7 @@ pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
     )
 }
 
-/// Returns the measured figure of a threshold, with more digits where three would make it look like the limit.
+/// Returns the measured figure of a threshold, with more than three digits if it would otherwise look like the limit.
 pub(crate) fn threshold_figure(row: &ThresholdRow) -> String {
     let Some(value) = row.value else {
         return "no data".to_owned();

@@ -19,7 +19,7 @@ pub(crate) fn slowest_traces(report: &Report) -> Vec<(String, &TracedRequest)> {
     all
 }
 
-/// Returns a trace as a person looks for it.
+/// Returns a trace in the form in which people search for it.
 pub(crate) fn trace_text(trace: &TraceRow) -> String {
     let id = cut_middle(&one_line(&trace.trace_id), ID_WIDTH);
     match trace.sampled {
@@ -28,7 +28,7 @@ pub(crate) fn trace_text(trace: &TraceRow) -> String {
     }
 }
 
-/// Returns the status of an answer, or that there was none.
+/// Returns the status of a response, or that there was none.
 pub(crate) fn status_text(status: u16) -> String {
     match status {
         0 => "no response".to_owned(),

@@ -1,4 +1,4 @@
-//! Workers in a report as people read them: those that need a look first, and their state in words.
+//! Workers in a report for people: those that need attention first, with their state in words.
 
 use super::figures::{moment, time};
 use super::line::one_line;
@@ -22,12 +22,12 @@ pub(crate) fn is_saturated(row: &WorkerRow) -> bool {
     row.saturated_s > 0.0
 }
 
-/// Returns its labels on one line: `region=eu zone=a`.
+/// Returns the labels on one line: `region=eu zone=a`.
 pub(crate) fn labels_text(row: &WorkerRow) -> String {
     one_line(&metrics::labels_text(&row.labels))
 }
 
-/// Returns its state in words: `done`, `lost at 31.5 s, saturated for 12.0 s`.
+/// Returns the state in words: `done`, `lost at 31.5 s, saturated for 12.0 s`.
 pub(crate) fn worker_state(row: &WorkerRow) -> String {
     let mut text = match (row.state, row.lost_at_s) {
         (WorkerState::Lost, Some(at)) => format!("lost at {}", moment(at.max(0.0))),
@@ -40,14 +40,14 @@ pub(crate) fn worker_state(row: &WorkerRow) -> String {
     text
 }
 
-/// Returns the offset of a clock: `-3.25 ms ±125 µs`; without how well it is known where there is little room.
+/// Returns the offset of a clock: `-3.25 ms ±125 µs`; the error is left out where there is little room.
 pub(crate) fn offset_text(offset_ms: f64, within_ms: Option<f64>) -> String {
     let sign = if offset_ms < 0.0 { "-" } else { "" };
     let within = within_ms.map_or_else(String::new, |ms| format!(" ±{}", time(ms)));
     format!("{sign}{}{within}", time(offset_ms.abs()))
 }
 
-/// Returns how many workers there were and what befell them: `3 · 1 lost · 1 saturated`.
+/// Returns how many workers there were and what happened to them: `3 · 1 lost · 1 saturated`.
 pub(super) fn fact(report: &Report) -> Option<String> {
     if report.workers.is_empty() {
         return None;

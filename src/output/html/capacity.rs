@@ -1,4 +1,5 @@
-//! A search for the greatest load on the page: what was found, latency and throughput over load with the knee, and the steps.
+//! A search for the greatest load, on the page: the result, latency and throughput over load with the knee, and the
+//! steps.
 
 use super::charts::{AREA, label, none, round_step, svg};
 use super::escape::text;
@@ -6,7 +7,7 @@ use super::table::{Cell, Table};
 use crate::metrics::{Capacity, CapacityStep, Report, StepResult};
 use crate::output::display::{capacity_facts, load_unit, number, rate, share, step_result, time};
 
-/// Renders the section of a search; nothing for the report of another run.
+/// Renders the section of a search; nothing if the report is not that of a search.
 pub(super) fn section(report: &Report) -> String {
     let Some(found) = &report.capacity else {
         return String::new();
@@ -111,7 +112,7 @@ fn throughput(found: &Capacity) -> String {
     })
 }
 
-/// Returns loads with a figure of the last step with each, in ascending order.
+/// Returns the loads in ascending order, each with a figure of its last step.
 fn curve(found: &Capacity, pick: fn(&CapacityStep) -> Option<f64>) -> Vec<(f64, f64, bool)> {
     let mut points: Vec<(f64, f64, bool)> = Vec::new();
     for step in &found.steps {

@@ -19,7 +19,7 @@ pub(super) const AREA: (f64, f64, f64, f64) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT 
 /// The most points of a line; neighbouring points are merged into their largest.
 const MOST_POINTS: usize = 300;
 
-/// A line: its class in the style sheet, its label, its moments and values.
+/// A line: its class in the style sheet, its label, its times and values.
 type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
 
 /// Draws requests per second.
@@ -111,7 +111,7 @@ pub(super) fn distribution(report: &Report) -> String {
     svg("Distribution of latencies", &format!("{bars}{labels}"))
 }
 
-/// Returns the values with the moments in the middle of their stretches; long runs are thinned out.
+/// Returns the values with the times of the middle of their intervals; long runs are thinned out.
 fn over_time(report: &Report, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Vec<(f64, f64)> {
     thinned(&report.series, of)
 }

@@ -8,7 +8,7 @@ use crate::output::display::{
     outcome, row_change, row_interval, row_name, row_requests, row_value, side,
 };
 
-/// Renders a comparison as one page that opens from a file.
+/// Renders a comparison as one page that can be opened from a file.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let style_hash = hash(STYLE);
     let plan = comparison.after.first().map(|run| text(&run.plan));

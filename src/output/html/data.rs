@@ -1,7 +1,7 @@
-//! Data of the page's scripts: JSON in script elements that no browser runs.
+//! Data for the scripts of the page: JSON in script elements that browsers do not run.
 //!
-//! One block holds all requests, and one each name, which a browser need not read before its line is shown: an hour
-//! of 100 names is megabytes.
+//! There is one block for all requests, and one for each name, which is parsed only when its line is shown: an hour of
+//! 100 names is megabytes.
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
@@ -91,8 +91,8 @@ pub(super) fn wall_s(report: &Report) -> f64 {
     report.elapsed_s + report.paused_s
 }
 
-/// Returns the events marked in the charts, except for those that the charts show anyway: beginning, length, kind
-/// and text of each.
+/// Returns the events to mark in the charts, except those that the charts show anyway: start, length, kind and text of
+/// each.
 pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, String)> {
     let marked =
         |event: &&Event| event.kind != EventKind::Saturation && event.kind != EventKind::End;
@@ -109,7 +109,7 @@ pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, Strin
         .collect()
 }
 
-/// Returns the stretches of time that the names' series refer to by their positions.
+/// Returns the intervals that the series of names refer to by position.
 fn stretches(report: &Report) -> BTreeMap<u64, f64> {
     let mut stretches = BTreeMap::new();
     for NameSeries {
@@ -121,7 +121,7 @@ fn stretches(report: &Report) -> BTreeMap<u64, f64> {
     stretches
 }
 
-/// Returns where a name's series has points: the first stretch and the length of each unbroken run of them.
+/// Returns where the series of a name has points: the first interval and the length of each unbroken sequence.
 fn runs(series: &NameSeries, places: &HashMap<u64, usize>) -> Vec<[usize; 2]> {
     let mut runs: Vec<[usize; 2]> = Vec::new();
     for at in series.second.iter().filter_map(|second| places.get(second)) {
@@ -158,8 +158,8 @@ fn name(row: &RequestRow, places: &HashMap<u64, usize>) -> Value {
     value
 }
 
-/// Packs numbers that change little from one to the next into text: base64 of the differences in groups of seven
-/// bits, the lowest first, the sign in the lowest bit.
+/// Packs numbers that change little from one to the next into a text: base64 of the differences in groups of seven
+/// bits, the lowest first, with the sign in the lowest bit.
 fn pack(values: impl Iterator<Item = i64>) -> String {
     let (mut bytes, mut last) = (Vec::new(), 0_i64);
     for value in values {
@@ -179,7 +179,7 @@ fn column<T: serde::Serialize>(points: &[SeriesPoint], of: impl Fn(&SeriesPoint)
     json!(points.iter().map(of).collect::<Vec<T>>())
 }
 
-/// Returns the stretches in which the generator determined the latency, neighbours joined.
+/// Returns the intervals in which lgoose itself set the latency; neighbours are joined.
 pub(super) fn saturated(points: &[SeriesPoint]) -> Vec<[f64; 2]> {
     let mut stretches: Vec<[f64; 2]> = Vec::new();
     for point in points.iter().filter(|point| point.generator.saturated) {

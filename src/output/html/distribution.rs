@@ -1,4 +1,4 @@
-//! The distribution of latencies for a chart: a row's histogram in steps of a logarithmic scale.
+//! The distribution of latencies for a chart: the histogram of a row in steps of a logarithmic scale.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 /// The number of steps in a factor of ten; each is 5.9 % wide.
 pub(super) const STEPS: f64 = 40.0;
 
-/// Returns the number of requests in each step: step `n` begins at `10^(n / STEPS)` µs. Empty if the text is no
-/// histogram of lgoose, as in a report that was edited.
+/// Returns the number of requests in each step: step `n` begins at `10^(n / STEPS)` µs. Empty if the text is not a
+/// histogram written by lgoose, as in a report that was edited.
 pub(super) fn steps(histogram: &str) -> BTreeMap<u32, u64> {
     let mut steps = BTreeMap::new();
     let Ok(bytes) = BASE64.decode(histogram) else {

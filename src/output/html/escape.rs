@@ -1,5 +1,5 @@
-//! Escaping of foreign text: nothing that a plan or a target says can become a tag, a script, an escape sequence or
-//! a page of a megabyte.
+//! Escaping of foreign text: nothing from a plan or a target can become a tag, a script, an escape sequence or a page
+//! of a megabyte.
 
 use crate::output::display::one_line;
 use crate::units::show_count;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The length in characters above which a text loses its middle.
 const LONGEST: usize = 600;
-/// The characters kept of its end.
+/// The number of characters that are kept of its end.
 const TAIL: usize = 150;
 /// The length in characters above which a block loses its end.
 const LONGEST_BLOCK: usize = 4_096;
@@ -43,7 +43,7 @@ fn without_tags(shown: &str) -> String {
     safe
 }
 
-/// Returns text as it is shown, not yet safe for HTML: one line, not too long.
+/// Returns text as it will be shown, not yet safe for HTML: one line, not too long.
 pub(super) fn shown(foreign: &str) -> String {
     let Some((cut, _)) = foreign.char_indices().nth(LONGEST) else {
         return one_line(foreign);
@@ -65,7 +65,7 @@ pub(super) fn shown(foreign: &str) -> String {
     )
 }
 
-/// Returns JSON for use within a script element, which it cannot end.
+/// Returns JSON for use within a script element, escaped so that it cannot end the element.
 pub(super) fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {

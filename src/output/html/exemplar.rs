@@ -1,12 +1,12 @@
-//! The details below an error: its whole message, and sample requests that ended so with everything that went over
-//! the wire.
+//! The details below an error: its whole message, and sample requests that failed with it, including headers and
+//! bodies.
 
 use super::escape::{block, text};
 use crate::metrics::{ErrorRow, Exemplar};
 use crate::output::display::{moment, status_text, time, trace_text};
 use crate::units::{show_count, show_size};
 
-/// Returns the label of the details and their HTML; `whole` says that the row itself has the whole message.
+/// Returns the label of the details and their HTML; `whole` says that the row itself shows the whole message.
 pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> {
     let message = match whole {
         true => String::new(),

@@ -1,7 +1,7 @@
-//! The report as one HTML page: no network, nothing of a plan or a target trusted, readable without scripts.
+//! The report as one HTML page: needs no network, trusts nothing from a plan or a target, is readable without scripts.
 //!
-//! The tables and static charts are rendered here; `html/*.js` then makes the charts interactive and the tables
-//! sortable. The scripts' data is embedded as JSON, one block a name, read only when it is shown.
+//! Tables and static charts are rendered here; `html/*.js` makes the charts interactive and the tables sortable. The
+//! data for the scripts is embedded as JSON, one block per name, which is parsed only when it is shown.
 
 mod capacity;
 mod charts;
@@ -33,8 +33,8 @@ struct Assets<'a> {
     script: &'a str,
 }
 
-/// The scripts that every page of lgoose has: making elements, charts with their axis and the tables behind them, the chart
-/// of single names, tables that sort, light and dark.
+/// The scripts that all pages of lgoose share: creating elements, charts with their axes and data tables, the chart of
+/// single names, sortable tables, light and dark mode.
 macro_rules! shared {
     () => {
         concat!(
@@ -56,14 +56,14 @@ const ASSETS: Assets<'_> = Assets {
     script: concat!("'use strict';\n", shared!(), include_str!("page.js")),
 };
 
-/// The style of every page of lgoose.
+/// The style of all pages of lgoose.
 pub(crate) const STYLE: &str = include_str!("report.css");
 
-/// The shared scripts as a module for a page that has others beside it.
+/// The shared scripts as a module, for a page that has its own scripts as well.
 #[cfg(feature = "web")]
 pub(crate) const SHARED_MODULE: &str = concat!(shared!(), include_str!("exports.js"));
 
-/// Renders the report as one page that opens from a file.
+/// Renders the report as one page that can be opened from a file.
 pub(crate) fn to_html(report: &Report) -> String {
     page(report, ASSETS)
 }
@@ -89,8 +89,8 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     )
 }
 
-/// Returns the Content-Security-Policy hash of the style or the script: browsers run no other, whatever else got
-/// into the page.
+/// Returns the Content-Security-Policy hash of the style or the script: browsers use no others, whatever else got into
+/// the page.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,4 @@
-//! The first screen of the page: verdict, speed, errors, and whether the generator kept up.
+//! The first screen of the page: verdict, speed, errors, and whether lgoose itself kept up.
 
 use super::escape::text;
 use crate::metrics::{Report, VerdictResult};
@@ -6,7 +6,7 @@ use crate::output::display::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// The most sentences beside the verdict; the rest is counted.
+/// The most sentences next to the verdict; the rest is counted.
 const MOST_REASONS: usize = 5;
 
 /// Renders the head of the page: what was run, the verdict, the main figures, warnings.
@@ -62,7 +62,7 @@ fn verdict(report: &Report) -> String {
     )
 }
 
-/// Renders the first of several sentences; the rest is counted. A single reason stands in the verdict's own line.
+/// Renders the first of several sentences; the rest is counted. A single reason is on the line of the verdict.
 fn list(class: &str, sentences: &[String]) -> String {
     let shown = match sentences.len() {
         0 => return String::new(),

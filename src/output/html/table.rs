@@ -27,7 +27,7 @@ pub(super) enum Cell {
     Number(f64, String),
     /// A number that is bad news, and its text.
     Bad(f64, String),
-    /// A mark: whether something held.
+    /// A mark: whether something passed.
     Mark(bool),
     /// No figure.
     None,
@@ -62,7 +62,7 @@ impl Table {
             .push_str(&format!("<tbody><tr>{row}</tr></tbody>\n"));
     }
 
-    /// Adds a row and details that unfold below it and stay with it when the table is sorted. `detail` is HTML.
+    /// Adds a row with details, which unfold below it and stay with it when the table is sorted. `detail` is HTML.
     pub(super) fn row_with_detail(&mut self, cells: &[Cell], summary: &str, detail: &str) {
         let (row, width) = (self.cells(cells), self.columns.len());
         self.body.push_str(&format!(
@@ -142,7 +142,7 @@ pub(super) fn duration(ms: f64) -> Cell {
     Cell::Number(ms, time(ms))
 }
 
-/// Returns the cells of a latency, without figures if there was none.
+/// Returns the cells of a latency; empty if there was none.
 pub(super) fn times<const N: usize>(
     latency: Option<&Latency>,
     values: impl Fn(&Latency) -> [f64; N],

@@ -112,7 +112,7 @@ fn percentiles(report: &Report) -> Table {
     table
 }
 
-/// Returns the service times of a run at a rate, where the other tables count from the scheduled start.
+/// Returns the service times of a run at a rate, in which the other tables count from the scheduled start.
 fn service(report: &Report) -> Option<Table> {
     report.aggregated.service_ms?;
     let columns = [

@@ -1,4 +1,4 @@
-//! The table of scenarios and tags, of which a switch shows one at a time.
+//! The table of scenarios and tags, with a switch that shows one at a time.
 
 use super::table::{Cell, Table, count, times};
 use super::workers::failures;

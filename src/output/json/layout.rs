@@ -1,4 +1,4 @@
-//! Layout of JSON that is readable and small: indented, but with the numbers of a list in one line.
+//! Layout of JSON that is readable and small: indented, but with all numbers of a list on one line.
 
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};

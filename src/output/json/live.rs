@@ -1,5 +1,5 @@
-//! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
-//! what is of a moment says so: `users_now`, `rate_now`.
+//! A snapshot as JSON, for programs that follow a run from outside. Names and shapes are those of the report; current
+//! values end in `_now`: `users_now`, `rate_now`.
 
 use super::requests::{Row, Total};
 use crate::metrics::{
@@ -10,14 +10,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A snapshot in the terms of a report.
+/// A snapshot of a run, with the names of a report.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Live<'a> {
     /// `running`, `paused` or `stopping`.
     pub(crate) phase: &'static str,
     pub(crate) wanted: Wanted,
-    /// Since the run began, with pauses and with what a reset has left out.
+    /// Seconds since the start of the run, including pauses and what a reset has dropped.
     pub(crate) run_s: f64,
     pub(crate) elapsed_s: f64,
     paused_s: f64,
@@ -25,18 +25,18 @@ pub(crate) struct Live<'a> {
     warnings: &'a [String],
     requests: Vec<Row<'a>>,
     pub(crate) aggregated: Total,
-    /// Tags that requests have, such as `region=eu`; left out if there are none.
+    /// Tags that requests have, such as `region=eu`; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<&'a str>,
     scenarios: Vec<Scenario<'a>>,
-    /// The last two minutes.
+    /// Points of the last two minutes.
     series: &'a [SeriesPoint],
     checks: &'a [Check],
     metrics: &'a [Metric],
-    /// The most frequent ones.
+    /// The most frequent errors.
     errors: &'a [ErrorRow],
     thresholds: &'a [ThresholdRow],
-    /// The last 50.
+    /// The last 50 events.
     events: &'a [Event],
     #[serde(skip_serializing_if = "Option::is_none")]
     arrivals: Option<Arrivals>,
@@ -46,7 +46,7 @@ pub(crate) struct Live<'a> {
     workers: Vec<Worker<'a>>,
 }
 
-/// A worker; what is not of a moment has the names of a report's row.
+/// A worker; names are those of the report, and current values end in `_now`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Worker<'a> {
@@ -67,16 +67,16 @@ pub(crate) struct Worker<'a> {
     state: WorkerState,
 }
 
-/// What is wanted of the run.
+/// The load that the run aims at.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Wanted {
     pub(crate) users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
-    /// When it ends by itself, on the clock of `run_s`; `null` for never.
+    /// When the run ends by itself, on the clock of `run_s`; `null` for never.
     ends_s: Option<f64>,
-    /// Each of the loads, where scenarios have some of their own.
+    /// Each load, if scenarios have their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loads: Vec<Load>,
 }
@@ -85,13 +85,13 @@ pub(crate) struct Wanted {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Load {
-    /// The scenario whose own load it is; `null` for the load that all others share.
+    /// The scenario that has this load of its own; `null` for the load that all others share.
     scenario: Option<String>,
-    /// Users that it is on its way to, begun or not; of one at a rate, the most at a time.
+    /// The target number of users, even before the load begins; for a load at a rate, the most users at the same time.
     users: u64,
-    /// Iterations per second; `null` for a number of users.
+    /// The target iterations per second; `null` for a load of users.
     rate: Option<f64>,
-    /// Whether it has begun and has not ended.
+    /// Whether the load has begun and not yet ended.
     under_way: bool,
 }
 

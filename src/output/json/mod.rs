@@ -1,5 +1,5 @@
-//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again. A snapshot of a
-//! run that goes on in the same terms.
+//! The report as JSON and back: the format for scripts and for `lgoose report`. Also snapshots of a running test, with
+//! the same names.
 
 #[cfg(feature = "cli")]
 mod comparison;
@@ -19,13 +19,13 @@ pub(crate) use requests::OneTag;
 pub(crate) use requests::Total;
 use serde::Serialize as _;
 
-/// The action named when the report cannot be written.
+/// The action that the error names when the report cannot be written.
 const ACTION: &str = "write the report as JSON";
 
 /// Renders the report as indented JSON that ends with a line break.
 ///
 /// # Errors
-/// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
+/// Returns trouble if a figure cannot be written as JSON, which a report made by lgoose never causes.
 pub(crate) fn to_json(report: &Report) -> Result<String, Error> {
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
@@ -45,18 +45,18 @@ pub(crate) fn to_value(report: &Report) -> Result<serde_json::Value, Error> {
     serde_json::to_value(report).map_err(|error| Error::cannot(ACTION, error))
 }
 
-/// A snapshot in one line of JSON, without a line break: what a report has, too, has its names and types.
+/// Renders a snapshot as one line of JSON, without a line break. Whatever a report has, too, has the same name and type
+/// here.
 ///
 /// # Errors
-/// None that a snapshot made by lgoose can cause.
+/// Returns trouble if a figure cannot be written as JSON, which a snapshot made by lgoose never causes.
 pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
     let text = serde_json::to_string(&Live::of(snapshot));
     let text = text.map_err(|error| Error::cannot("write a snapshot as JSON", error))?;
     Ok(escaped(text))
 }
 
-/// Escapes characters that JSON allows in its texts but that a terminal obeys or that turn the direction of
-/// writing.
+/// Escapes characters that JSON allows in strings but that control a terminal or change the direction of writing.
 fn escaped(text: String) -> String {
     let obeyed = |c: char| (c.is_control() && c != '\n') || is_bidi_control(c);
     if !text.contains(obeyed) {
@@ -72,10 +72,10 @@ fn escaped(text: String) -> String {
     safe
 }
 
-/// Parses the text of a file that an earlier run wrote; `path` is named in the error.
+/// Parses the text of a file that an earlier run wrote; the error names `path`.
 ///
 /// # Errors
-/// A mistake with the line at which the text stops being a report.
+/// Returns a mistake with the line where the text is no longer a report.
 pub(crate) fn from_json(text: &str, path: &str) -> Result<Report, Error> {
     serde_json::from_str(text).map_err(|error| {
         let line = u32::try_from(error.line()).ok().filter(|line| *line > 0);

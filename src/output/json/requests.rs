@@ -1,4 +1,4 @@
-//! Requests of a moment as JSON: by name, all together, and those of one tag. The figures have the names of a report's.
+//! Requests of a snapshot as JSON: by name, in total, and for one tag. The figures have the names of the report.
 
 #[cfg(feature = "web")]
 use crate::metrics::LiveTag;
@@ -6,12 +6,12 @@ use crate::metrics::{LiveRequests, LiveRow};
 use serde::Serialize;
 use std::time::Duration;
 
-/// The requests of one tag.
+/// The requests with one tag.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg(feature = "web")]
 pub(crate) struct OneTag<'a> {
-    /// The tag with its value: `region=eu`.
+    /// The tag with its value, such as `region=eu`.
     tag: &'a str,
     requests: Vec<Row<'a>>,
     aggregated: Total,
@@ -40,7 +40,7 @@ pub(crate) struct Figures {
     count: u64,
     failures: u64,
     rate: f64,
-    /// Over the last 10 s, as the next.
+    /// Requests per second over the last 10 s; `failures_now` covers the same time.
     rate_now: f64,
     failures_now: f64,
     latency_ms: Option<Latency>,

@@ -4,8 +4,7 @@ use super::fields::Fields;
 use crate::metrics::{LogKind, Messages, RequestEntry, TaskEntry};
 use crate::trace::{TRACE_ID, TraceContext};
 
-/// Writes the fields of a request in that log, with its trace in one that is `traced`; false if the log has no line for
-/// it.
+/// Writes the fields of a request for that log, with its trace if `traced`; false if the log has no line for it.
 pub(super) fn request(
     log: LogKind,
     traced: bool,
@@ -27,7 +26,7 @@ pub(super) fn request(
     true
 }
 
-/// Writes the fields of a task's run in that log, likewise; false if the log has no line for it.
+/// Writes the fields of a run of a task for that log; false if the log has no line for it.
 pub(super) fn task(
     log: LogKind,
     traced: bool,

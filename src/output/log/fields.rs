@@ -1,9 +1,9 @@
-//! One line of a log in either format, field by field. Own code, not a serializer: at full speed there are a
-//! hundred thousand lines a second, and their cost is the generator's.
+//! One line of a log in either format, field by field. Hand-written instead of a serializer: at full speed there are a
+//! hundred thousand lines per second, and their cost adds to the load on lgoose.
 //!
-//! Texts come from plans and targets. A line stays one line whatever is in them: JSON escapes control
-//! characters; CSV shows them as `\x1b`, quotes what needs it and sets a `'` before what a spreadsheet would
-//! take for a formula.
+//! Texts come from plans and targets. Each line stays one line, whatever they contain: JSON escapes control characters;
+//! CSV shows them as `\x1b`, quotes where needed, and puts a `'` before a text that a spreadsheet would take for a
+//! formula.
 
 /// A receiver of a line's fields, in the order of the columns.
 pub(super) trait Fields {

@@ -1,8 +1,8 @@
-//! Logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and writes the
-//! files. No request ever waits for it: what it cannot take in time is left out by the shard, and the number of
-//! lines left out stands in the last line of each log and in the report.
+//! Logs of a run, written while it runs: one thread takes what the shards deliver, formats it and writes the files. No
+//! request ever waits for it: the shard leaves out what the thread cannot take in time, and the last line of each log
+//! and the report say how many lines were left out.
 //!
-//! Driven by `app`, which starts it before the run and ends it after. Knows files and formats, no shard.
+//! Driven by `app`, which starts it before the run and ends it afterwards. Knows files and formats, but no shards.
 
 mod columns;
 mod fields;
@@ -30,7 +30,7 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 pub(crate) struct Abandon(Arc<Progress>);
 
 impl Abandon {
-    /// Drops everything that was not written yet.
+    /// Drops everything that has not been written yet.
     pub(crate) fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
     }
@@ -60,11 +60,11 @@ pub(crate) struct Written {
 }
 
 impl LogWriter {
-    /// Opens the files and starts the thread. `None` if no log is asked for. Lines name the worker that they came from
-    /// in a run `of_workers`.
+    /// Opens the files and starts the thread. `None` if no log is requested. In a run `of_workers`, each line names its
+    /// worker.
     ///
     /// # Errors
-    /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
+    /// Returns a mistake for a file that cannot be written: no request has been sent yet.
     pub(crate) fn start(logs: &Logs, of_workers: bool) -> Result<Option<LogWriter>, Error> {
         let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
         let mut wanted = [false; LogKind::ALL.len()];
@@ -130,7 +130,7 @@ impl LogWriter {
         Abandon(self.progress.clone())
     }
 
-    /// Writes the remaining lines, as long as the files take them, and ends the thread.
+    /// Writes the remaining lines, as long as the files accept them, and ends the thread.
     pub(crate) fn finish(self) -> Written {
         self.progress.over.store(true, Ordering::Relaxed);
         self.run_logs.end();

@@ -1,5 +1,5 @@
-//! The file of a log. One that takes nothing for a while (a pipe that nobody reads) is waited for during the run
-//! and given up some time after its end; a line that was written in part does not count.
+//! The file of a log. A file that blocks (a pipe that nobody reads) is waited for during the run and given up some time
+//! after its end; a partly written line does not count.
 
 use super::progress::{Progress, STALL_LIMIT};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,12 +21,12 @@ pub(super) struct Sink {
     whole: u64,
 }
 
-/// The reason why a file takes no more.
+/// The reason why a file accepts no more lines.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// The file cannot be written.
     Broken(Error),
-    /// The run is over and the file has taken nothing for long, or the writing was abandoned.
+    /// The run is over and the file has blocked for too long, or the writing was abandoned.
     Stalled,
 }
 
@@ -52,7 +52,7 @@ impl Sink {
         })
     }
 
-    /// Writes lines. Returns how many of them the file has taken, and why not all.
+    /// Writes lines. Returns how many were written, and why not all.
     pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), Ended>) {
         let (taken, outcome) = self.put(lines);
         let taken = &lines[..taken];
@@ -96,7 +96,7 @@ impl Sink {
         (taken, Ok(()))
     }
 
-    /// Waits until the file can take something, a tenth of a second at most: the run may end meanwhile.
+    /// Waits until the file can be written, a tenth of a second at most: the run may end meanwhile.
     fn wait(&self) {
         let tenth = Timespec {
             tv_sec: 0,

@@ -1,8 +1,8 @@
-//! The sorter of a request log: puts its lines in order without keeping them all in memory. What has come is sorted and
-//! spilled to a file without a name beside the log, and all of that is merged at the end.
+//! The sorter of a request log: puts its lines in order without keeping them all in memory. Lines are sorted in parts,
+//! which are spilled to an unnamed file in the folder of the log and merged at the end.
 //!
-//! Own code in place of the crates for external sorting, which bound the number of lines and not the memory they take.
-//! A run with a sorted log took 1.08 and 1.10 of the CPU of one without a log (`benches/README.md`, logs).
+//! Own code instead of a crate for external sorting: those limit the number of lines, not their memory. A run with a
+//! sorted log took 1.08 and 1.10 times the CPU of one without a log (`benches/README.md`, logs).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// The memory of lines that were not spilled, in bytes. The growing buffers may take twice as much: 64 MiB.
+/// The memory for lines that have not been spilled, in bytes. The growing buffers may take twice as much: 64 MiB.
 const MEMORY_BYTES: usize = 32 << 20;
 
 /// The bytes read at a time of each sorted part.
@@ -56,7 +56,7 @@ impl Sorter {
     /// Adds one line.
     ///
     /// # Errors
-    /// No room to spill lines.
+    /// Returns an error if there is no room to spill lines.
     pub(super) fn add(&mut self, key: Key, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
@@ -92,7 +92,7 @@ impl Sorter {
     /// Passes all lines to `put` in order, until it returns false.
     ///
     /// # Errors
-    /// Spilled lines that cannot be read.
+    /// Returns an error if spilled lines cannot be read.
     pub(super) fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         self.lines.sort_unstable();
         let mut memory = self.lines.iter().peekable();

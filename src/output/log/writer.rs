@@ -17,7 +17,7 @@ use std::sync::{Arc, mpsc};
 /// The number of bytes after which lines are passed to a file; the end of a chunk flushes them, too.
 const FLUSH_BYTES: usize = 256 * 1024;
 
-/// Column of the worker, the first where users run on workers.
+/// Column of the worker, the first one in a run on workers.
 const WORKER: &str = "worker";
 
 /// All logs of a run.
@@ -61,12 +61,12 @@ impl Writer {
     }
 }
 
-/// What stands in the lines of a log.
+/// Layout of the lines of a log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub(super) kind: LogKind,
     pub(super) format: LogFormat,
-    /// Whether each line begins with the worker that it came from.
+    /// Whether each line begins with the name of its worker.
     pub(super) of_workers: bool,
     /// Whether each line of a request ends with its trace.
     pub(super) traced: bool,
@@ -80,15 +80,15 @@ pub(super) struct Log {
     sink: Sink,
     buffer: Vec<u8>,
     sorter: Option<Sorter>,
-    /// Whether the header line, which does not count, has not been taken yet.
+    /// Whether the header line, which does not count, has not been written yet.
     names_due: bool,
-    /// Whether nothing is written any more.
+    /// Whether writing has ended.
     ended: bool,
     trouble: Option<Error>,
 }
 
 impl Log {
-    /// Creates a log that goes into the file at that path.
+    /// Creates a log that is written to the file at that path.
     pub(super) fn new(layout: Layout, path: &Path, sink: Sink, sorted: bool) -> Log {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
@@ -159,7 +159,7 @@ impl Log {
         }
     }
 
-    /// Writes the lines that were to be sorted.
+    /// Writes the sorted lines.
     fn write_sorted(&mut self, progress: &Progress) {
         let Some(sorter) = self.sorter.take() else {
             return self.flush(progress);
@@ -177,7 +177,7 @@ impl Log {
         }
     }
 
-    /// Writes how many lines were left out, if the file still takes anything.
+    /// Writes how many lines were left out, if the file still accepts lines.
     fn last_line(&mut self, left_out: u64) {
         if left_out == 0 {
             return;
@@ -249,7 +249,7 @@ fn fields(kind: LogKind, traced: bool, entry: &Entry<'_>, to: &mut impl Fields) 
     }
 }
 
-/// Appends the header line: the names of a log's columns, taken from its own lines.
+/// Appends the header line: the names of the log's columns, taken from one of its lines.
 fn names(layout: Layout, out: &mut Vec<u8>) {
     let Layout { kind, traced, .. } = layout;
     if layout.of_workers {

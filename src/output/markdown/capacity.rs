@@ -4,7 +4,7 @@ use super::{LONGEST_MESSAGE, cut, prose, table};
 use crate::metrics::Report;
 use crate::output::display::{capacity_facts, load_unit, step_cells, step_result};
 
-/// Appends what a search has found, if the report is that of one.
+/// Appends the result of a search, if the report is that of a search.
 pub(super) fn section(report: &Report, out: &mut String) {
     let Some(found) = &report.capacity else {
         return;

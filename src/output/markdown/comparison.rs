@@ -10,7 +10,7 @@ use crate::units::counted;
 /// The most rows, six for each name.
 const MOST_ROWS: usize = 48;
 
-/// Renders a comparison as Markdown of GitHub and GitLab.
+/// Renders a comparison as GitHub and GitLab Markdown.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let heading = match (comparison.comparable, comparison.regressions().next()) {
         (false, _) => "⚠️ not comparable",

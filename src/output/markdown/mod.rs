@@ -1,8 +1,8 @@
 //! The report as Markdown, short enough for a pull request: the verdict, and tables of requests, tasks,
 //! thresholds, checks, metrics and errors.
 //!
-//! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
-//! linked.
+//! Names and messages are formatted as code: their characters have no special meaning, mention nobody and link to
+//! nothing.
 
 mod capacity;
 #[cfg(feature = "cli")]
@@ -29,7 +29,7 @@ const LONGEST_NAME: usize = 80;
 /// The most characters of a message.
 const LONGEST_MESSAGE: usize = 300;
 
-/// Renders the report as Markdown of GitHub and GitLab.
+/// Renders the report as GitHub and GitLab Markdown.
 pub(crate) fn to_markdown(report: &Report) -> String {
     let verdict = report.verdict.as_ref();
     let heading = match verdict.map(|verdict| verdict.result) {
@@ -362,8 +362,8 @@ fn code(line: &str) -> String {
     out + "</code>"
 }
 
-/// Escapes a sentence of lgoose's own, in which names may stand: signs of Markdown are escaped, addresses are not
-/// linked and `@name` mentions nobody.
+/// Escapes a sentence of lgoose that may contain names: Markdown signs are escaped, addresses are not linked and
+/// `@name` mentions nobody.
 fn prose(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {

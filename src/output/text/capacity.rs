@@ -1,4 +1,4 @@
-//! A search for the greatest load: its steps as they go on, and the section of the report.
+//! A search for the greatest load: its steps while they run, and the section of the report.
 
 use super::table::{Table, rule};
 use crate::metrics::{Capacity, CapacityStep, LoadKind, Report, Snapshot};
@@ -7,16 +7,16 @@ use crate::output::display::{
 };
 use crate::units::{show_duration, show_long};
 
-/// The columns of a screen that nothing of a search exceeds.
+/// The most columns that the lines of a search take.
 const WIDTH: usize = 80;
 
-/// Returns the heads of the columns of [`capacity_step`].
+/// Returns the headings of the columns of [`capacity_step`].
 pub(crate) fn capacity_heading(by: LoadKind) -> String {
     let cells = ["requests/s", "p95", "failed", "judged"];
     line(load_unit(by), cells.map(str::to_owned), "")
 }
 
-/// Returns a step that is over, and below it why it did not hold.
+/// Returns a finished step, and below it the reason if it did not hold.
 pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep) -> Vec<String> {
     let [load, cells @ ..] = step_cells(by, step);
     let mut lines = vec![line(&load, cells, step_result(step))];
@@ -27,7 +27,7 @@ pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep) -> Vec<String> {
     lines
 }
 
-/// Returns the step under way, to be shown in place.
+/// Returns the running step, to be shown in place.
 pub(crate) fn capacity_now(by: LoadKind, load: f64, doing: &str, now: &Snapshot) -> String {
     let second = now.recent.iter().rev().find(|point| point.seconds > 0.99);
     let figures = second.map_or_else(String::new, |point| {
@@ -51,7 +51,7 @@ fn line(load: &str, cells: [String; 4], result: &str) -> String {
     line.trim_end().to_owned()
 }
 
-/// Appends what a search has found, if the report is that of one.
+/// Appends the result of a search, if the report is that of a search.
 pub(super) fn section(report: &Report, page: usize, out: &mut String) {
     let Some(found) = &report.capacity else {
         return;

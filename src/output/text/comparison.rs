@@ -1,4 +1,4 @@
-//! A comparison as a table for a terminal: what makes the runs incomparable first, then each figure with its change.
+//! A comparison as a table for a terminal: first why the runs are not comparable, then each figure with its change.
 
 use super::PLAIN_WIDTH;
 use super::table::{Table, rule, spread};
@@ -10,7 +10,7 @@ use crate::output::display::{
 
 const COLUMNS: &[&str] = &["Before", "After", "Change", "95% interval", "Verdict"];
 
-/// Renders a comparison; `width` is the terminal's in columns, 80 always suffice.
+/// Renders a comparison; `width` is that of the terminal, in columns; 80 are always enough.
 pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
     let mut table = Table::new("", COLUMNS);
     for (at, row) in comparison.rows.iter().enumerate() {

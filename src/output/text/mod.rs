@@ -1,6 +1,6 @@
-//! The report as tables for a terminal, and the progress lines of a run without a screen.
+//! The report as tables for a terminal, and the progress lines of a run without a live view.
 //!
-//! Plain text without colour. The caller knows the terminal's width and where the text goes.
+//! Plain text without colour. The caller knows the width of the terminal and where the text goes.
 
 mod capacity;
 #[cfg(feature = "cli")]
@@ -23,7 +23,7 @@ pub(crate) use comparison::comparison;
 use std::time::Duration;
 use table::{Table, rule, spread};
 
-/// Width of a page when the terminal's is not known.
+/// Width of a page if the width of the terminal is unknown.
 pub(crate) const PLAIN_WIDTH: usize = 80;
 
 /// Options of [`tables`].
@@ -33,11 +33,11 @@ pub(crate) struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: warnings, what a search has found, requests, latency, percentiles, tasks, status codes, errors, traces, checks
-/// and metrics, thresholds, coordinated omission, tags, labels, workers, overview.
+/// Renders the end of a run: warnings, the result of a search, requests, latency, percentiles, tasks, status codes,
+/// errors, traces, checks and metrics, thresholds, coordinated omission, tags, labels, workers, overview.
 ///
-/// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
-/// cut, so on less than 80 columns lines may be longer than the terminal.
+/// `width` is that of the terminal, in columns: 80 are always enough, more are used for longer names. Figures are never
+/// cut, so with less than 80 columns lines may be longer than the terminal.
 pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     if report
         .settings
@@ -73,7 +73,7 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
     out
 }
 
-/// Returns the line at the start of a run without a screen: `12 users started in 1.50 s`.
+/// Returns the line at the start of a run without a live view: `12 users started in 1.50 s`.
 pub(crate) fn started_line(users: u64, took: Duration) -> String {
     let noun = if users == 1 { "user" } else { "users" };
     format!(
@@ -83,7 +83,7 @@ pub(crate) fn started_line(users: u64, took: Duration) -> String {
     )
 }
 
-/// Returns the line that a run without a screen prints every ten seconds: totals so far and current figures.
+/// Returns the line that a run without a live view prints every ten seconds: totals so far and current figures.
 pub(crate) fn progress_line(snapshot: &Snapshot) -> String {
     let total = &snapshot.requests.total;
     let mut line = format!(
@@ -107,7 +107,7 @@ pub(crate) fn progress_line(snapshot: &Snapshot) -> String {
     line
 }
 
-/// Returns the line for the first error of a kind, printed while the run goes on.
+/// Returns the line for the first error of a kind, printed during the run.
 pub(crate) fn error_line(error: &ErrorRow) -> String {
     let place = error
         .line

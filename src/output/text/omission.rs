@@ -1,5 +1,5 @@
-//! The table of coordinated omission: measured figures, and beside them the figures with the requests filled in
-//! that late users could not make.
+//! The table of coordinated omission: measured figures, and next to them the figures that include the filled-in
+//! requests, which late users could not make.
 
 use super::sections::times;
 use super::table::Table;
@@ -7,7 +7,7 @@ use crate::metrics::{Cadence, CoFigures, CoMitigation, Figures, Latency, Report}
 use crate::output::display::{request_name, time};
 use crate::units::{counted, show_count};
 
-/// Returns the table, if it was asked for.
+/// Returns the table, if it was requested.
 pub(super) fn table(report: &Report) -> Option<Table> {
     let filled = report.co_mitigation.as_ref()?;
     let columns = &["# reqs", "Avg", "50%", "95%", "99%", "99.9%", "Max"];

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// The most kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
-/// Lines that the message of an error takes at most.
+/// The most lines of an error message.
 const MOST_MESSAGE_LINES: usize = 4;
 
 /// The kinds in the order they are shown, with the meaning of each value.
@@ -77,7 +77,7 @@ fn start_stop(report: &Report) -> Table {
     table
 }
 
-/// Appends the warnings, which a reader has to know before believing a figure.
+/// Appends the warnings, which readers should know before they trust a figure.
 pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
     let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     let lost = lost.then(|| all_lost(report));
@@ -128,7 +128,7 @@ fn percentiles(report: &Report) -> Table {
     table
 }
 
-/// Returns the service times of a run at a rate, where the other tables count from the scheduled start.
+/// Returns the service times of a run at a rate, in which the other tables count from the scheduled start.
 fn service(report: &Report) -> Table {
     let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
     let mut table = Table::new("Service time", columns);

@@ -7,11 +7,11 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// The gap between two columns of a table.
 const GAP: usize = 2;
-/// The columns left of everything.
+/// The width of the left margin.
 const MARGIN: usize = 1;
-/// The width above which names are cut; if not even this is left to them, figures come closer together.
+/// The width that names should at least have: if less is left for them, figures are moved closer together.
 const FAIR_NAME: usize = 24;
-/// The least width of names.
+/// The smallest width of names.
 const LEAST_NAME: usize = 10;
 
 /// A name column and right-aligned columns of figures.
@@ -43,7 +43,7 @@ impl Table {
         self.rows.push(Row::Cells(name.into(), cells));
     }
 
-    /// Adds a line across the table, `note` at its right end.
+    /// Adds a line across the table, with `note` at its right end.
     pub(super) fn heading(&mut self, name: impl Into<String>, note: impl Into<String>) {
         self.rows.push(Row::Heading(name.into(), note.into()));
     }
@@ -128,7 +128,7 @@ impl Table {
     }
 }
 
-/// Returns a figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
+/// Returns a figure without the space before its unit: `12.4ms`. A share in brackets keeps its space.
 fn tightened(cell: &str) -> String {
     if cell.contains('(') {
         cell.to_owned()

@@ -6,7 +6,7 @@ use crate::metrics::{Latency, Report};
 use crate::output::display::{one_line, rate, with_share};
 use crate::units::show_count;
 
-/// The most tags that are shown; files have all.
+/// The most tags that are shown; files contain all.
 const MOST: usize = 30;
 
 /// Returns a table with a row for each tag; `None` if requests have none.

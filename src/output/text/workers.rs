@@ -8,7 +8,7 @@ use crate::output::display::{
 };
 use crate::units::show_count;
 
-/// Returns the tables, none for a run of one process.
+/// Returns the tables; none for a run of one process.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if !report.by_label.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
-/// A row for each label, so that they stand side by side.
+/// Returns a table with a row for each label, for comparing labels.
 fn labels(report: &Report) -> Table {
     let columns = &["workers", "# reqs", "# fails", "req/s", "50%", "95%", "99%"];
     let mut table = Table::new("Labels", columns);

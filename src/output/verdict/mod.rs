@@ -1,4 +1,4 @@
-//! The verdict on a run: found once, at its end, from the report, and stored in it. Every output and the exit code
+//! The verdict on a run: reached once, at its end, from the report, and stored in it. All outputs and the exit code
 //! read it there.
 
 use super::display::{broken_line, first_task_error, one_line, share, task_error, threshold_name};
@@ -9,11 +9,11 @@ use crate::units::{counted, show_count};
 /// The most tasks, and the most thresholds, that get a remark; the rest is counted.
 const MOST_REMARKS: usize = 5;
 
-/// The share of failures above which quick failures may pull a latency below its limit.
+/// The share of failures above which fast failures may pull a latency below its limit.
 const MANY_FAILURES: f64 = 0.01;
 
-/// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending
-/// the run is still going on, or its ending is not known: then the verdict is provisional.
+/// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending, the
+/// run is still in progress or its ending is unknown, and the verdict is provisional.
 pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
     let settings = report.settings.as_ref().unwrap_or(&usual);
@@ -45,7 +45,7 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     }
 }
 
-/// Returns one line for each reason why the run failed; none if it is good.
+/// Returns one line for each reason why the run failed; none if it did not fail.
 fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> Vec<String> {
     let ending = report.ending.as_ref();
     let mut reasons: Vec<String> = trouble.map(first_line).into_iter().collect();
@@ -122,7 +122,7 @@ fn in_test_start(ending: Option<&Ending>) -> bool {
     ending.is_some_and(|ending| ending.in_test_start)
 }
 
-/// Returns remarks: facts that do not decide the verdict but that a reader has to know.
+/// Returns remarks: facts that do not affect the verdict but that readers should know.
 fn remarks(report: &Report) -> Vec<String> {
     let always = report
         .tasks
@@ -172,8 +172,8 @@ fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
     remarks
 }
 
-/// Returns a remark on a latency limit over all requests that held although many failed: an error may be quicker
-/// than an answer.
+/// Returns a remark on a latency limit over all requests that held although many failed: an error may be faster than a
+/// successful response.
 fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     let of_latency = matches!(&*row.unit, "us" | "ms" | "s");
     let upper = row.threshold.contains(" < ") || row.threshold.contains(" <= ");
@@ -276,7 +276,7 @@ fn failed_in_all(report: &Report) -> String {
     }
 }
 
-/// Returns what was judged and found good.
+/// Returns what was judged and passed.
 fn held(report: &Report, settings: &RunSettings) -> String {
     match report.thresholds.len() as u64 {
         0 if settings.fail_on_error => "nothing failed".to_owned(),
@@ -320,7 +320,7 @@ pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
         })
 }
 
-/// Describes how many users lgoose started, if they are fewer than were to run.
+/// Describes how many users lgoose started, if fewer than planned.
 fn fewer_users(ending: &Ending) -> Option<String> {
     let (started, due) = ending.fewer_users()?;
     Some(format!(

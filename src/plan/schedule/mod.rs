@@ -1,8 +1,8 @@
-//! The order of tasks: a scenario's tasks by sequence, order and weight, exactly.
+//! The order of tasks: the tasks of a scenario by sequence, order and exact weight.
 //!
-//! One [`Schedule`] per scenario is shared read-only by all of its users; each user has a [`Cursor`] that
-//! counts down what is left of its iteration. A cursor holds a number per task, not per run of a task, so
-//! a weight of a million costs no more than a weight of one. The engine runs what it is told.
+//! All users of a scenario share one read-only [`Schedule`]; each user has a [`Cursor`] that counts down what is left
+//! of its iteration. A cursor holds a number per task, not per run of a task, so a weight of a million costs no more
+//! than a weight of one.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! The number of users over time: a ramp at a fixed rate, or stages joined by a line.
+//! The number of users over time: a ramp at a fixed rate, or stages with straight lines between them.
 //!
-//! The engine compares [`Shape::users_at`] with what runs and starts or stops the difference. Both
-//! questions, how many at a moment and when the n-th, are answered from the same absolute schedule, so a
-//! late start delays no other and no error adds up.
+//! The engine compares [`Shape::users_at`] with the running users and starts or stops the difference. How many users
+//! run at a time and when the n-th one starts both follow from the same absolute schedule, so a late start does not
+//! delay others and errors do not add up.
 
 use super::wait::seconds;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The folder that keeps the runs: a folder for each, with `run.json`, the plan's text and `report.json`. What others have
-//! put there is read with bounds and never believed; a link leads nowhere.
+//! The folder of runs: one folder for each, with `run.json`, the text of the plan and `report.json`. Files that others
+//! put there are read with limits and never trusted; links are not followed.
 
 use super::facts::Facts;
 use super::record::{Record, RunRow};

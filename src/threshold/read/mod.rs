@@ -1,5 +1,5 @@
-//! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake has its place in
-//! the text.
+//! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake is located in the
+//! text.
 
 use super::{Among, Comparison, Figure, Size, Threshold, Unit};
 use crate::error::nearest;

@@ -1,5 +1,5 @@
-//! The screen: header, graphs, tabs, the page and the line of keys; details beside it where there is room, or a dialog
-//! over it.
+//! The screen: header, graphs, tabs, the page and the line of keys; details next to the page if there is room, or a
+//! dialog on top of it.
 
 mod ascii;
 mod detail;

@@ -1,4 +1,4 @@
-//! What keys and the mouse do: to the view itself, and as a wish to whoever owns the run.
+//! What keys and the mouse do: to the view itself, and as a wish that is passed to the owner of the run.
 
 mod dialogs;
 mod mouse;

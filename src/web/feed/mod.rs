@@ -1,6 +1,6 @@
-//! What readers of events get: figures, points over time, lines of the log. Each reader has a [`Place`] and asks for what
-//! comes after it, when its connection takes more: nothing is kept for a reader that does not read, and one that reads
-//! slowly skips. Filled once a second; an event is made when the first reader asks for it.
+//! The events for readers: figures, points over time, lines of the log. Each reader has a [`Place`] and asks for what
+//! comes after it once its connection can take more: nothing is buffered for a reader that does not read, and a slow
+//! reader skips events. Filled once a second; an event is made when the first reader asks for it.
 
 mod changes;
 mod journal;

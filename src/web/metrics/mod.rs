@@ -1,5 +1,5 @@
-//! Metrics for Prometheus, made from the report of now when somebody asks: as OpenMetrics text, or, for whoever wants native
-//! histograms, in Prometheus' own protobuf. What is told is in `telemetry`, how it is written in `encoding`.
+//! Metrics for Prometheus, made on request from the report so far: as OpenMetrics text or, for clients that want native
+//! histograms, in Prometheus' own protobuf. `telemetry` defines the metrics, `encoding` writes them.
 
 mod encoding;
 mod exemplars;

@@ -1,4 +1,4 @@
-//! The page and its files, which are part of the program. Style and charts are those of the HTML report.
+//! The page and its files, which are part of the program. Style and charts are shared with the HTML report.
 
 use super::files::{CSS, HTML, PageFile, SCRIPT, file};
 use crate::output::html::{SHARED_MODULE, STYLE};

@@ -1,5 +1,5 @@
-//! All runs over HTTP: what `lgoose serve` answers. The interface of a run is that of the process that carries it on, to
-//! which requests are handed on; what is asked of the others is answered here.
+//! All runs over HTTP: the interface of `lgoose serve`. Requests about the current run are forwarded to its process;
+//! requests about all other runs are handled here.
 
 mod forward;
 mod page;

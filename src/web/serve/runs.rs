@@ -1,4 +1,4 @@
-//! Runs as a whole: those that may be started, the queue, those that are kept.
+//! The list of plans and runs: plans that can be run, the queue, and finished runs.
 
 use super::super::answers::{Failure, json};
 use super::super::{commands, reports};
@@ -13,14 +13,14 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// An example of what starts a run.
+/// An example of a body that starts a run.
 const EXAMPLE: &str = r#"{"plan": "drupal.lua", "options": {"users": 20, "run_time": "10m"}}"#;
 
-/// The plans that may be run.
+/// The plans that can be run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::web) struct PlanList {
-    /// Their paths below the folder of plans, in order.
+    /// Paths of the plans below the folder of plans, sorted.
     plans: Vec<String>,
 }
 
@@ -28,11 +28,11 @@ pub(in crate::web) struct PlanList {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::web) struct RunList {
-    /// The one that goes on, those that wait in their order, those that are over, the last first.
+    /// The current run, then the queued ones in order, then the finished ones, the latest first.
     runs: Vec<RunRow>,
-    /// Why others are missing; `null` if none are.
+    /// Why runs are missing from the list; `null` if none are.
     error: Option<String>,
-    /// Whether nobody may start runs here.
+    /// Whether starting runs is disabled.
     read_only: bool,
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn report(
     kept(&site, id, format).await
 }
 
-/// Answers with the report of a run that is over.
+/// Responds with the report of a finished run.
 pub(super) async fn kept(
     site: &ServeSite,
     id: String,
@@ -139,7 +139,7 @@ pub(super) async fn kept(
 }
 
 impl ServeSite {
-    /// Makes something that may take long, few at a time, on a thread for that.
+    /// Makes something that may take long, on a blocking thread, few at a time.
     async fn make<T: Send + 'static>(
         &self,
         make: impl FnOnce() -> Result<T, Failure> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Carries out what a plan's code asks for: requests, fetches and waits.
+//! Performs the operations of a plan's code: requests, fetches and waits.
 
 use crate::config::RequestNames;
 use crate::engine::user::User;

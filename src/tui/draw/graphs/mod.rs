@@ -1,8 +1,8 @@
-//! Graphs over time: requests and failures a second, latency, requests under way, users. With numbers at their axes, gaps
-//! where nothing was measured, and marks of what happened.
+//! Graphs over time: requests and failures per second, latency, requests in flight, users. With numbers on the axes,
+//! gaps where nothing was measured, and marks for events.
 //!
-//! The window stands still while it fills and then goes on by a quarter of its width: a graph that moved by a column
-//! every second would be sent over the line as a whole every second.
+//! The window stands still while it fills and then moves by a quarter of its width: if the graph moved by a column
+//! every second, the terminal would have to redraw all of it every second.
 
 mod plot;
 mod scale;

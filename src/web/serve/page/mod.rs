@@ -1,4 +1,4 @@
-//! The page of all runs and its files, which are part of the program.
+//! The page with all runs and its files, which are part of the program.
 
 use crate::web::files::{CSS, HTML, PageFile, SCRIPT, file};
 

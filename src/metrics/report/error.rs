@@ -63,6 +63,7 @@ pub struct Exemplar {
     /// The reason that the page gave for what it refused, its first 200 characters: the messages of its form, or the
     /// heading of an error page; empty if it gave none.
     #[serde(default)]
+    pub page_says: String,
     /// Trace of the request; `null` without `--trace`, or if the plan set an invalid `traceparent`.
     #[serde(default)]
     pub trace: Option<TraceRow>,

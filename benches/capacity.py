@@ -8,7 +8,8 @@ Sites, each a server of this script on 127.0.0.1 (Python 3.9, nothing else is ne
   fixed        a queue; each request takes one of c workers for a fixed time. Capacity: c / time.
   random       the same with exponential times. Capacity: the rate at which the 95th percentile of the time in the system
                reaches the limit, found here by simulating the queue (arrivals at equal distances, as lgoose sends them).
-  connections  answers after a fixed time and closes what comes beyond c connections. Capacity: c / time.
+  connections  answers after a fixed time and closes the connection; what comes beyond c connections it closes at once.
+               Capacity: c / time.
   degrading    a queue with fixed times that loses half of its workers once more than half of what it can do has been
                asked of it for 30 s, and gets them back when less is asked. Capacity: half of c / time.
 
@@ -116,8 +117,11 @@ class Connection(asyncio.Protocol):
             loop.call_at(due(loop.time()), self.answer)
 
     def answer(self):
-        if not self.transport.is_closing():
-            self.transport.write(RESPONSE)
+        if self.transport.is_closing():
+            return
+        self.transport.write(RESPONSE)
+        if self.site.kind == "connections":
+            self.transport.close()
 
 
 def site_of(kind, seed):

@@ -200,6 +200,7 @@ function random.string(n) end
 ---@return string
 function random.words(n) end
 
+---Returns a UUID of version 4. With the same `--seed`, it returns the same ones again in each run.
 ---@return string
 function random.uuid() end
 

@@ -24,7 +24,8 @@ pub(crate) struct Aims {
     pub from: f64,
     /// Greatest load that may be tried; `None` for no limit.
     pub to: Option<f64>,
-    /// Width of the interval to be reached, as a share of its lower end.
+    /// How far the result may be below the capacity, as a share of it. The interval of the result is made half as wide: the rest
+    /// is left for chance, which fails a step just below the capacity.
     pub within: f64,
 }
 
@@ -219,7 +220,7 @@ impl Search {
 
     /// Returns the load that halves the interval; `None` if it is narrow enough.
     fn between(&self, low: f64, high: f64) -> Option<f64> {
-        if high / low <= 1.0 + self.aims.within {
+        if high / low <= 1.0 + self.aims.within / 2.0 {
             return None;
         }
         let middle = self.round((low * high).sqrt());

@@ -88,7 +88,7 @@ pub(crate) struct Capacity {
     /// The greatest load to try [default: until a step fails or lgoose is the limit]
     #[arg(long, value_name = "N", value_parser = units::rate, help_heading = HEADING)]
     pub to: Option<f64>,
-    /// How narrow the interval of the result is to be
+    /// How far the result may be below the capacity; its interval is half as wide
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = units::share, help_heading = HEADING)]
     pub within: f64,
     /// Judge at least so much of each step

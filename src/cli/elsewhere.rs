@@ -61,7 +61,7 @@ pub(super) const ELSEWHERE: [(&str, &str); 54] = [
     ),
     (
         "--user",
-        "'-u N' (--users) is the users at a time; of a site's user, '-e NAME=VALUE' gives the plan what 'env \"NAME\"' reads",
+        "'-u N' (--users) sets the number of users; for a login name, pass '-e NAME=VALUE' and read it with 'env \"NAME\"'",
     ),
     ("--username", CREDENTIALS),
     ("--password", CREDENTIALS),

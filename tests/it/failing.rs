@@ -145,7 +145,7 @@ fn a_loop_of_redirects_ends_and_its_hops_are_counted() {
     );
     assert_eq!(report.figure("GET loop", "redirects"), 10);
     assert_eq!(report.sent(), server.received());
-    assert_eq!(report.ended.code, 1, "not one request succeeded");
+    assert_eq!(report.ended.code, 1, "no request succeeded");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_site_that_is_down_is_refused_requests_and_the_verdict_one() {
     ]);
     assert_eq!(report.ended.code, 1);
     assert!(
-        report.ended.stderr.contains("not one request succeeded"),
+        report.ended.stderr.contains("no request succeeded"),
         "{}",
         report.ended.stderr
     );
@@ -202,6 +202,18 @@ fn a_site_that_is_down_is_named_in_the_tables() {
         "{}",
         ended.stdout
     );
+}
+
+#[test]
+fn a_form_of_a_page_that_never_came_is_told_with_the_reason() {
+    let url = "http://127.0.0.1:1";
+    let text =
+        "task { function(user) local page = user:get '/login' user:submit(page:form(), {}) end }";
+    let path = plan("form_of_no_page.lua", text);
+    let ended = Lgoose::new([&path, "-H", url, "--once"]).finish();
+    let told = "this one was not found: the request of its page failed: connection refused";
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains(told), "{}", ended.stdout);
 }
 
 #[test]
@@ -418,7 +430,7 @@ fn users_that_cannot_log_in_are_told_by_the_cause_first_and_once() {
     );
     for words in [
         " ! every user ended in 'on_start'",
-        "none of 3: each that started ended in 'on_start'",
+        "0 of 3: all that started ended in 'on_start'",
         "it ended the task 'log in' 3",
     ] {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);

@@ -199,18 +199,15 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
         ),
         (
             &["-u", "3", "--max-users", "3"],
-            &[
-                "'--max-users' is about iterations at a rate",
-                "'--rate N/s'",
-            ],
+            &["'--max-users' is for iterations at a rate", "'--rate N/s'"],
         ),
         (
             &["--arrivals", "even"],
-            &["'--arrivals' is about iterations at a rate"],
+            &["'--arrivals' is for iterations at a rate"],
         ),
         (
             &["--stage", "1m:5", "--max-users", "3"],
-            &["'--max-users' is about iterations at a rate"],
+            &["'--max-users' is for iterations at a rate"],
         ),
         (
             &["--rate", "5", "--throttle-requests", "3"],
@@ -262,7 +259,10 @@ fn a_load_that_cannot_be_read_shows_the_grammar() {
     refused(&["--max-users", "0"], &["--max-users"]);
     refused(
         &["--rate", "5", "--arrivals", "often"],
-        &["'often' is no spacing", "'even' or 'poisson'"],
+        &[
+            "'often' is not a way to space arrivals",
+            "'even' or 'poisson'",
+        ],
     );
     refused(
         &["--throttle-requests", "none"],

@@ -38,7 +38,7 @@ fn out_of_file_descriptors_is_counted_as_such_and_those_with_one_go_on() {
     );
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     for words in [
-        "warning: 60 users need 124 descriptors and more, and this process may have 40",
+        "warning: 60 users need 124 file descriptors or more, and this process may have 40",
         "prlimit",
     ] {
         assert!(

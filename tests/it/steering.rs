@@ -298,7 +298,7 @@ fn what_is_no_rate_is_refused_and_what_is_wanted_is_shown_with_the_answer() {
         };
         for rate in [-1.0, f64::NAN, f64::INFINITY] {
             let refused = wheel.refused(Command::SetRate(rate)).await;
-            assert!(refused.contains("is no rate"), "{refused}");
+            assert!(refused.contains("is not a rate"), "{refused}");
         }
         assert_eq!(wanted(), (3, Some(1.0)));
         assert_eq!(wheel.send(Command::SetRate(7.5)).await, Done::Rate(7.5));
@@ -401,7 +401,7 @@ fn a_rate_goes_up_and_down_from_what_it_is_and_its_stages_can_be_cut_short() {
         assert_eq!(wheel.send(Command::AddRate(0.2)).await, Done::Rate(20.3));
         assert_eq!(wheel.send(Command::AddRate(-99.0)).await, Done::Rate(0.0));
         let refused = wheel.refused(Command::AddRate(f64::NAN)).await;
-        assert!(refused.contains("is no rate"), "{refused}");
+        assert!(refused.contains("is not a rate"), "{refused}");
         let refused = wheel.refused(Command::NextStage).await;
         assert_eq!(refused, "this run has no stages");
         wheel.send(Command::Stop).await;

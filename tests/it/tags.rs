@@ -235,7 +235,10 @@ fn bad_tags_are_refused_where_they_are() {
             "{ tags = { 'eu' } }",
             "option 'tags' must be a table such as",
         ),
-        ("{ tags = { ['a b'] = 1 } }", "'a b' is no name of a tag"),
+        (
+            "{ tags = { ['a b'] = 1 } }",
+            "'a b' is not a name for a tag",
+        ),
         (
             "{ tags = { a = {} } }",
             "the tag 'a' must be a string, a number or a boolean",

@@ -49,7 +49,7 @@ fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
     tab.wait_for("document.querySelector('#answer.bad').textContent.includes(\"'8x'\")");
     tab.js("document.querySelector('#rate').value = '80.5'");
     tab.js("document.querySelector('#rate-form button').click()");
-    answered(&tab, "80.5");
+    answered(&tab, "target: 80.5");
     let status = web.get("/api/v1/status").json();
     assert_eq!(status["wanted"]["rate"], 80.5, "{status}");
     tab.wait_for(&format!("{COUNT} > 400"));

@@ -245,7 +245,7 @@ fn the_load_of_a_single_scenario_is_set_on_the_page() {
     set("users", "3", "3 users wanted");
     choose(&tab, "#whose select", "buyers");
     tab.wait_for("document.querySelector('#users').value === '9' && document.querySelector('#rate').value === '5'");
-    set("rate", "40", "40 iterations");
+    set("rate", "40", "target: 40 iterations");
     set("users", "8", "8 users wanted");
     wait_until("that is wanted", || {
         loads(&web) == json!([load(Value::Null, 3, Value::Null), buyers(8, json!(40.0))])

@@ -48,7 +48,10 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
                 [] => String::new(),
                 _ => format!("\nnot set: {}", unset.join(", ")),
             };
-            format!("\nvariables that it asks for: {}{unset}", names.join(", "))
+            format!(
+                "\nenvironment variables that it reads: {}{unset}",
+                names.join(", ")
+            )
         }
     };
     say(&format!(

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads a file of variables. Empty lines and those that begin with `#` are passed over, `export ` before a
-/// name too; one pair of quotes around a value is taken off; a later line wins.
+/// name too; one pair of quotes around a value is taken off, with a comment after it; a later line wins.
 ///
 /// # Errors
 /// A mistake with the file and the line that is no variable.
@@ -53,10 +53,15 @@ fn is_name(text: &str) -> bool {
 }
 
 fn unquoted(value: &str) -> &str {
-    ['"', '\'']
-        .iter()
-        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
-        .unwrap_or(value)
+    let within = |quote: char| {
+        let inner = value.strip_prefix(quote)?;
+        let commented = || {
+            let (inner, rest) = inner.split_once(quote)?;
+            rest.trim_start().starts_with('#').then_some(inner)
+        };
+        inner.strip_suffix(quote).or_else(commented)
+    };
+    ['"', '\''].into_iter().find_map(within).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -66,11 +71,12 @@ mod tests {
     #[test]
     fn variables_are_read_as_shells_and_containers_write_them() {
         let text = "# site\nHOST=http://a=b?c\n\n export USER = goose \r\nWORDS=\"two words # and more\"\n\
-                    EMPTY=\nQUOTE='it''s'\nHOST=later\n";
+                    EMPTY=\nQUOTE='it''s'\nNOTED='a word' # why\nHOST=later\n";
         let read = parse(text, "x.env").expect("all are variables");
         let expected = [
             ("EMPTY", ""),
             ("HOST", "later"),
+            ("NOTED", "a word"),
             ("QUOTE", "it''s"),
             ("USER", "goose"),
             ("WORDS", "two words # and more"),

@@ -40,7 +40,7 @@ impl User {
         self.shared.departed(|departures| departures.lost += 1);
         self.count(|recorder, scenario| {
             recorder.warn(format!(
-                "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"
+                "users of scenario '{scenario}' ended at once: one of their 'on_start' tasks failed, so fewer users run than asked for"
             ));
         });
     }

@@ -50,6 +50,11 @@ pub(super) fn form(
     to_table(lua, form, page).map(Some)
 }
 
+/// Notes why a page has no form: its request had no response.
+pub(super) fn note_failed_page(lua: &Lua, why: &str) {
+    *Host::of(lua).missed_form.borrow_mut() = format!("the request of its page failed: {why}");
+}
+
 fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     let fields = lua.create_table()?;
     // A browser sends the name of the button that was pressed; Enter presses the first.

@@ -298,7 +298,11 @@ fn attr(
 fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
     match this.read(lua, page_url)? {
         Some(page) => forms::form(lua, &*this.document(lua)?, &css, &page),
-        None => Ok(None),
+        None => {
+            let why = this.read(lua, |finished| finished.verdict().map(Cow::into_owned))?;
+            forms::note_failed_page(lua, why.as_deref().unwrap_or("there was no response"));
+            Ok(None)
+        }
     }
 }
 

@@ -12,7 +12,8 @@ struct Call {
     /// The file and the line.
     file: String,
     line: u32,
-    /// Whether the plan does without a value: it has another, or looks whether there is one.
+    /// Whether the plan does without a value: it has another, looks whether there is one, or gives a host, which the command
+    /// line may do as well.
     spared: bool,
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn unset_variables(program: &Program) -> Vec<Diagnostic> {
         let name = &call.name;
         let message = format!("the plan reads the variable '{name}', which is not set");
         warning_at(program, &(call.file, call.line), message).help(format!(
-            "'-e {name}=…' or the environment sets it; env(\"{name}\", \"…\") in the plan has a value without that"
+            "set it with '-e {name}=…' or in the environment, or give it a default: env(\"{name}\", \"…\")"
         ))
     };
     unset.map(warning).collect()
@@ -46,7 +47,8 @@ pub(crate) fn unset_variables(program: &Program) -> Vec<Diagnostic> {
 
 fn calls(program: &Program) -> Vec<Call> {
     let call = pattern(r#"(?:^|[^.:\w])(env)\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
-    let condition = pattern(r"(?:\b(?:if|elseif|while|until|not|and|or)\s*\(?|[=~]=)\s*$");
+    let condition =
+        pattern(r"(?:\b(?:if|elseif|while|until|not|and|or)\s*\(?|[=~]=|\bhost\s*=)\s*$");
     let otherwise = pattern(r"^\s*(?:\)?\s*(?:or\b|and\b|then\b|==|~=))");
     let mut calls = Vec::new();
     for source in program.sources.all() {
@@ -108,6 +110,7 @@ mod tests {
             "local a = env 'LGT_SET'",
             "local a = env('LGT_NOT', 'x')",
             "local a = env 'LGT_NOT' or 'x'",
+            "plan { host = env 'LGT_NOT' }",
             "local a = env('LGT_NOT') or 'x'",
             "if env 'LGT_NOT' then end",
             "if not env('LGT_NOT') then end",

@@ -224,7 +224,7 @@ impl More {
                 let there =
                     **wanted == *target.path || **wanted == *path || **wanted == *target.text();
                 let got = shorten_reason(&target.path);
-                (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
+                (!there).then(|| format!("expected a redirect to '{wanted}', got one to '{got}'"))
             }
             _ => None,
         }
@@ -245,7 +245,7 @@ impl More {
         self.json
             .iter()
             .find_map(|(path, wanted)| match at_path(&body, path) {
-                None => Some(format!("expected JSON field '{path}' is missing")),
+                None => Some(format!("JSON field '{path}' is missing")),
                 Some(got) if !same_json(got, wanted) => Some(format!(
                     "expected JSON field '{path}' to be {wanted}, got {}",
                     shorten_reason(&got.to_string())

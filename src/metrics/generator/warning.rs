@@ -11,7 +11,9 @@ impl GeneratorRow {
         let p99 = Duration::try_from_secs_f64(p99_ms / 1e3).ok()?;
         let own = about(self.own_p99_ms?);
         let p99 = show_duration(p99);
-        Some(format!("p99 {p99}, of which about {own} lgoose itself"))
+        Some(format!(
+            "p99 {p99}, of which about {own} is lgoose's own part"
+        ))
     }
 
     /// Returns a warning for readers of latencies, if lgoose itself set them; `whole` are those of the whole run.
@@ -96,8 +98,8 @@ mod tests {
         assert_eq!(
             row.warning(Some(&told)).as_deref(),
             Some(
-                "lgoose itself was the bottleneck in 0.8 of 3 s; over the whole run p99 12.3 ms, of which about 8.0 ms \
-                 lgoose itself; other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
+                "lgoose itself was the bottleneck in 0.8 of 3 s; over the whole run p99 12.3 ms, of which about 8.0 ms is \
+                 lgoose's own part; other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
                  it cores or a machine of its own"
             )
         );

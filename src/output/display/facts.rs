@@ -49,7 +49,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
             (
                 "redirects",
                 format!(
-                    "{}, counted beside the requests",
+                    "{}, not counted as requests",
                     counted(total.redirects, "hop")
                 ),
             ),
@@ -122,7 +122,7 @@ fn users(report: &Report) -> String {
     let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     match &report.settings {
         Some(settings) if lost && settings.rate.is_none() => format!(
-            "none of {}: each that started ended in 'on_start'",
+            "0 of {}: all that started ended in 'on_start'",
             show_count(settings.users)
         ),
         _ => show_count(report.users),

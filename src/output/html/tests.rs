@@ -211,7 +211,7 @@ fn the_first_screen_tells_verdict_speed_errors_and_the_generator() {
     report.thresholds.clear();
     assert!(top(&report)[0].contains("no verdict"));
     report.aggregated.failures = report.aggregated.count;
-    assert!(top(&report)[0].contains("not one request succeeded"));
+    assert!(top(&report)[0].contains("no request succeeded"));
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     let many = failures as f64 > count as f64 * MANY_FAILURES;
     many.then(|| {
         format!(
-            "{} failed: that may have made the threshold '{}' pass, since it counts failures too",
+            "{} failed: failed requests count towards the threshold '{}', which may be why it holds",
             share(failures, count),
             threshold_name(row)
         )
@@ -290,12 +290,12 @@ fn broken(report: &Report) -> impl Iterator<Item = &ThresholdRow> {
     report.thresholds.iter().filter(|row| !row.passed)
 }
 
-/// Returns the reason that applies when not one request succeeded.
+/// Returns the reason that applies when no request succeeded.
 pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
     let all = &report.aggregated;
     let why = match all.count {
         0 => "no request was made",
-        _ => "not one request succeeded",
+        _ => "no request succeeded",
     };
     (all.failures == all.count).then(|| why.to_owned())
 }

@@ -23,6 +23,9 @@ const BURST: f64 = 0.05;
 /// Seconds without a burst that have to be left to judge failures by.
 const LEAST_CALM: usize = 3;
 
+/// The greatest share of failures that bursts explain where nearly every second had one.
+const MOST_OF_BURSTS: f64 = 0.2;
+
 /// Judgement of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Judgement {
@@ -106,32 +109,36 @@ fn is_saturated(points: &[SeriesPoint]) -> Option<String> {
 }
 
 /// Returns what is said of a step whose share of failures is above its limit only with the seconds in which lgoose itself was
-/// late, and those after them.
+/// late, and those after them; or of one with hardly any other seconds, unless so much failed that no burst explains it.
 fn fails_in_bursts(points: &[SeriesPoint], limit: f64) -> Option<String> {
-    let count: u64 = points.iter().map(|point| point.count).sum();
+    let (count, failures) = totals(points.iter());
     let sum_ms: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
-    let late_ms = BURST_MS.max(BURST * sum_ms / count.max(1) as f64);
+    let late_ms = BURST_MS.max(BURST * sum_ms / count.max(1.0));
     let is_late =
         |point: &SeriesPoint| point.generator.own_p99_ms.is_some_and(|own| own >= late_ms);
     let calm = points.iter().enumerate().filter(|(place, point)| {
-        !is_late(point)
-            && !place
-                .checked_sub(1)
-                .is_some_and(|before| is_late(&points[before]))
+        let before = place.checked_sub(1).map(|before| &points[before]);
+        !is_late(point) && !before.is_some_and(is_late)
     });
     let calm: Vec<&SeriesPoint> = calm.map(|(_, point)| point).collect();
-    let (count, failures) = calm.iter().fold((0, 0), |(count, failures), point| {
-        (count + point.count, failures + point.failures)
-    });
-    let excused = calm.len() >= LEAST_CALM
-        && calm.len() < points.len()
-        && failures as f64 <= limit * count as f64;
-    excused.then(|| {
+    let late = points.len() - calm.len();
+    let (calm_count, calm_failures) = totals(calm.iter().copied());
+    let excused = match calm.len() >= LEAST_CALM {
+        true => calm_failures <= limit * calm_count,
+        false => failures <= MOST_OF_BURSTS * count,
+    };
+    (late > 0 && excused).then(|| {
         format!(
-            "lgoose itself was late in {} of {} s, and requests failed only then",
-            points.len() - calm.len(),
+            "lgoose itself was late in {late} of {} s, and requests failed only then",
             points.len()
         )
+    })
+}
+
+/// Returns how many requests some seconds had, and how many of them failed.
+fn totals<'a>(points: impl Iterator<Item = &'a SeriesPoint>) -> (f64, f64) {
+    points.fold((0.0, 0.0), |(count, failures), point| {
+        (count + point.count as f64, failures + point.failures as f64)
     })
 }
 

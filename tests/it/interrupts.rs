@@ -148,7 +148,7 @@ fn a_second_key_ends_a_view_of_a_plan_that_computes_and_gives_the_terminal_back(
     view.press_for("\x03", "stopping");
     view.press("\x03");
     assert_eq!(view.end(), 130);
-    assert!(!view.is_taken());
+    view.wait_until_given_back();
     assert_eq!(saved(&report)["ending"]["cause"], "aborted");
 }
 

@@ -127,7 +127,7 @@ fn a_terminal_that_takes_something_again_shows_the_run_again() {
     view.press("y");
     assert_eq!(view.end(), 0);
     view.wait_for("version      lgoose");
-    assert!(!view.is_taken());
+    view.wait_until_given_back();
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl Terminal {
         self.look(|screen| screen.alternate_screen() || screen.hide_cursor())
     }
 
+    /// Waits until the terminal is as it was before the program took it.
+    pub(crate) fn wait_until_given_back(&self) {
+        wait_until("the terminal is given back", || !self.is_taken());
+    }
+
     fn look<T>(&self, with: impl FnOnce(&vt100::Screen) -> T) -> T {
         let parser = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         with(parser.screen())

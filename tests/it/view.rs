@@ -89,7 +89,7 @@ fn every_key_does_what_the_help_says() {
     view.press("y");
     assert_eq!(view.end(), 0, "{}", view.screen());
     view.wait_for("version      lgoose");
-    assert!(!view.is_taken(), "the terminal was given back");
+    view.wait_until_given_back();
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_run_that_is_over_stays_with_its_pages_until_q() {
     assert!(written.expect("it was written").contains("\"verdict\""));
     view.press("q");
     assert_eq!(view.end(), 1, "{}", view.screen());
-    assert!(!view.is_taken(), "the terminal was given back");
+    view.wait_until_given_back();
     view.wait_for("the last word");
     view.wait_for("version      lgoose");
 }
@@ -188,7 +188,7 @@ fn a_signal_ends_the_view_of_a_run_that_is_over() {
         let process = Pid::from_raw(view.process_id()).expect("a process id");
         kill_process(process, signal).expect("it waits");
         assert_eq!(view.end(), 0);
-        assert!(!view.is_taken());
+        view.wait_until_given_back();
     }
 }
 
@@ -215,7 +215,7 @@ fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
     view.press("\x03");
     assert_eq!(view.end(), 0);
     view.wait_for("version      lgoose");
-    assert!(!view.is_taken());
+    view.wait_until_given_back();
 
     let path = plan(
         "view_abort.lua",
@@ -230,14 +230,14 @@ fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
     view.press_for("\x03", "stopping");
     view.press("\x03");
     assert_eq!(view.end(), 130);
-    assert!(!view.is_taken());
+    view.wait_until_given_back();
 
     let mut view = watch("view_term", &server, (80, 24), &[]);
     view.wait_for("GET front page");
     let process = Pid::from_raw(view.process_id()).expect("a process id");
     kill_process(process, Signal::TERM).expect("it runs");
     assert_eq!(view.end(), 0);
-    assert!(!view.is_taken());
+    view.wait_until_given_back();
 }
 
 #[test]

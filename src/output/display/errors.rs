@@ -19,12 +19,15 @@ pub(crate) struct ListedError<'a> {
 /// Returns the errors of a report in their order, without those of tasks that a listed request stands for.
 pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     let all = &report.errors;
-    let listed = all.iter().filter(|row| behind(row, all).is_none());
-    let listed = listed.map(|row| {
-        let ended = all
+    // Each is looked up once: there may be hundreds.
+    let causes: Vec<_> = all.iter().map(|row| (row, behind(row, all))).collect();
+    let listed = causes.iter().filter(|(_, cause)| cause.is_none());
+    let listed = listed.map(|(row, _)| {
+        let row = *row;
+        let ended = causes
             .iter()
-            .filter(|task| behind(task, all).is_some_and(|request| std::ptr::eq(request, row)));
-        let ended = ended.map(|task| {
+            .filter(|(_, cause)| cause.is_some_and(|cause| std::ptr::eq(cause, row)));
+        let ended = ended.map(|(task, _)| {
             let name = task.name.strip_prefix(TASK).unwrap_or_default();
             match task.count {
                 1 => format!("'{name}'"),

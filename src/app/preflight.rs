@@ -79,7 +79,8 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
     let descriptors = need.users * each + OWN_DESCRIPTORS;
     if let Some(limit) = supply.descriptors.filter(|limit| *limit < descriptors) {
         let message = format!(
-            "{} users need {} file descriptors or more, and this process may have {}: connections of about {} users will fail with 'out of descriptors'",
+            "{} users need {} file descriptors or more, and this process may have {}: connections of about {} users \
+             will fail with 'out of descriptors'",
             show_count(need.users),
             show_count(descriptors),
             show_count(limit),
@@ -93,7 +94,8 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
     }
     if let Some(ports) = supply.ports.filter(|ports| *ports < need.at_one_host) {
         let message = format!(
-            "{} users of one host need a local port each, and this machine has {}: connections will fail with 'out of ports'",
+            "{} users of one host need a local port each, and this machine has {}: connections will fail with 'out \
+             of ports'",
             show_count(need.at_one_host),
             show_count(ports)
         );

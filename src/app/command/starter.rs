@@ -125,7 +125,8 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 fn occupied(path: &Path) -> Error {
     Diagnostic::new(format!("'{}' is there already", path.display()))
         .help(format!(
-            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and overwrites nothing: name another folder, as in 'lgoose new load-test', or move what is there away"
+            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and overwrites nothing: name another folder, \
+             as in 'lgoose new load-test', or move what is there away"
         ))
         .into()
 }

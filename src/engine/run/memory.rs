@@ -33,7 +33,8 @@ impl MemoryWatch {
             show_size(taken as f64),
             show_size(ceiling as f64)
         );
-        let help = "keep less in 'user.data' and in variables of the plan, read bodies with 'discard = true' where the plan does not use them, run fewer users, or raise '--memory' if the machine has more";
+        let help = "keep less in 'user.data' and in variables of the plan, read bodies with 'discard = true' where \
+                    the plan does not use them, run fewer users, or raise '--memory' if the machine has more";
         Some(Trouble::new(message).help(help).into())
     }
 }

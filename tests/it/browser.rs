@@ -151,22 +151,35 @@ impl Tab {
 
     /// Returns what an expression of JavaScript is worth, as if a person had clicked; waits for promises.
     pub(crate) fn js(&self, expression: &str) -> Value {
-        let evaluated = self.ask(
+        let evaluated = self.evaluate(expression);
+        evaluated.unwrap_or_else(|error| panic!("{expression}: {error:#}"))
+    }
+
+    /// Returns what an expression is worth, or why the browser did not evaluate it.
+    fn evaluate(&self, expression: &str) -> Result<Value, Value> {
+        let evaluated = self.pipe.borrow_mut().try_ask(
+            Some(&self.session),
             "Runtime.evaluate",
-            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true }),
-        );
+            &json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true }),
+        )?;
         let trouble = &evaluated["exceptionDetails"];
         assert!(trouble.is_null(), "{expression}: {trouble:#}");
-        evaluated["result"]["value"].clone()
+        Ok(evaluated["result"]["value"].clone())
     }
 
     /// Waits until an expression is true.
     pub(crate) fn wait_for(&self, expression: &str) {
-        // The page may be on its way.
+        // The page may be on its way: its elements are missing, or another page is taking its place.
+        let replaced =
+            |error: &Value| error["error"]["message"] == "Inspected target navigated or closed";
         let ready = format!(
             "(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()"
         );
-        wait_until(expression, || self.js(&ready) == true);
+        wait_until(expression, || match self.evaluate(&ready) {
+            Ok(value) => value == true,
+            Err(error) if replaced(&error) => false,
+            Err(error) => panic!("{expression}: {error:#}"),
+        });
     }
 
     /// Returns the text of an element.

@@ -21,6 +21,9 @@ pub(crate) struct Check {
     /// A file with variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
+    /// End with exit code 2 if there is a warning
+    #[arg(long)]
+    pub deny_warnings: bool,
     /// Show the plan's call stack with errors
     #[arg(long)]
     pub backtrace: bool,

@@ -1,4 +1,4 @@
-//! `deploy/ci/load-test.sh`, the step of a CI job: what it leaves behind, and when it fails.
+//! The files for CI: what the step of a job leaves behind and when it fails, and that the book shows them as they are.
 
 use crate::program::{empty_folder, in_repository};
 use crate::server::Server;
@@ -68,4 +68,14 @@ fn the_step_of_a_job_fails_with_its_thresholds_and_mistakes() {
     assert!(summary.contains("count < 1"), "{summary}");
     let mistake = step(&folder, &server.url(), &["--treshold", "p95 < 1s"]);
     assert_eq!(mistake.status.code(), Some(2), "{mistake:?}");
+}
+
+#[test]
+fn the_page_shows_the_files_as_they_are() {
+    let read = |path: &str| fs::read_to_string(in_repository(path)).expect(path);
+    let page = read("docs/ci.md");
+    for file in ["deploy/ci/github.yml", "deploy/ci/gitlab.yml"] {
+        let shown = format!("```yaml\n{}```\n", read(file));
+        assert!(page.contains(&shown), "copy {file} to docs/ci.md");
+    }
 }

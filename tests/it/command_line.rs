@@ -433,6 +433,32 @@ fn check_shows_the_plan_and_sends_nothing() {
 }
 
 #[test]
+fn warnings_fail_a_check_that_denies_them() {
+    let misspelt = plan(
+        "check_warnings.lua",
+        "task { function(user) user:get('/' .. tostrng(random.uid())) end }",
+    );
+    let fine = plan("check_fine.lua", "task { function(user) user:get '/' end }");
+    for (arguments, code) in [
+        (&["check", &misspelt][..], 0),
+        (&["check", "--deny-warnings", &misspelt], 2),
+        (&["check", "--deny-warnings", &fine], 0),
+    ] {
+        let ended = Lgoose::new(arguments).finish();
+        assert_eq!(ended.code, code, "{arguments:?}: {}", ended.stderr);
+        let warnings = ended.stderr.matches("warning: ").count();
+        assert_eq!(
+            warnings,
+            if arguments.contains(&&*misspelt) {
+                2
+            } else {
+                0
+            }
+        );
+    }
+}
+
+#[test]
 fn every_plan_and_example_is_fine() {
     for folder in ["plans", "examples"] {
         for entry in std::fs::read_dir(in_repository(folder)).expect("the folder can be listed") {

@@ -9,7 +9,7 @@ use crate::error::{Diagnostic, Error, exit};
 use crate::lua;
 use crate::plan;
 
-/// Checks a plan as the flags would have it run.
+/// Checks a plan as the flags would have it run. Returns the exit code.
 ///
 /// # Errors
 /// A mistake in the plan, in what it sets or in a flag.
@@ -61,5 +61,8 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     for warning in &warnings {
         warn(warning);
     }
-    Ok(exit::OK)
+    Ok(match flags.deny_warnings && !warnings.is_empty() {
+        true => exit::MISTAKE,
+        false => exit::OK,
+    })
 }

@@ -2,6 +2,7 @@
 
 mod declare;
 mod field;
+mod globals;
 mod load;
 mod members;
 mod mixed_rows;

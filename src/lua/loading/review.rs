@@ -1,6 +1,7 @@
 //! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
 //! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
+use super::globals::Globals;
 use super::members::unknown_names;
 use super::mixed_rows::mixed_rows;
 use crate::config::RequestNames;
@@ -11,18 +12,22 @@ use regex::Regex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The length of an iteration that users do not complete in most tests, in tasks.
 const LONG_ITERATION: u64 = 10_000;
 
 /// Reviews a plan whose requests are named so, and returns its warnings, in the order of its tasks and lines.
-pub(crate) fn review(program: &Program, plan: &Plan, names: RequestNames) -> Vec<Diagnostic> {
+pub(crate) fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
     if names == RequestNames::Task {
         found.extend(mixed_rows(program, plan));
     }
+    // A machine without memory for one more VM has other worries than this.
+    let globals = Globals::new(program).ok();
     for source in program.sources.all() {
+        found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
         found.extend(unknown_names(&source));
         let told = unsatisfiable_expects(&source.text).into_iter();
         found.extend(told.map(|(line, message, help)| {

@@ -1,9 +1,9 @@
 //! Start times of iterations in the open model: at a rate that may change in stages, evenly spaced or at random.
 //!
-//! A [`RateLine`] is a pure function of the time since the test began: how many arrivals are due until then. The
-//! n-th arrival comes when the line reaches n, evenly spaced, or when it reaches a sum of n random distances of
-//! mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is changed during the run changes
-//! only the line from there on: past arrivals stay where they were.
+//! A [`RateLine`] is a pure function of the time since its load began: how many arrivals are due until then. Evenly
+//! spaced, arrival n, counted from 0, comes when the line reaches n. At random, it comes when the line reaches the
+//! sum of n + 1 random distances of mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is
+//! changed during the run changes only the line from there on: past arrivals stay where they were.
 
 use super::wait::{open_unit, seconds};
 use rand::SeedableRng as _;
@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The rate of arrivals per second over the time since the test began.
+/// The rate of arrivals per second over the time since the load began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RateLine {
     pieces: Vec<Piece>,
@@ -29,8 +29,8 @@ struct Piece {
 }
 
 impl RateLine {
-    /// Creates a line that goes in each stage, within its time, straight to the stage's rate. The first begins at
-    /// 0. A stage without a length is a jump; the last rate stays.
+    /// Creates a line that goes straight to the rate of each stage within the stage's time. The first begins at 0. A
+    /// stage without a length is a jump; the last rate stays.
     pub(crate) fn new(stages: &[(Duration, f64)]) -> Self {
         let mut line = RateLine { pieces: Vec::new() };
         for (time, to) in stages {
@@ -57,7 +57,7 @@ impl RateLine {
         })
     }
 
-    /// Returns the rate that the line goes to at `elapsed`: that at the end of the stage it is in.
+    /// Returns the rate that the line aims at, at `elapsed`: that at the end of the current stage.
     pub(crate) fn goal_at(&self, elapsed: Duration) -> f64 {
         let at = elapsed.as_secs_f64();
         let mut pieces = self.pieces.iter();
@@ -80,8 +80,8 @@ impl RateLine {
         line
     }
 
-    /// Returns this line with the stage after that of `elapsed` beginning then, from the rate there is, and how much
-    /// earlier everything comes; `None` if there is no stage to come.
+    /// Returns this line with the next stage beginning at `elapsed`, from the rate at that moment, and how much
+    /// earlier all that follows comes; `None` if there is no stage to come.
     pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let at = elapsed.as_secs_f64();
         let end = |piece: &Piece| piece.start + piece.length;
@@ -110,7 +110,7 @@ impl RateLine {
             });
         }
         if let Some(piece) = line.pieces.last_mut().filter(|piece| piece.length == 0.0) {
-            // A jump has no way on which it could be cut.
+            // A jump has no length at which it could be cut.
             piece.to = self.rate_of_jump(piece.start);
         }
         let (end, level, _) = line.end();
@@ -178,7 +178,7 @@ impl Arrivals {
         }
     }
 
-    /// Creates arrivals at random, repeated by the same seed.
+    /// Creates arrivals at random, the same for the same seed.
     pub(crate) fn poisson(seed: u64) -> Self {
         let mut arrivals = Arrivals {
             random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)),

@@ -1,10 +1,9 @@
 //! Assignment of users to scenarios: exactly in the proportion of the weights, from the first user on.
 //!
-//! Scenarios are paired off, lightest first, into a tree (Huffman, 1952). Between the two sides of a fork
-//! n users divide in the rounded proportion, whatever n is, so after every user each scenario has what is
-//! due to it within about one user, and any full period of the weights is exact. A user's scenario is a pure
-//! function of its number: the threads of the engine need not agree on anything, and weights of a million
-//! cost no more than weights of one.
+//! Scenarios are paired off, lightest first, into a tree (Huffman, 1952). At each fork, the first n users are divided
+//! in the rounded proportion, whatever n is. So after every user each scenario has what is due to it within about one
+//! user, and any full period of the weights is exact. A user's scenario is a pure function of its number: the threads
+//! of the engine need not agree on anything, and weights of a million cost no more than weights of one.
 
 use super::Scenario;
 use std::cmp::Reverse;
@@ -35,7 +34,7 @@ enum Share {
     Fork {
         larger: Box<Share>,
         smaller: Box<Share>,
-        /// The size of both, which every user's place is found by.
+        /// The size of both together, which is needed to find the place of every user.
         size: u64,
     },
 }
@@ -111,7 +110,7 @@ impl Share {
             order.push((Reverse(share.size()), position, parts.len()));
             parts.push(Some(share));
         }
-        // Before its equals, so that the next pair is made of them and the tree stays shallow.
+        // Shares of equal size are paired before the fork, so that the tree stays shallow.
         for position in (i64::MIN..0).rev() {
             let mut lightest = || parts[order.pop()?.2].take();
             let (smaller, larger) = match (lightest(), lightest()) {

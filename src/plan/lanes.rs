@@ -1,18 +1,18 @@
-//! Lanes of a run: the scenarios that share the run's load are one, each scenario with a load of its own is another.
-//! Users and iterations are counted in each lane from 0, and a lane deals its own to its scenarios.
+//! Lanes of a run: the scenarios that share the run's load are in one, and each scenario with a load of its own has
+//! another. Each lane counts its users and iterations from 0, and deals them to its scenarios.
 
 use super::{Deal, Plan, Scenario};
 use crate::config::{Load, OwnLoad, RunConfig};
 use crate::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The lanes of a plan and who plays which scenario in each.
+/// The lanes of a plan, and which scenario each of their users plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lanes(Vec<Lane>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lane {
-    /// The scenario whose own load it is; `None` for the load of all others.
+    /// The scenario that has this load to itself; `None` for the load that all others share.
     owner: Option<String>,
     /// The most users at a time.
     users: u64,
@@ -22,7 +22,7 @@ struct Lane {
 }
 
 impl Plan {
-    /// Returns the loads that scenarios have for themselves, by name.
+    /// Returns the own loads of scenarios, by name.
     pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
         let own = self.scenarios.iter().filter_map(|scenario| {
             let load = scenario.load.clone()?;
@@ -36,8 +36,8 @@ impl Plan {
         Lanes::new(&self.scenarios, users)
     }
 
-    /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. A rate
-    /// serves all of them in time.
+    /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. At a
+    /// rate there are none: every scenario gets its turn in time.
     pub(crate) fn idle_scenarios(&self, lanes: &Lanes, config: &RunConfig) -> Option<String> {
         const NAMED: usize = 3;
         if matches!(config.load, Load::Rate(..)) {
@@ -62,8 +62,8 @@ impl Plan {
 }
 
 impl Lanes {
-    /// Makes the lanes of a plan's scenarios; those without a load of their own share `total_users` users. The shared lane
-    /// is the first, if there is one; the others follow by name, wherever they stand in the plan.
+    /// Makes the lanes of a plan's scenarios; those without a load of their own share `total_users` users. The shared
+    /// lane is the first, if there is one; the others follow by name, wherever they stand in the plan.
     pub(crate) fn new(scenarios: &[Scenario], total_users: u64) -> Lanes {
         let lane = |owner, users, places: Vec<usize>| Lane {
             owner,
@@ -88,7 +88,7 @@ impl Lanes {
         self.0.len()
     }
 
-    /// Returns the scenario whose own load each lane is; `None` for the load of all others.
+    /// Returns the scenario that has each lane to itself; `None` for the lane that all others share.
     pub(crate) fn owners(&self) -> impl Iterator<Item = Option<&str>> {
         self.0.iter().map(|lane| lane.owner.as_deref())
     }
@@ -98,8 +98,8 @@ impl Lanes {
         self.0.iter().map(|lane| lane.users)
     }
 
-    /// Returns the places of the scenarios that none of the users plays: too light for so few, or left nothing by those with
-    /// fixed numbers.
+    /// Returns the places of the scenarios that no user plays: their weights are too small for so few users, or fixed
+    /// numbers of others leave them none.
     pub(crate) fn without_users(&self) -> Vec<usize> {
         let mut without = Vec::new();
         for lane in &self.0 {
@@ -115,9 +115,10 @@ impl Lanes {
         without
     }
 
-    /// Returns how many users of the shared load play each of its scenarios, by their places in the plan.
+    /// Returns how many users of the shared load play each of its scenarios, by their places in the plan; nothing for
+    /// more than a million users.
     pub(crate) fn shares(&self) -> Vec<(usize, u64)> {
-        /// Of more users, the proportion is that of the first.
+        /// More users would take too long to count.
         const MOST: u64 = 1_000_000;
         let Some(lane) = self.0.iter().find(|lane| lane.owner.is_none()) else {
             return Vec::new();
@@ -132,7 +133,7 @@ impl Lanes {
         lane.scenarios.iter().copied().zip(users).collect()
     }
 
-    /// Returns whether the lanes of another version of the plan are the same, so that each can go on with it.
+    /// Returns whether the lanes of another version of the plan have the same owners, so that each can go on with it.
     pub(crate) fn fit(&self, other: &Lanes) -> bool {
         self.owners().eq(other.owners())
     }
@@ -143,7 +144,7 @@ impl Lanes {
         lane.scenarios[lane.deal.scenario_of(number)]
     }
 
-    /// Returns the number in the whole run of user `number` of a lane: each user's own.
+    /// Returns the number of user `number` of a lane in the whole run, which no other user has.
     pub(crate) fn number_of(&self, lane: usize, number: u64) -> u64 {
         number * self.len() as u64 + lane as u64
     }

@@ -30,9 +30,9 @@ pub(crate) use wait::{Rest, Wait, Work, scaled};
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// The events of a test that it has functions for.
+    /// The events of a test for which it has functions.
     pub events: Vec<Event>,
-    /// What else it has functions for.
+    /// The hooks for which it has functions.
     pub hooks: Vec<Hook>,
     /// The scenarios in the order of their declaration.
     pub scenarios: Vec<Scenario>,
@@ -60,7 +60,7 @@ impl Event {
     }
 }
 
-/// Something of a run for which a plan may have a function that is given facts and no user.
+/// Something in a run for which a plan may have a function, which is given facts and no user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
     /// A request has been counted.
@@ -99,7 +99,7 @@ pub struct Scenario {
     pub shared_iterations: Option<u64>,
     /// The most requests per second of all its users together.
     pub throttle_requests: Option<f64>,
-    /// Headers of its requests, beside those of the run.
+    /// Headers of its requests, in addition to those of the run.
     pub headers: HeaderMap,
     /// The base URL of its users, if it is not the plan's.
     pub host: Option<String>,
@@ -194,7 +194,7 @@ impl Scenario {
         task.wait.as_ref().unwrap_or(&self.wait)
     }
 
-    /// Returns the tags of a request of the task at that index that has some of its `own`; an event has no task.
+    /// Returns the tags of a request: those of the task at that index, with its `own` on top; an event has no task.
     pub(crate) fn tags_of_request(&self, task: Option<usize>, own: Option<&Tags>) -> Tags {
         let task = task.and_then(|task| self.tasks.get(task));
         match (task.map(|task| &task.request_tags), own) {

@@ -1,4 +1,4 @@
-//! Paths of URLs, as names of requests: what is told apart in them, and what is one kind of page.
+//! Paths of URLs, as names of requests, and which paths are pages of one kind.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ pub(crate) fn path_of(url: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or(path)
 }
 
-/// Returns a path with `:id` in the place of each segment that is a number, a UUID or a hash, an ending such as `.css`
-/// left as it is.
+/// Returns a path with `:id` in the place of each segment that is a number, a UUID or a hash; an ending such as
+/// `.css` stays.
 pub(crate) fn without_ids(path: &str) -> Cow<'_, str> {
     if !path.bytes().any(|byte| byte.is_ascii_digit()) {
         return path.into();
@@ -29,7 +29,7 @@ pub(crate) fn without_ids(path: &str) -> Cow<'_, str> {
 
 /// Returns whether a segment of a path is a number, a UUID or a hash of at least 16 hexadecimal digits.
 fn is_id(segment: &str) -> bool {
-    /// The shortest hash that is told from a word.
+    /// The least length from which a hash is told from a word.
     const HASH: usize = 16;
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let has_digit = segment.bytes().any(|byte| byte.is_ascii_digit());
@@ -39,7 +39,8 @@ fn is_id(segment: &str) -> bool {
     is_number || is_uuid || (has_digit && segment.len() >= HASH && hexadecimal(segment))
 }
 
-/// Returns whether two paths differ in ids alone, or in the last of several segments: pages of one kind, by their titles.
+/// Returns whether two paths differ only in ids, or only in the last of several segments: then they are pages of one
+/// kind, told apart by titles.
 pub(crate) fn are_alike(one: &str, other: &str) -> bool {
     let (one, other) = (without_ids(one), without_ids(other));
     match (one.rsplit_once('/'), other.rsplit_once('/')) {

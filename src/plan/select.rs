@@ -28,9 +28,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Keeps the tasks that have one of the tags, themselves or by their scenario; all if there is no tag. A
-    /// scenario that keeps a task also keeps its `on_start` and `on_stop` tasks; a scenario that keeps none is left
-    /// out.
+    /// Keeps the tasks that have one of the tags, or whose scenario has one; all if there is no tag. A scenario that
+    /// keeps a task also keeps its `on_start` and `on_stop` tasks; one that keeps none is left out.
     ///
     /// # Errors
     /// A tag that nothing has, with the nearest one and all there are.
@@ -54,11 +53,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Leaves out the tasks that have one of the tags, themselves or by their scenario, and scenarios of which nothing but
-    /// `on_start` and `on_stop` is left.
+    /// Leaves out the tasks that have one of the tags, or whose scenario has one, and scenarios of which only
+    /// `on_start` and `on_stop` are left.
     ///
     /// # Errors
-    /// A tag that nothing has, with the nearest one and all there are; that nothing is left.
+    /// A tag that nothing has, with the nearest one and all there are; or tags that leave nothing to run.
     pub fn exclude_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
         self.check_tags(tags, "--exclude-tags")?;
         if tags.is_empty() {

@@ -1,11 +1,12 @@
-//! Tags of requests in figures: what the plan, a scenario and a task declare, put together.
+//! Tags of requests in figures: those that the plan, a scenario and a task declare, put together.
 
 use super::Plan;
 use crate::tags::{SCENARIO, Tags};
 
 impl Plan {
     /// Gives each task the tags of its requests: its own, those of its scenario and those of the whole plan, of which
-    /// the nearest wins; and the name of the scenario, if there are several.
+    /// the nearest wins; and the name of the scenario, if there are several. Tags with a key also become words that
+    /// choose the task.
     pub(crate) fn tag_requests(&mut self, of_plan: &Tags) {
         let several = self.scenarios.len() > 1;
         for scenario in &mut self.scenarios {
@@ -15,7 +16,7 @@ impl Plan {
             }
             for task in &mut scenario.tasks {
                 task.request_tags = common.with(&task.request_tags);
-                // A scenario is chosen by its tags as by its words, a task likewise.
+                // `--tags` chooses tasks by these tags as it does by words.
                 let tags = task
                     .request_tags
                     .pairs()
@@ -26,7 +27,8 @@ impl Plan {
         }
     }
 
-    /// Gives the requests of each task the name of their scenario, even if there is one alone: something asks for it.
+    /// Gives the requests of each task the name of their scenario, even if there is only one: some threshold asks for
+    /// it.
     pub(crate) fn name_scenarios(&mut self) {
         for scenario in &mut self.scenarios {
             for task in &mut scenario.tasks {

@@ -39,7 +39,7 @@ pub enum Wait {
 impl Wait {
     /// Returns the pause after a task, given the task and, if it was the last of its iteration, the iteration.
     ///
-    /// Pacing and throughput keep to a schedule: what is late is not later for it the next time.
+    /// Pacing and throughput keep to a schedule: a late start does not delay the starts after it.
     pub fn after_task<R: Rng + ?Sized>(
         &self,
         rng: &mut R,
@@ -66,8 +66,8 @@ impl Wait {
     }
 }
 
-/// The longest delay behind its schedule that a start makes up for by starting the next ones at once. It covers
-/// late timers and short stalls of the machine; longer delays move the schedule.
+/// The longest delay behind schedule that is made up for by starting the next tasks at once. It covers late timers
+/// and short stalls of the machine; longer delays move the schedule.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
 /// The timing of a task or an iteration.
@@ -89,8 +89,8 @@ pub struct Rest {
 }
 
 impl Work {
-    /// Returns what is left of a share of `every`. Work that took longer than its share moves the schedule by the
-    /// excess: the next begins at once and the excess is not caught up.
+    /// Returns the pause that fills `every` after this work. Work that took longer than that moves the schedule by
+    /// the excess: the next begins at once, and the excess is not caught up.
     fn rest_of(self, every: Duration) -> Rest {
         let gone = self.late.saturating_add(self.took.min(every));
         let behind = gone.saturating_sub(every);
@@ -164,7 +164,7 @@ mod tests {
             // A stall is not followed by a burst.
             (51, 10, 0, 0),
             (2_000, 1, 0, 0),
-            // What it took too long is not made up for, nor is it forgotten that it began late.
+            // The excess is not made up for, but the late start still is.
             (0, 11, 0, 0),
             (0, 500, 0, 0),
             (3, 11, 0, 3),

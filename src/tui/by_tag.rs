@@ -1,4 +1,5 @@
-//! The figures of one tag instead of all: which is chosen, what of it is wanted of the run, and what pages show of it.
+//! The figures of one tag instead of all: which tag is chosen, which of its figures the run is asked for, and what
+//! pages show of them.
 
 use super::history::History;
 use super::state::{Dialog, MANY_NAMES, State, Tab};
@@ -15,7 +16,8 @@ pub(super) struct OneTag {
 }
 
 impl State {
-    /// Returns the tag whose figures the screen shows and that change, and whether all figures of it are wanted.
+    /// Returns the tag whose changing figures the screen shows, and whether all of its figures are wanted; `None` if
+    /// no tag is chosen, if this page cannot be shown by it, or if the run is over.
     pub(crate) fn wants_tag(&self) -> Option<(Arc<str>, bool)> {
         let one = self.one_tag.as_ref()?;
         if self.finished.is_some() || self.tag_here().is_none() {
@@ -27,7 +29,7 @@ impl State {
         Some((one.figures.tag.clone(), in_full || beside))
     }
 
-    /// Takes the figures of a tag; `None` if it has no request.
+    /// Takes the figures of a tag, which are `None` if no request has it.
     pub(crate) fn show_tag(&mut self, tag: &str, figures: Option<LiveTag>) {
         let finished = self.finished.is_some();
         let elapsed = self.moment.as_ref().map(|shown| shown.progress.elapsed);
@@ -36,7 +38,7 @@ impl State {
         };
         let before = one.figures.row.take();
         one.figures = figures.unwrap_or_else(|| none_of(tag.into()));
-        // What was asked for before another page was chosen lacks some.
+        // Figures that were asked for before another page was chosen may lack the row.
         if one.figures.row.is_none() && one.figures.requests.total.count > 0 {
             one.figures.row = before;
         }
@@ -70,7 +72,7 @@ impl State {
         self.show_tag(&tag, figures);
     }
 
-    /// Returns the chosen tag, if the page is one that can be shown by it.
+    /// Returns the chosen tag, if this page can be shown by it.
     pub(super) fn tag_here(&self) -> Option<&OneTag> {
         let one = self.one_tag.as_ref()?;
         let can = match self.tab {
@@ -116,7 +118,7 @@ impl OneTag {
         &self.figures.tag
     }
 
-    /// Returns the scenario whose requests have the tag, if it is that of one.
+    /// Returns the scenario whose requests have the tag, if it is a scenario's tag.
     pub(super) fn scenario(&self) -> Option<&str> {
         self.figures.scenario()
     }

@@ -24,7 +24,7 @@ impl State {
             passed: verdict.is_none_or(|verdict| verdict.result != VerdictResult::Failed),
         });
         self.take_tag_of_report();
-        // What they ask for is past.
+        // It is too late for what they ask.
         if matches!(
             self.dialog,
             Dialog::Quit | Dialog::Reset | Dialog::Users(_) | Dialog::Rate(_)
@@ -36,7 +36,7 @@ impl State {
     }
 }
 
-/// `5 of 6 thresholds`; nothing without any.
+/// Returns how many thresholds hold, such as `5 of 6 thresholds`; empty without any.
 fn told(thresholds: &[ThresholdRow]) -> String {
     let held = thresholds.iter().filter(|row| row.passed).count();
     match thresholds.len() {

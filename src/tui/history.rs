@@ -7,10 +7,10 @@ use std::time::Duration;
 
 /// Seconds that a trend shows at most.
 const LENGTH: usize = 16;
-/// Names whose trends are kept; the rest has none.
+/// The most names whose trends are kept; further ones have none.
 const MOST_NAMES: usize = 2_001;
 
-/// The rates of names, a second apart.
+/// The rates of names, at intervals of a second.
 #[derive(Debug, Default)]
 pub(super) struct History {
     rates: HashMap<(Arc<str>, Arc<str>), VecDeque<f64>>,
@@ -19,7 +19,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes the rows that were there before anybody looked.
+    /// Takes the rows that were there before anybody looked: what they have counted is no rate.
     pub(super) fn begin(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         self.at = Some(elapsed);
         let counts = rows
@@ -33,7 +33,7 @@ impl History {
         self.at.is_none()
     }
 
-    /// Looks at the rows of a moment since the run began; remembers one a second.
+    /// Looks at the rows of a moment since the run began; remembers their rates once a second.
     pub(super) fn look(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         let since = self.at.map(|at| elapsed.saturating_sub(at));
         if since.is_some_and(|since| since < Duration::from_millis(900)) {
@@ -57,7 +57,7 @@ impl History {
         }
     }
 
-    /// The last `width` seconds of a name as bars of eight heights, each name for itself.
+    /// Returns the last `width` seconds of a name as bars of eight heights, scaled to its own highest rate.
     pub(super) fn trend(&self, method: &Arc<str>, name: &Arc<str>, width: usize) -> String {
         let name = (method.clone(), name.clone());
         let Some(rates) = self.rates.get(&name) else {
@@ -72,7 +72,7 @@ impl History {
     }
 }
 
-/// Values as bars from the lowest to the highest of eight heights; the highest value is the measure.
+/// Returns values as bars of eight heights; the highest value gets the highest bar.
 pub(super) fn bars(values: impl Iterator<Item = f64> + Clone) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.clone().fold(0.0, f64::max);

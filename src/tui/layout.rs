@@ -1,4 +1,5 @@
-//! Where things were drawn last, for keys that move by pages and for the mouse. Known to who draws and who types.
+//! Where things were drawn last, for keys that move by pages and for the mouse. Drawing writes it; keys and mouse
+//! read it.
 
 use super::listing::Rows;
 

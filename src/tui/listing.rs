@@ -1,5 +1,5 @@
-//! A page of rows: a name and figures close to it. Figures never give way; names are cut in the middle, and where not
-//! even that is enough, the columns that matter least are left out.
+//! A page of rows: names, with figures next to them. Where room is short, names are cut in the middle; where that is
+//! not enough, the columns that matter least are left out. Figures are never cut.
 
 use super::style::{Meaning, Styles};
 use super::text::cut_middle;
@@ -8,10 +8,10 @@ use ratatui::layout::Rect;
 use std::cmp::Ordering;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Names are not cut to less as long as a column can be left out.
+/// Width below which names are not cut as long as a column can be left out.
 const FAIR_NAME: usize = 16;
 const GAP: usize = 1;
-/// The least width of a column, so that a figure that grows by a digit does not move all that is beside it.
+/// The least width of a column, so that a figure that grows by a digit does not move all that is next to it.
 const LEAST: usize = 5;
 
 /// A column of figures.
@@ -29,11 +29,11 @@ pub(super) struct Entry {
     pub(super) key: String,
     pub(super) name: String,
     pub(super) cells: Vec<String>,
-    /// By which it is sorted, a key for each cell.
+    /// The values to sort by, one for each cell.
     pub(super) keys: Vec<f64>,
-    /// Something in it went wrong.
+    /// Whether something in it went wrong.
     pub(super) bad: bool,
-    /// A line between rows that cannot be selected.
+    /// Whether it is a line between rows, which cannot be selected.
     pub(super) heading: bool,
 }
 
@@ -124,7 +124,7 @@ impl Listing {
         }
     }
 
-    /// The row of a key, or else the first one that can be selected.
+    /// Returns the row of a key, or else the first one that can be selected.
     pub(super) fn current(&self, key: Option<&str>) -> Option<usize> {
         let known = key.and_then(|key| self.row_of(key));
         known.or_else(|| self.rows.iter().position(|row| !row.heading))
@@ -135,7 +135,7 @@ impl Listing {
         self.rows.iter().position(is)
     }
 
-    /// The row so many selectable ones away from another.
+    /// Returns the row that is `by` selectable rows away from another.
     pub(super) fn step(&self, from: Option<usize>, by: isize) -> Option<usize> {
         let rows = self.rows.iter().enumerate();
         let selectable: Vec<usize> = rows
@@ -149,7 +149,7 @@ impl Listing {
             .copied()
     }
 
-    /// Draws it, the selected row in sight.
+    /// Draws the page with the selected row in sight, and returns which rows are where.
     pub(super) fn draw(
         &self,
         area: Rect,
@@ -214,7 +214,7 @@ impl Listing {
         }
     }
 
-    /// Width where there is room.
+    /// Returns the width of the page where there is room.
     pub(super) fn natural_width(&self) -> usize {
         let titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
         let (name, widths) = self.widths(self.title, &titles, usize::MAX / 2);
@@ -225,13 +225,13 @@ impl Listing {
             .sum::<usize>()
     }
 
-    /// The width of the names and of each column, `None` for those that are left out.
+    /// Returns the width of the names and of each column, `None` for those that are left out.
     fn widths(&self, title: &str, titles: &[String], width: usize) -> (usize, Vec<Option<usize>>) {
         let rows = || self.rows.iter().chain(&self.total);
         let wide = |at: usize| {
             let cells = rows().filter_map(|row| row.cells.get(at));
             let widest = cells.map(|cell| cell.width()).max().unwrap_or(0);
-            // With room for the mark of the order.
+            // Leaves room for the mark of the order.
             widest.max(titles[at].trim_start_matches(['▲', '▼']).width() + 1)
         };
         let mut widths: Vec<Option<usize>> = (0..self.columns.len())
@@ -258,7 +258,7 @@ impl Listing {
     }
 }
 
-/// A line: the name, cut and padded, then the cells at the right ends of their columns.
+/// Returns a line: the name, cut and padded, then the cells at the right ends of their columns.
 fn lay_out(name: &str, name_width: usize, cells: &[String], widths: &[Option<usize>]) -> String {
     let mut line = cut_middle(name, name_width);
     line.push_str(&" ".repeat(name_width.saturating_sub(line.width())));

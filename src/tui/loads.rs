@@ -1,4 +1,4 @@
-//! Which load the keys are about, in a run in which scenarios have loads of their own: that which the others share, or
+//! The load that the keys set, in a run in which scenarios have loads of their own: the one that the others share, or
 //! that of one scenario.
 
 use super::state::State;
@@ -8,14 +8,14 @@ use crate::metrics::{LiveLoad, Snapshot};
 use crate::units::counted;
 
 impl State {
-    /// Returns the load that the keys are about; `None` where there is only one.
+    /// Returns the load that the keys set; `None` where there is only one.
     pub(super) fn load<'a>(&'a self, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
         let loads = self.loads(snapshot);
         let chosen = loads.iter().find(|load| load.scenario == self.load);
         chosen.or(loads.first())
     }
 
-    /// Lets the keys be about the next load.
+    /// Makes the keys set the next load.
     pub(super) fn next_load(&mut self, snapshot: &Snapshot) {
         let loads = self.loads(snapshot);
         let now = self.load(snapshot);
@@ -34,7 +34,7 @@ impl State {
         &self.latest.as_deref().unwrap_or(snapshot).loads
     }
 
-    /// Returns the rate of the load that the keys are about, if it has one.
+    /// Returns the rate of the load that the keys set, if it has one.
     pub(super) fn rate(&self, snapshot: &Snapshot) -> Option<f64> {
         match self.load(snapshot) {
             Some(load) => load.rate,
@@ -42,13 +42,13 @@ impl State {
         }
     }
 
-    /// Returns the scenario whose load the keys are about, if it is one's own.
+    /// Returns the scenario whose load the keys set, if that load is its own.
     fn owner(&self, snapshot: &Snapshot) -> Option<String> {
         let scenario = self.load(snapshot)?.scenario.as_deref();
         scenario.map(str::to_owned)
     }
 
-    /// Sets the users, or the most of them.
+    /// Returns the command that sets the users or, at a rate, the most users.
     pub(super) fn set_users(&self, users: u64, snapshot: &Snapshot) -> Command {
         match self.owner(snapshot) {
             Some(owner) => Command::SetUsersOf(owner, users),
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// Sets the rate.
+    /// Returns the command that sets the rate.
     pub(super) fn set_rate(&self, rate: f64, snapshot: &Snapshot) -> Command {
         match self.owner(snapshot) {
             Some(owner) => Command::SetRateOf(owner, rate),
@@ -64,7 +64,8 @@ impl State {
         }
     }
 
-    /// Returns one step of the load: a user, or about a tenth of the rate of one at a rate.
+    /// Returns the command that adds `steps` steps to the load. A step is one user or, at a rate, a round number of
+    /// iterations per second that suits the rate.
     pub(super) fn more(&self, steps: i64, snapshot: &Snapshot) -> Command {
         let Some(rate) = self.rate(snapshot) else {
             return match self.owner(snapshot) {
@@ -93,7 +94,7 @@ pub(super) fn whose(load: &LiveLoad) -> String {
     }
 }
 
-/// Returns what is wanted of a load, in words.
+/// Returns the users and the rate of a load, and whether it is under way, in words.
 pub(super) fn wanted(load: &LiveLoad) -> String {
     let users = counted(load.users, "user");
     let wanted = match load.rate {

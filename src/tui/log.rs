@@ -1,5 +1,5 @@
-//! The log as its page shows it: the latest lines with the time into the run, and what stands still while somebody
-//! reads. Renewed so seldom that a noisy plan costs the line to the terminal little.
+//! The log as its page shows it: the latest lines with the time into the run. The page stands still while somebody
+//! reads it, and is renewed so seldom that a noisy plan costs the line to the terminal little.
 
 use super::text::one_line;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Lines that are kept.
 const KEPT: usize = 2_000;
-/// How long a page stands for each of its lines that has changed: a line is some 250 bytes with what it takes to place
+/// How long a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes that place
 /// its words.
 const EACH_LINE: Duration = Duration::from_millis(280);
 /// Shortest time for which a page stands.
@@ -36,11 +36,11 @@ pub(super) enum Level {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     lines: VecDeque<Line>,
-    /// How many there were in all, and how many when the page was renewed.
+    /// How many lines there were in all, and how many when the page was renewed.
     count: u64,
     shown: u64,
     renewed: Duration,
-    /// The number of the last line on the page while somebody reads; `None` follows the newest.
+    /// The number of the last line on the page while somebody reads; with `None` the page follows the newest.
     stands_at: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Log {
         }
     }
 
-    /// Renews a page of so many rows if it is due: the later, the more of it has changed.
+    /// Renews a page of `room` rows if it is due: the more of it has changed, the longer it stands first.
     pub(super) fn tick(&mut self, now: Duration, room: usize) {
         let stands = now.saturating_sub(self.renewed);
         let new = self.count - self.shown;
@@ -78,7 +78,7 @@ impl Log {
         }
     }
 
-    /// Shows the newest lines at once, as whoever opens the page wants to see.
+    /// Shows the newest lines at once, as somebody who opens the page expects, and those that follow.
     pub(super) fn follow(&mut self) {
         self.shown = self.count;
         self.stands_at = None;
@@ -88,17 +88,17 @@ impl Log {
         (self.shown, self.renewed) = (self.count, now);
     }
 
-    /// Whether the page stands still, as somebody reads.
+    /// Returns whether the page stands still because somebody reads it.
     pub(super) fn stands(&self) -> bool {
         self.stands_at.is_some()
     }
 
-    /// Number of lines so far.
+    /// Returns the number of lines so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The lines of a page of so many rows that have a text in them, and how many newer ones there are.
+    /// Returns the lines of a page of `room` rows that contain a text, and how many newer ones there are.
     pub(super) fn page(&self, filter: &str, room: usize) -> (Vec<&Line>, usize) {
         let last = self.stands_at.map_or(self.shown, |at| at + 1);
         let wanted = filter.to_lowercase();
@@ -112,7 +112,7 @@ impl Log {
                 false => newer += 1,
             }
         }
-        // A page at the beginning is full as long as there are lines.
+        // Scrolled to the beginning, a page is full if there are enough lines.
         if page.len() < room && newer > 0 && self.stands_at.is_some() {
             let all: Vec<&Line> = self.lines.iter().filter(matches).collect();
             newer = all.len().saturating_sub(room);
@@ -130,7 +130,8 @@ impl Log {
         (page, newer)
     }
 
-    /// Moves the page by lines that have the text in them, down where that is positive; at the end it follows again.
+    /// Moves the page by `by` lines that contain a text, down if that is positive; at the end it follows the newest
+    /// again.
     pub(super) fn scroll(&mut self, by: isize, filter: &str, room: usize) {
         let (page, _) = self.page(filter, room);
         let Some(last) = page.last().map(|line| line.number) else {
@@ -154,7 +155,7 @@ impl Log {
         }
     }
 
-    /// The last lines, with how many there were before them.
+    /// Returns the last lines, and says before them how many are left out.
     pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
         let from = self.lines.len().saturating_sub(most);
         let before = self.count - (self.lines.len() - from) as u64;
@@ -168,14 +169,14 @@ impl Log {
     }
 }
 
-/// The number of the first line on a page that follows so many. It goes on by half a page, since every line that moves
-/// is sent over the line to the terminal.
+/// Returns the number of the first line on a page that follows the newest of so many. The page moves on by half a
+/// page, since every line that moves is sent over the line to the terminal.
 fn first(count: u64, room: usize) -> u64 {
     let half = (room as u64 / 2).max(1);
     count.saturating_sub(room as u64).div_ceil(half) * half
 }
 
-/// `2:10.3`: minutes and seconds into the run.
+/// Returns minutes and seconds into the run, such as `2:10.3`.
 pub(super) fn time(at: Duration) -> String {
     let tenths = at.as_millis() / 100;
     let (minutes, rest) = (tenths / 600, tenths % 600);

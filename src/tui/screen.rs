@@ -1,5 +1,6 @@
 //! The terminal, taken over for the view and given back whatever happens: at the end, on a panic, and while the
-//! process is suspended. A terminal that takes nothing holds nobody up: frames are drawn when the last one was taken.
+//! process is suspended. A terminal that accepts nothing holds nobody up: a frame is drawn only when the last one was
+//! accepted.
 
 use super::{State, ViewContext, draw};
 use crate::console::{self, State as StreamState};
@@ -28,7 +29,7 @@ use tokio::time::Instant;
 /// A key, or a change of the terminal.
 pub(crate) type Typed = crossterm::event::Event;
 
-/// Owner of the terminal. Held for moments only, in which nothing can panic.
+/// Whether the view has the terminal. Locked for moments only, in which nothing can panic.
 static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
     is_ours: false,
     at: 0,
@@ -36,9 +37,9 @@ static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
-    /// Whether it is the view's.
+    /// Whether the view has it.
     is_ours: bool,
-    /// Counts how often it was taken: each time nothing is on it.
+    /// How often it was taken; each time, nothing is on it.
     at: u64,
 }
 
@@ -46,7 +47,7 @@ fn terminal() -> MutexGuard<'static, Taken> {
     TERMINAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the terminal tell clicks and the wheel, not every movement, in a form without limits of size; and no longer.
+/// Has the terminal report clicks and the wheel, not every movement, in a form without limits of size; and ends that.
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
@@ -56,7 +57,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The least time from one frame to the next.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 
-/// How long the terminal may take to show what was there before the view, where somebody is about to look at it.
+/// How long the terminal may take after a panic to show what was there before the view.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
@@ -66,7 +67,7 @@ pub(crate) struct Screen {
     frame: Frame,
     /// Time at which a frame was last drawn.
     drawn: Option<Instant>,
-    /// The number of [`Taken`] that the frames are for.
+    /// The count of [`Taken`] that the frames are for.
     taken_at: u64,
 }
 
@@ -74,7 +75,7 @@ pub(crate) struct Screen {
 #[derive(Debug, Clone, Default)]
 struct Frame(Arc<Mutex<Vec<u8>>>);
 
-/// Keys and changes of size, read on a thread of its own.
+/// Keys and changes of size, read on their own thread.
 #[derive(Debug)]
 pub(crate) struct Input {
     events: mpsc::UnboundedReceiver<Typed>,
@@ -85,7 +86,7 @@ impl Screen {
     /// Takes the terminal over.
     ///
     /// # Errors
-    /// What the terminal said: it is none, or has gone.
+    /// The error of the terminal: there is none, or it has gone.
     pub(crate) fn open() -> io::Result<Screen> {
         give_back_on_panic();
         take()?;
@@ -98,8 +99,8 @@ impl Screen {
         })
     }
 
-    /// Until a frame can be drawn: the one before was taken, some time ago. False when the terminal has gone. Nothing
-    /// is lost when it is dropped before.
+    /// Waits until a frame can be drawn: the terminal has accepted the one before, some time ago. False when the
+    /// terminal has gone. May be dropped before it ends: nothing is lost.
     pub(crate) async fn ready(&self) -> bool {
         if let StreamState::Ended(_) = console::out().settled().await {
             return false;
@@ -113,7 +114,7 @@ impl Screen {
     /// Draws the run as it is. Waits for nobody.
     ///
     /// # Errors
-    /// What the terminal said.
+    /// The error of the terminal.
     pub(crate) fn draw(
         &mut self,
         facts: &ViewContext,
@@ -200,7 +201,7 @@ impl Input {
         }
     }
 
-    /// The next event; `None` when there will be none: the terminal has gone.
+    /// Returns the next event; `None` when the terminal has gone, so that there will be none.
     pub(crate) async fn next(&mut self) -> Option<Typed> {
         self.events.recv().await
     }
@@ -211,27 +212,27 @@ impl Drop for Input {
     fn drop(&mut self) {
         self.events.close();
         if let Some(thread) = self.thread.take() {
-            // A fault of it was told by itself.
+            // A panic of the thread has been printed already.
             let _ended = thread.join();
         }
     }
 }
 
-/// Waits a little for keys; false when the terminal has gone. Asked before crossterm is, which reads the end of a
-/// terminal over and over.
+/// Waits a little for keys; false when the terminal has gone. Comes before crossterm's `poll`, which would read the
+/// end of a lost terminal over and over.
 fn await_keys(keys: BorrowedFd<'_>) -> bool {
     let patience = Timespec {
         tv_sec: 0,
         tv_nsec: PATIENCE.subsec_nanos().into(),
     };
     let mut polled = [PollFd::from_borrowed_fd(keys, PollFlags::IN)];
-    // An interrupted wait is one that found nothing.
+    // An interrupted wait counts as one that found nothing.
     let _any = rustix::event::poll(&mut polled, Some(&patience));
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     !polled[0].revents().intersects(gone)
 }
 
-/// Gives the terminal to whoever had it before, while the process is stopped. Whether the view had it.
+/// Gives the terminal back while the process is suspended; returns whether the view had it.
 pub(crate) fn hand_back() -> bool {
     let ours = terminal().is_ours;
     give_back();
@@ -241,7 +242,7 @@ pub(crate) fn hand_back() -> bool {
 /// Takes the terminal again after [`hand_back`].
 ///
 /// # Errors
-/// What the terminal said.
+/// The error of the terminal.
 pub(crate) fn take_again() -> io::Result<()> {
     take()
 }
@@ -265,8 +266,8 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// One that knows nothing of what is on the screen. (Its own 'clear' asks the terminal where the cursor is, which not
-/// every terminal answers.)
+/// Makes a terminal that knows nothing of what is on the screen. (ratatui's own `clear` asks the terminal where the
+/// cursor is, which not every terminal answers.)
 fn fresh() -> io::Result<(Terminal<CrosstermBackend<Frame>>, Frame)> {
     let frame = Frame::default();
     let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
@@ -290,7 +291,7 @@ fn give_back() {
     }
 }
 
-/// A panic's message must be readable, whichever thread it comes from.
+/// Gives the terminal back on a panic in any thread, so that the message can be read.
 fn give_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -12,11 +12,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Interval at which the figures change: people read no faster, and every change is sent over the line.
+/// Interval at which the figures change: people read no faster, and every change is sent over the line to the
+/// terminal.
 const EVERY: Duration = Duration::from_millis(950);
 /// Time that the pages wait for a report that is to come with the next figures.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Beyond so many names the details beside the page are made from figures that are there anyway.
+/// Number of names beyond which the details beside the page come from figures that are there anyway, without a
+/// report.
 pub(super) const MANY_NAMES: usize = 200;
 
 /// The pages of the view.
@@ -91,15 +93,15 @@ pub(crate) enum Dialog {
     Help,
     /// Whether to stop the run.
     Quit,
-    /// Whether to start the figures anew.
+    /// Whether to reset the figures.
     Reset,
     /// Number of users, as typed so far.
     Users(String),
     /// Iterations per second, as typed so far.
     Rate(String),
-    /// Which tag is shown: what was typed to find it, and its number among those that match.
+    /// Which tag to show: what was typed to find it, and its number among those that match.
     Tags(String, usize),
-    /// Details of a row: of the same one while it is open, whatever the page does.
+    /// Details of a row: the same row as long as it is open, whatever the page does.
     Detail(Subject),
     /// Warnings about the run, in full.
     Warnings,
@@ -108,18 +110,18 @@ pub(crate) enum Dialog {
 }
 
 impl Dialog {
-    /// Whether text is typed in it.
+    /// Returns whether text is typed in it.
     pub(super) fn takes_text(&self) -> bool {
         matches!(self, Dialog::Users(_) | Dialog::Rate(_) | Dialog::Tags(..))
     }
 
-    /// Whether it is text that can be longer than the screen.
+    /// Returns whether it is text that can be longer than the screen.
     pub(super) fn scrolls(&self) -> bool {
         matches!(self, Dialog::Help | Dialog::Detail(_) | Dialog::Warnings)
     }
 }
 
-/// A row, wherever it stands now.
+/// A row, wherever it stands on its page now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Subject {
     /// Its page.
@@ -146,7 +148,7 @@ pub(crate) struct State {
     /// The key of the selected row of each page; `None` is the first.
     pub(super) selected: [Option<String>; Tab::ALL.len()],
     pub(super) sorted: [Order; Tab::ALL.len()],
-    /// Whether the order is turned round.
+    /// Whether the order is reversed.
     pub(super) reversed: bool,
     /// Only rows with this in their name are shown.
     pub filter: String,
@@ -154,11 +156,11 @@ pub(crate) struct State {
     pub(super) typing: bool,
     /// The tag whose requests alone are shown.
     pub(super) one_tag: Option<OneTag>,
-    /// The scenario whose own load the keys are about; `None` for the load that the others share.
+    /// The scenario whose own load the keys set; `None` for the load that the others share.
     pub(super) load: Option<Arc<str>>,
-    /// Figures of the last ten seconds instead of the whole measurement.
+    /// Whether pages show the last ten seconds instead of the whole measurement.
     pub(super) now: bool,
-    /// Graphs of the whole run instead of its last minutes.
+    /// Whether graphs show the whole run instead of its last minutes.
     pub(super) whole: bool,
     /// The graph that comes second, where not all have room.
     pub(super) graph: usize,
@@ -169,7 +171,7 @@ pub(crate) struct State {
     /// What is searched for in the dialog, and whether it is being typed.
     pub(super) search: String,
     pub(super) searching: bool,
-    /// Texts that wait until nobody types any more.
+    /// Texts that wait until nobody is typing.
     pub(super) messages: VecDeque<String>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
@@ -183,14 +185,14 @@ pub(crate) struct State {
     pub(super) finished: Option<Finished>,
     /// Places of the latest drawing.
     pub(super) layout: Layout,
-    /// Whether the screen is to be drawn anew, as if nothing stood on it.
+    /// Whether the screen is to be drawn from scratch, as if nothing stood on it.
     pub(super) repaint: bool,
     /// A text for the clipboard of the terminal.
     pub(super) copied: Option<String>,
 }
 
 impl State {
-    /// Looks at a new snapshot. The pages go on to it about once a second, all of them together.
+    /// Looks at a new snapshot. All pages go on to it together, about once a second.
     pub(crate) fn look(&mut self, snapshot: &Arc<Snapshot>) {
         if self.finished.is_some() {
             return;
@@ -222,7 +224,7 @@ impl State {
         }
     }
 
-    /// Takes the report that was asked for; the pages show the run as it is now.
+    /// Takes the report that was asked for, and brings the pages to the latest snapshot.
     pub(crate) fn show_report(&mut self, report: Option<Arc<Report>>) {
         if report.is_some() && self.finished.is_none() {
             self.report = report;
@@ -230,7 +232,7 @@ impl State {
         }
     }
 
-    /// Whether what is on the screen comes from a report.
+    /// Returns whether what is on the screen comes from a report.
     pub(crate) fn shows_report(&self) -> bool {
         let on_page = match self.tab {
             Tab::Latency | Tab::Codes => self.one_tag.is_none(),
@@ -251,7 +253,7 @@ impl State {
         self.log.add(now.unwrap_or_default(), line);
     }
 
-    /// Shows a text that has to be read, as soon as nobody types, and keeps it in the log.
+    /// Shows a text that has to be read as soon as nobody is typing, and keeps it in the log.
     pub(crate) fn alert(&mut self, text: String) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             self.say(&format!("ERROR {line}"));
@@ -270,7 +272,7 @@ impl State {
         }
     }
 
-    /// The last lines of the log, with what was left out before them, to be printed when the view is gone.
+    /// Returns the last lines of the log, to be printed when the view is gone; the first says how many are left out.
     pub(crate) fn last_lines(&self, most: usize) -> Vec<String> {
         self.log.last_lines(most)
     }

@@ -1,4 +1,4 @@
-//! The view's few styles: from the terminal's own sixteen colours, and told apart without them, too.
+//! The view's few styles: in the terminal's own sixteen colours, but told apart without colours, too.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -16,7 +16,7 @@ pub(super) enum Meaning {
     Graph,
 }
 
-/// Styles with colours or, where nobody wants them, without.
+/// Styles, with colours or without.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Styles {
     pub(super) colours: bool,

@@ -3,12 +3,12 @@
 use crate::error::printable;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// A text that cannot break a line nor reach the terminal as anything but text.
+/// Returns a text on one line, in which nothing reaches the terminal as anything but text.
 pub(super) fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
 
-/// A text of at most so many columns, its middle left out where it is longer.
+/// Returns a text of at most `width` columns; the middle of a longer one is left out.
 pub(super) fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -22,8 +22,8 @@ pub(super) fn cut_middle(text: &str, width: usize) -> String {
     }
 }
 
-/// A line as lines of at most so many columns, broken after a space of their second half or else wherever one is full.
-/// What belongs to a label at the beginning stays below it.
+/// Breaks a line into lines of at most `width` columns: after a space in the second half of a line, or else where the
+/// line is full. After a label at the beginning, all lines are indented to the text that follows it.
 pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(label_width(text).filter(|it| it * 3 <= width).unwrap_or(0));
     let mut lines = Vec::new();
@@ -46,7 +46,8 @@ pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
     }
 }
 
-/// The columns of a label at the beginning of a line, with the spaces that follow it; two at least.
+/// Returns the columns of a label at the beginning of a line with the spaces after it, at least two; `None` without a
+/// label.
 fn label_width(text: &str) -> Option<usize> {
     let end = text.trim_start().find("  ")? + text.len() - text.trim_start().len();
     let gap = text[end..].len() - text[end..].trim_start().len();

@@ -5,7 +5,7 @@ use crate::metrics::{EventKind, SeriesPoint, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Points that are kept; beyond them, every second one is joined with the one before it.
+/// Points that are kept; beyond them, every second one is joined to the one before it.
 const MOST: usize = 20_000;
 /// The last points of a snapshot that may have changed since the one before.
 const LATE: usize = 6;
@@ -32,7 +32,7 @@ pub(super) struct Timeline {
     /// By the second of the run in which they began.
     points: BTreeMap<u64, Kept>,
     marks: Vec<Mark>,
-    /// Pauses that are over, and since when the one under way lasts, in seconds.
+    /// Pauses that are over, and the beginning of the one under way, in seconds.
     pauses: Vec<(f64, f64)>,
     paused_since: Option<f64>,
     now_s: f64,
@@ -48,7 +48,7 @@ pub(super) struct Column {
     pub(super) users: u64,
     pub(super) under_way: u64,
     pub(super) oldest_ms: f64,
-    /// The highest of its seconds.
+    /// The highest p95 of any second in it.
     pub(super) ok_p95_ms: Option<f64>,
     pub(super) failed_p95_ms: Option<f64>,
     /// Whether all of it was a pause.
@@ -71,7 +71,7 @@ impl Column {
         self.failed_p95_ms = higher(self.failed_p95_ms, point.latency.failed_p95_ms);
     }
 
-    /// Requests a second; nothing where nothing was measured.
+    /// Returns the requests per second; `None` where nothing was measured.
     pub(super) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.count as f64 / self.seconds)
     }
@@ -91,7 +91,7 @@ impl Timeline {
         let recent = &snapshot.recent;
         let from = match self.points.is_empty() {
             true => 0,
-            // Those that are over and known do not change any more.
+            // Seconds that are over and known do not change any more.
             false => {
                 let known = |point: &SeriesPoint| {
                     self.points.contains_key(&(origin.as_secs() + point.second))
@@ -186,17 +186,17 @@ impl Timeline {
         self.now_s
     }
 
-    /// The second of the first point, if there is one.
+    /// Returns the second of the first point; 0 if there is none.
     pub(super) fn first_s(&self) -> u64 {
         self.points.keys().next().copied().unwrap_or(0)
     }
 
-    /// So many columns of `each` seconds from a second of the run on.
+    /// Returns `many` columns of `each` seconds, from second `from` of the run on.
     pub(super) fn columns(&self, from: u64, each: u64, many: usize) -> Vec<Column> {
         let each = each.max(1);
         let to = from + each * many as u64;
         let mut columns = vec![Column::default(); many];
-        // One that began before may reach into the first.
+        // A point that began before may reach into the first column.
         let reach = from.saturating_sub(60);
         for (at, kept) in self.points.range(reach..to) {
             let last = at + kept.span - 1;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Time since the run began as the timetable counts it: without pauses. Knows no clock of a machine: what it is
-/// asked and what it answers are durations since the run began.
+/// Time since the run began, without pauses, as the timetable counts it. Reads no machine's clock: it takes and
+/// returns durations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clock {
     /// Total length of the pauses that are over.

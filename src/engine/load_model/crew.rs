@@ -1,4 +1,4 @@
-//! Users of one lane in one shard: those of a number of users, or those that serve arrivals.
+//! The users of one lane in one shard: those of a number of users, or those that serve arrivals.
 
 use crate::engine::load_model::dispatcher::Dispatcher;
 use crate::engine::load_model::timetable::{LaneLoad, Timetable};
@@ -7,7 +7,7 @@ use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
 use std::time::Duration;
 
-/// Users of a lane that are a shard's own.
+/// A shard's own users of one lane.
 #[derive(Debug)]
 pub(crate) enum Crew {
     Users(UserPool),
@@ -30,8 +30,7 @@ impl Crew {
         crews.collect()
     }
 
-    /// Returns when the crew of that lane has something to do next, by the timetable's clock; what is late is due
-    /// already.
+    /// Returns when the crew has something to do next, by the timetable's clock; a time in the past means at once.
     pub(crate) fn due(
         &mut self,
         timetable: &Timetable,
@@ -55,7 +54,7 @@ impl Crew {
         }
     }
 
-    /// Takes over what the timetable of that lane says now about its most users.
+    /// Takes over the limit on users that the timetable now sets for the arrivals of that lane.
     pub(crate) fn obey(&mut self, timetable: &Timetable, lane: usize) {
         if let (Crew::Arrivals(dispatcher), LaneLoad::Arrivals { most, .. }) =
             (self, &timetable.lanes[lane].load)
@@ -64,7 +63,8 @@ impl Crew {
         }
     }
 
-    /// Restarts users when their iteration has ended: they are to run another plan, which has so many scenarios.
+    /// Replaces users when their iteration has ended: new ones run another version of the plan, which has `scenarios`
+    /// scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
         match self {
             Crew::Users(pool) => pool.renew(),
@@ -99,8 +99,8 @@ impl Crew {
         }
     }
 
-    /// Returns whether all users have been started that the lane will have at a time; those of a rate are as many as its
-    /// arrivals need.
+    /// Returns whether the lane has started as many users as it will ever have at a time; always true at a rate,
+    /// where the arrivals decide how many users there are.
     pub(crate) fn has_started_all(&self, timetable: &Timetable, lane: usize) -> bool {
         match (self, timetable.users(lane)) {
             (Crew::Users(pool), Some(users)) => pool.highest() >= users.shape.peak(),
@@ -108,7 +108,7 @@ impl Crew {
         }
     }
 
-    /// Returns whether no user is left and none is to come by the timetable of that lane.
+    /// Returns whether no user is left and the timetable of that lane starts no more.
     pub(crate) fn is_over(&self, timetable: &Timetable, lane: usize, elapsed: Duration) -> bool {
         match (self, timetable.users(lane)) {
             (Crew::Users(pool), Some(users)) => {

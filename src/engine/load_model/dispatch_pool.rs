@@ -1,5 +1,6 @@
-//! Pool of a shard's users that serve arrivals: an arrival takes a free user of its scenario, a new one if there is
-//! none, and is dropped if there may be no more. Knows numbers, not VMs; the shard starts the users that it names.
+//! Pool of a shard's users that serve arrivals. An arrival takes a free user of its scenario, or else a new one;
+//! where there may be no more users, nobody serves it. The pool knows numbers, not VMs: the shard starts the users
+//! that it names.
 
 use super::share::Share;
 use crate::engine::load_model::user_pool::Start;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 /// Free users by scenario; the one that was freed last is at the back.
 type Free = Rc<RefCell<Vec<VecDeque<u64>>>>;
 
-/// Place where a user of the pool waits for its next arrival.
+/// A user's place in the pool, where it waits for its next arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolMember {
     number: u64,
@@ -29,7 +30,7 @@ struct Call {
 }
 
 impl PoolMember {
-    /// Returns when the arrival was due that this user was called for, if it was called.
+    /// Takes the call, if there is one, and returns when its arrival was due.
     pub(crate) fn called(&self) -> Option<Instant> {
         self.call.scheduled.take()
     }
@@ -65,7 +66,7 @@ impl PoolMember {
 pub(crate) enum Service {
     /// A free user serves it.
     Taken,
-    /// A new user is to be started at this member, where it is called already.
+    /// The shard is to start a new user for this member, which has been called already.
     New(Start, PoolMember),
     /// No user is free, and no more may be made.
     Nobody,
@@ -78,7 +79,7 @@ pub(crate) struct DispatchPool {
     most: u64,
     free: Free,
     users: HashMap<u64, (PoolMember, Rc<Stop>)>,
-    /// The most users that this shard may have, and how many it has that are not on their way out.
+    /// The most users that this shard may have, and how many it has, without those that were told to stop.
     capacity: u64,
     staff: u64,
     /// The lowest number that was never given out, and those that were given back.
@@ -90,7 +91,7 @@ pub(crate) struct DispatchPool {
 }
 
 impl DispatchPool {
-    /// Makes the pool of a shard's part of at most `most` users over all shards.
+    /// Makes a shard's pool; all shards together may have at most `most` users.
     pub(crate) fn new(share: Share, scenarios: usize, most: u64) -> Self {
         let mut pool = DispatchPool {
             share,
@@ -129,7 +130,7 @@ impl DispatchPool {
         self.users.is_empty()
     }
 
-    /// Returns how many more arrivals could be served at once.
+    /// Returns how many more arrivals the pool could serve now.
     pub(crate) fn room(&self) -> u64 {
         if self.closed {
             return 0;
@@ -180,7 +181,7 @@ impl DispatchPool {
         let Some((_, stop)) = self.users.remove(&number) else {
             return;
         };
-        // Who was told to stop is no longer counted.
+        // A user that was told to stop is no longer counted.
         self.staff -= u64::from(!stop.is_told());
         *self.lives.entry(number).or_default() += 1;
         self.returned.push(number);
@@ -190,8 +191,8 @@ impl DispatchPool {
         while self.staff > self.capacity && self.dismiss_free() {}
     }
 
-    /// Dismisses the user that has been free the longest, of the scenario that has the most to spare; false if none
-    /// is free.
+    /// Dismisses the user that has been free the longest, from the scenario that has the most free users; false if no
+    /// user is free.
     fn dismiss_free(&mut self) -> bool {
         let mut free = self.free.borrow_mut();
         let most = free.iter_mut().max_by_key(|free| free.len());
@@ -203,8 +204,8 @@ impl DispatchPool {
         true
     }
 
-    /// Dismisses free users, and the others when their iteration has ended: new users belong to another plan, which
-    /// has so many scenarios.
+    /// Dismisses free users at once, and the others when their iteration has ended. New users run another version of
+    /// the plan, which has `scenarios` scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
         while self.dismiss_free() {}
         *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
@@ -238,7 +239,7 @@ mod tests {
         Share::new(crate::config::Part::WHOLE, index, shards)
     }
 
-    /// Serves an arrival; `+3` is a new user 3, `=` one that was free, `-` none.
+    /// Serves an arrival and returns who served it: `+3` is a new user 3, `=` a free one, `-` nobody.
     fn arrive(pool: &mut DispatchPool, scenario: usize) -> String {
         match pool.serve(scenario, Instant::now()) {
             Service::Taken => "=".to_owned(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// An iteration that is to start at a moment.
+/// An iteration that is to start at a given moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) lane: usize,
@@ -36,7 +36,8 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Makes a shard's dispatcher of a lane whose arrivals are spaced so and served by at most so many users.
+    /// Makes a shard's dispatcher of a lane. Arrivals have this `spacing`; at most `most` users of all shards serve
+    /// them.
     pub(crate) fn new(
         index: usize,
         lane: usize,
@@ -52,7 +53,8 @@ impl Dispatcher {
         }
     }
 
-    /// Returns the number and the time of the next arrival of this shard, and skips those of the others.
+    /// Returns the number and the time of this shard's next arrival, and skips those of other shards; `None` if none
+    /// comes before the lane ends.
     pub(crate) fn next(&mut self, lane: &Lane) -> Option<(u64, Duration)> {
         let LaneLoad::Arrivals { line, .. } = &lane.load else {
             return None;

@@ -1,5 +1,5 @@
-//! Load model: starts users according to their number over time and iterations according to their arrival rate, within
-//! one limit on requests per second.
+//! Load model: decides when users start and stop or, at a rate, when iterations start, and limits the requests and
+//! the iterations that users share.
 
 pub(super) mod clock;
 pub(super) mod crew;

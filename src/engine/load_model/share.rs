@@ -2,15 +2,15 @@
 
 use crate::config::{Part, share_of};
 
-/// Numbers that belong to one shard of one process: its own share of the load if the process has one for each of its
-/// shards, else of the process's part those that fall to this thread.
+/// Numbers of users and arrivals that belong to one shard of one process. If the process's part of the load has one
+/// share for each shard, each shard has one of them; otherwise the shards divide the part among themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     part: Part,
     /// Number of the shard among those that share its part, and how many there are.
     index: u64,
     shards: u64,
-    /// What its own numbers are ahead by: the first users of many lanes must not all be one shard's.
+    /// Offset that is added to every number, so that the first users of many lanes do not all fall to one shard.
     ahead: u64,
 }
 
@@ -33,7 +33,7 @@ impl Share {
         }
     }
 
-    /// Returns the same share of the lane of that number.
+    /// Returns the same share in lane number `lane`.
     pub(crate) fn of_lane(self, lane: usize) -> Share {
         Share {
             ahead: lane as u64,
@@ -41,7 +41,7 @@ impl Share {
         }
     }
 
-    /// Returns whether the user or arrival of that number, counted from 0 in its lane, belongs to the shard.
+    /// Returns whether user or arrival `number`, counted from 0 in its lane, belongs to the shard.
     pub(crate) fn has(&self, number: u64) -> bool {
         let number = number + self.ahead;
         let within = number / self.part.of();

@@ -1,14 +1,15 @@
-//! Limits the requests of all users and shards together (`--throttle-requests`). Every request takes the next slot
-//! of one absolute schedule and goes when the slot comes. One atomic for all shards: its cost, some 20 ns, is
-//! nothing beside a request, and no slot is lost because it belonged to a shard with nothing to send.
+//! Limits the requests that all users and shards of a process send together (`--throttle-requests`), or those of one
+//! scenario. Every request takes the next slot of one absolute schedule and is sent when the slot comes. All shards
+//! share one atomic: it costs some 20 ns, nothing beside a request, and no slot is lost to a shard that has nothing
+//! to send.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time by which the schedule may lie behind: a slot that was not taken in time may be taken this much later. It
-/// makes up for timers, which are late by up to a millisecond, and for short stalls, and is short enough that ten
-/// seconds hold no more than half a percent too many.
+/// How far the schedule may lag: a slot that was not taken in time may still be taken this much later. That makes up
+/// for timers, which are late by up to a millisecond, and for short stalls; and it is so short that ten seconds hold
+/// at most half a percent too many requests.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Makes a ceiling of `rate` requests per second.
+    /// Makes a limit of `rate` requests per second, with a schedule that starts at `begin`.
     pub(crate) fn new(rate: f64, begin: Instant) -> Self {
         Throttle {
             begin,
@@ -29,14 +30,15 @@ impl Throttle {
         }
     }
 
-    /// Waits for the slot of one request. It is not given up when the user is told to stop: then all who wait would
+    /// Waits for the slot of one request. A user that is told to stop goes on waiting: otherwise all who wait would
     /// send at once.
     pub(crate) async fn pass(&self) {
         let slot = Duration::from_nanos(self.take(self.begin.elapsed()));
         tokio::time::sleep_until(self.begin + slot).await;
     }
 
-    /// Takes the next free slot for a request that is ready `now` after the beginning.
+    /// Takes the next free slot for a request that is ready `now` after `begin`, and returns it in nanoseconds since
+    /// `begin`.
     fn take(&self, now: Duration) -> u64 {
         let earliest = u64::try_from(now.saturating_sub(CATCH_UP).as_nanos()).unwrap_or(u64::MAX);
         let after = |next: u64| next.max(earliest).saturating_add(self.interval_ns);
@@ -67,7 +69,7 @@ mod tests {
     fn late_requests_are_caught_up_and_idle_time_is_not() {
         let throttle = Throttle::new(100.0, Instant::now());
         assert_eq!(throttle.take(ms(0)), 0);
-        // Three requests late, but not by more than may be caught up: they go at once.
+        // Three requests are late, but by no more than may be caught up: they go at once.
         for slot in [10, 20, 30] {
             assert_eq!(throttle.take(ms(45)), slot * 1_000_000);
         }
@@ -84,7 +86,7 @@ mod tests {
             let mut now = ms(0);
             let mut sent = 0;
             while now < ms(10_000) {
-                // Some requests take long and come in bursts, all in all there are more than may go.
+                // Some requests take long, and they come in bursts; in all there are more than may go.
                 for _ in 0..rate / 100 * 2 {
                     let slot = Duration::from_nanos(throttle.take(now));
                     sent += u32::from(slot < ms(10_000));

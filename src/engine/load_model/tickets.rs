@@ -1,4 +1,4 @@
-//! Iterations that many users share: each takes one before it begins an iteration, until none is left.
+//! Iterations that users share: each takes one before it begins an iteration, until none is left.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Tickets(AtomicU64);
 
 impl Tickets {
-    /// Makes so many.
+    /// Makes `count` iterations to take.
     pub(crate) fn new(count: u64) -> Tickets {
         Tickets(AtomicU64::new(count))
     }

@@ -1,5 +1,5 @@
-//! Timetable of a run: the number of users, or the rate at which iterations start, over time. Scenarios that share the
-//! run's load have one lane of it, a scenario with a load of its own has another.
+//! Timetable of a run: the number of users, or the rate at which iterations start, over time. The scenarios that
+//! share the run's load have one lane of it; each scenario with a load of its own has another.
 
 use crate::config::{Load, RunConfig, Spacing};
 use crate::metrics::{Aim, LiveLoad};
@@ -20,11 +20,11 @@ pub(crate) struct Timetable {
 /// The load of a lane. Times are those of the run unless they say otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Lane {
-    /// The scenario whose own load it is; `None` for that of all others.
+    /// The scenario that has this load to itself; `None` for the load that all others share.
     pub(crate) owner: Option<String>,
     /// When it begins; the times of `load` count from here.
     pub(crate) start: Duration,
-    /// When it ends; `None` for never by itself.
+    /// When it ends; `None` if it never ends by itself.
     pub(crate) end: Option<Duration>,
     pub(crate) load: LaneLoad,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Lane {
 pub(crate) enum LaneLoad {
     /// A number of users.
     Users(Shape),
-    /// Iterations at a rate by at most so many users.
+    /// Iterations at a rate, run by at most `most` users.
     Arrivals {
         line: RateLine,
         spacing: Spacing,
@@ -43,7 +43,7 @@ pub(crate) enum LaneLoad {
 }
 
 impl Timetable {
-    /// Makes the timetable of the options and the plan.
+    /// Makes the timetable of a plan in a run with that configuration.
     pub(crate) fn of(config: &RunConfig, plan: &Plan) -> Timetable {
         let lanes = plan.lanes(config.users);
         let own = |owner: &str| {
@@ -87,7 +87,8 @@ impl Timetable {
         ends.try_fold(Duration::ZERO, |last, end| Some(last.max(end?)))
     }
 
-    /// Returns the load that it leads to at `elapsed`, without the time of the run's end.
+    /// Returns the users and the rate that all lanes together aim at, `elapsed` since the run began; the other fields
+    /// keep their defaults.
     pub(crate) fn aim(&self, elapsed: Duration) -> Aim {
         let mut aim = Aim::default();
         for (number, lane) in self.lanes.iter().enumerate() {
@@ -104,7 +105,8 @@ impl Timetable {
         aim
     }
 
-    /// Returns each load with what it leads to at `elapsed`, if there are several.
+    /// Returns each load with the users and the rate that it aims at, `elapsed` since the run began; none if there is
+    /// only one load.
     pub(crate) fn loads(&self, elapsed: Duration) -> Arc<[LiveLoad]> {
         if self.lanes.len() < 2 {
             return Arc::default();
@@ -123,13 +125,13 @@ impl Timetable {
             .collect()
     }
 
-    /// Returns whether a lane has begun and has not ended before the run.
+    /// Returns whether a lane has begun and has not ended; one that lasts as long as the run does not end here.
     fn goes_on(&self, lane: usize, elapsed: Duration) -> bool {
         let ended = self.early_end(lane).is_some_and(|end| elapsed >= end);
         elapsed >= self.lanes[lane].start && !ended
     }
 
-    /// Returns from when on all users run; `None` without such a moment.
+    /// Returns the moment from which all users run; `None` if every lane has a rate.
     pub(crate) fn all_running_at(&self) -> Option<Duration> {
         let users = self.lanes.iter().filter_map(|lane| match &lane.load {
             LaneLoad::Users(shape) => Some(lane.start.saturating_add(shape.all_running_at())),
@@ -157,7 +159,8 @@ impl Timetable {
         }
     }
 
-    /// Returns the lane that the scenarios share, or the only one there is.
+    /// Returns the lane that scenarios share, or the only one there is; `None` if there are several and each is one
+    /// scenario's own.
     pub(crate) fn shared(&self) -> Option<usize> {
         match self.lanes[..] {
             [_] => Some(0),
@@ -165,7 +168,7 @@ impl Timetable {
         }
     }
 
-    /// Returns the same with another load in that lane.
+    /// Returns this timetable with another load in that lane.
     pub(crate) fn with(&self, lane: usize, load: LaneLoad) -> Timetable {
         let mut timetable = self.clone();
         timetable.lanes[lane].load = load;
@@ -181,7 +184,8 @@ impl LaneLoad {
 }
 
 impl Lane {
-    /// Makes a lane of that load, which takes `run_time` unless it says so itself.
+    /// Makes a lane with that load. `run_time` counts from when all users of a ramp run or, at a rate, from the
+    /// start; stages of users have a length of their own.
     fn new(
         start: Duration,
         load: &Load,
@@ -217,7 +221,7 @@ impl Lane {
         }
     }
 
-    /// Returns the users and the rate that it leads to, so long after its start.
+    /// Returns the users and the rate that the lane aims at, `since` its start: those at the end of the stage.
     pub(crate) fn goal_at(&self, since: Duration) -> (u64, Option<f64>) {
         match &self.load {
             LaneLoad::Users(shape) => (shape.goal_at(since), None),
@@ -226,13 +230,13 @@ impl Lane {
     }
 }
 
-/// Users of a lane over the time of the run. The run itself ends the lanes that last as long as it, so only those that
-/// end before have no users from then on.
+/// The users of a lane over the time of the run. A lane that ends before the run has no users from then on; one that
+/// lasts as long as the run is ended with it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaneUsers<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) start: Duration,
-    /// When the lane ends before the run does.
+    /// When the lane ends, if that is before the run does.
     pub(crate) early_end: Option<Duration>,
 }
 
@@ -297,7 +301,8 @@ pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
     stages
 }
 
-/// Returns when loads of single scenarios begin after the run does and end before it does, and what that is called.
+/// Returns when own loads of scenarios begin later than the run and end before it does, with descriptions, in order
+/// of time.
 pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
     let lanes = timetable.lanes.iter().enumerate();
     let mut moments: Vec<(Duration, String)> = lanes
@@ -319,7 +324,7 @@ pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
 /// Returns the arrivals of a lane, the same for every shard.
 pub(crate) fn arrivals(spacing: Spacing, seed: u64, lane: usize) -> Arrivals {
     match spacing {
-        // Not the stream of a user, which are the seed and a number; each lane has its own.
+        // Not the random stream of any user: that is made of the seed and the user's number. Each lane has its own.
         Spacing::Poisson => Arrivals::poisson(seed.rotate_left(32) ^ ((lane as u64) << 48)),
         Spacing::Even => Arrivals::even(),
     }

@@ -1,6 +1,6 @@
-//! Pool of a shard's users in a run of users: decides which of them start or stop when their number changes. A
-//! user's number decides its shard and its scenario, the highest number stops first, and a user that is started
-//! again keeps its number: the proportions of the scenarios hold at every number of users.
+//! Pool of a shard's users where the load is a number of users: decides which of them start or stop when that number
+//! changes. A user's own number decides its shard and its scenario; the highest stops first, and a user that is
+//! started again keeps its number. So the proportions of the scenarios hold however many users there are.
 
 use super::share::Share;
 use crate::engine::user::stop::Stop;
@@ -12,26 +12,26 @@ use std::rc::Rc;
 struct Member {
     stop: Rc<Stop>,
     leaving: bool,
-    /// Whether it is to run again when it has ended: two users of one number never run at the same time.
+    /// Whether it is to run again when it has ended: two users with one number never run at the same time.
     wanted: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct UserPool {
     share: Share,
-    /// Number of users over all shards that this shard has reached.
+    /// The number of users over all shards that this shard has followed so far.
     level: u64,
-    /// The highest that this was, and how many of the users below it are the shard's own.
+    /// The highest `level` so far, and how many of the users below it are the shard's own.
     highest: u64,
     reached: u64,
     members: HashMap<u64, Member>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
-    /// How often users of a number have stopped; numbers that never have are not listed.
+    /// How often the user with a number was dismissed or replaced; numbers that never were are not listed.
     lives: HashMap<u64, u64>,
 }
 
-/// A user to start: its number, from 0, and how many of that number there were before it.
+/// A user to start: its number, from 0, and how many users had that number before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) number: u64,
@@ -51,13 +51,13 @@ impl UserPool {
         }
     }
 
-    /// Returns whether no user has to be started or stopped to reach so many users over all shards.
+    /// Returns whether the pool has come to `target` users over all shards: none has to be started or stopped.
     pub(crate) fn has_come_to(&self, target: u64) -> bool {
         self.level == target && self.again.is_empty()
     }
 
-    /// Goes on towards so many users over all shards, and returns the next user of this shard to be started. Users
-    /// on the way down are told to stop. `None` when the number is reached.
+    /// Goes on towards `target` users over all shards: tells those beyond it to stop, and returns the next user of
+    /// this shard to start; `None` once the target is reached.
     pub(crate) fn next(&mut self, target: u64) -> Option<Start> {
         while self.level > target {
             self.level -= 1;
@@ -85,7 +85,7 @@ impl UserPool {
         None
     }
 
-    /// Returns how many users of all shards there were to be at most, of which this shard's have been started.
+    /// Returns the highest number of users over all shards for which this shard has started its own.
     pub(crate) fn highest(&self) -> u64 {
         self.highest
     }
@@ -106,7 +106,7 @@ impl UserPool {
         }
     }
 
-    /// Restarts every user when its iteration has ended, and those that had ended by themselves.
+    /// Restarts every user when its iteration has ended, and at once those that had ended by themselves.
     pub(crate) fn renew(&mut self) {
         let share = self.share;
         let own = |number: &u64| share.has(*number);
@@ -120,7 +120,7 @@ impl UserPool {
                 None => self.again.push(number),
             }
         }
-        // From the end the first number is taken first.
+        // Taken from the end, the lowest number starts first.
         self.again.sort_unstable_by(|a, b| b.cmp(a));
         self.again.dedup();
     }

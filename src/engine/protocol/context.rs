@@ -27,7 +27,7 @@ pub(crate) struct RunContext {
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Iterations that all users of this process share.
     pub(crate) tickets: Option<Arc<Tickets>>,
-    /// The same limits of single scenarios.
+    /// Limits of single scenarios, by name.
     pub(crate) own_limits: BTreeMap<String, OwnLimits>,
     pub(crate) shards: usize,
     /// Heartbeat of each shard, which shows what it is doing.
@@ -48,7 +48,7 @@ pub(crate) struct OwnLimits {
 }
 
 impl RunContext {
-    /// Returns the share of the shard of that number in a lane.
+    /// Returns the share of shard number `index` in a lane.
     pub(crate) fn share(&self, index: usize, lane: usize) -> Share {
         Share::new(self.local.part, index, self.shards).of_lane(lane)
     }
@@ -59,7 +59,7 @@ impl RunContext {
         part.share(users + ahead) - part.share(ahead)
     }
 
-    /// Makes the context of the same run whose users begin at that moment.
+    /// Makes a context of the same run in which users begin at `begin`.
     pub(crate) fn beginning(&self, begin: Instant) -> RunContext {
         RunContext {
             throttle: self.throttle.clone(),
@@ -78,7 +78,7 @@ impl RunContext {
         }
     }
 
-    /// Makes the context of the same run with another origin of the times in logs.
+    /// Returns the context with another origin of the times in logs.
     pub(crate) fn with_origin(self, origin: Instant) -> RunContext {
         RunContext { origin, ..self }
     }
@@ -88,12 +88,12 @@ impl RunContext {
         self.begin.elapsed()
     }
 
-    /// Returns the moment so long after the run began; `None` if no clock goes so far.
+    /// Returns the moment `since` the run began; `None` if no clock goes that far.
     pub(crate) fn instant(&self, since: Duration) -> Option<Instant> {
         self.begin.checked_add(since)
     }
 
-    /// Makes the recorder of that number.
+    /// Makes the recorder with that number.
     pub(crate) fn recorder(&self, number: usize) -> Recorder {
         let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
         Recorder::new(number).of_run(origin, begin, self.run_logs.as_ref())
@@ -101,7 +101,7 @@ impl RunContext {
 
     /// Makes the timers of one shard.
     pub(crate) fn timers(&self) -> Timers {
-        // A site that is a script is part of a test that plays time.
+        // A scripted site is part of a test in simulated time.
         #[cfg(test)]
         if self.client.script.is_some() {
             return Timers::coarse();
@@ -110,7 +110,7 @@ impl RunContext {
     }
 }
 
-/// Returns the limits that scenarios of the plan have for themselves, of that part of the load.
+/// Returns the limits that each scenario of the plan has for itself, reduced to that part of the load.
 pub(crate) fn own_limits(plan: &Plan, part: Part) -> BTreeMap<String, OwnLimits> {
     let begin = Instant::now();
     let scenarios = plan.scenarios.iter().map(|scenario| {
@@ -131,7 +131,7 @@ fn own_tickets(all: u64, part: Part) -> Arc<Tickets> {
     Arc::new(Tickets::new(part.share(all)))
 }
 
-/// Makes the context of a run of so many lanes that begins now.
+/// Makes the context of a run with `lanes` lanes that begins now.
 pub(crate) fn context(
     config: Arc<RunConfig>,
     local: LocalConfig,
@@ -164,7 +164,8 @@ pub(crate) fn context(
     }
 }
 
-/// Returns the cadence that users are compared with, if requests that late ones could not make are filled in.
+/// Returns the cadence that users are compared with; `None` unless requests that late users could not make are to be
+/// filled in.
 pub(crate) fn cadence(config: &RunConfig) -> Option<Cadence> {
     match config.co_mitigation {
         CoMitigation::Disabled => None,

@@ -1,4 +1,4 @@
-//! Counts users that were started and how they ended: by shard, and added up by the director.
+//! Counts users that were started, and how they ended. Each shard counts its own; the director adds them up.
 
 use crate::metrics::Cause;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,14 @@ pub(crate) struct Departures {
     pub(crate) began: u64,
     /// Users that were lost by an error in `on_start`.
     pub(crate) lost: u64,
-    /// Users that the plan ended in `on_start`, and that had more to do.
+    /// Users that the plan ended in `on_start` although they had more to do.
     pub(crate) quit: u64,
     /// Users that have completed all their iterations.
     pub(crate) finished: u64,
 }
 
 impl Departures {
-    /// Adds up both.
+    /// Adds the counts of both.
     pub(crate) fn and(self, other: Departures) -> Departures {
         Departures {
             started: self.started + other.started,

@@ -1,6 +1,6 @@
-//! Directive of the director to all shards: one value that describes the run as it should be. It is state, not a
-//! message: a shard that missed one in between has missed nothing. Its times are durations since the run began,
-//! which mean the same to everyone who takes part.
+//! The director's directive to all shards: one value that describes the run as it should be. It is state, not a
+//! message: a shard that missed one in between has missed nothing. Its times are durations since the run began, with
+//! or without pauses, and so mean the same to everyone who takes part.
 
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
@@ -15,16 +15,16 @@ pub(crate) struct Directive {
     pub(crate) phase: Phase,
     pub(crate) clock: Clock,
     pub(crate) timetable: Arc<Timetable>,
-    /// End of the timetable; `None` for never.
+    /// End of the run on the timetable's clock; `None` for never.
     pub(crate) end: Option<Duration>,
     /// The plan that users run from their next iteration on.
     pub(crate) plan_version: Arc<PlanVersion>,
-    /// Number of the directive, raised by each change, so that a shard's report that it is idle refers to this one.
+    /// Number of the directive, raised by every change that may give idle shards something to do: a shard reports
+    /// under which version it is idle.
     pub(crate) version: u64,
     /// Whether all users of the run have been started.
     pub(crate) all_started: bool,
-    /// The measurement to which figures belong; what a shard measured before its beginning belongs to an earlier
-    /// one.
+    /// The measurement that figures belong to; what a shard measured before its beginning belongs to an earlier one.
     pub(crate) measurement: Measurement,
 }
 
@@ -47,8 +47,8 @@ pub(crate) enum Begins {
 }
 
 impl Directive {
-    /// Returns when its measurement begins, since the run began; `None` if it began with the run, or as long as a
-    /// pause puts it off.
+    /// Returns when its measurement begins, since the run began; `None` if it began with the run, or while a pause
+    /// delays it.
     pub(crate) fn measured_from(&self) -> Option<Duration> {
         match self.measurement.begins {
             Begins::WithTheRun => None,

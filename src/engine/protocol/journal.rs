@@ -1,5 +1,5 @@
-//! Journal of a run on workers: what its director was told beside the signals of workers, and when. With the signals and
-//! the orders another director can play the run from its beginning and go on with it.
+//! Journal of a run on workers: what its director was told besides the signals of workers, and when. From it, the
+//! signals and the orders, another director can replay the run from its beginning and take it over.
 
 use crate::config::{OwnLoad, RunConfig};
 use crate::control::Command;
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     pub(crate) told: Told,
 }
 
-/// What a director was told, or decided by what no signal shows.
+/// What a director was told, or what it decided that no signal shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Told {
     /// A command that was obeyed.
@@ -44,14 +44,14 @@ pub(crate) enum Told {
     TakenOver,
 }
 
-/// What a director has to know of a version of the plan; no secret is in it.
+/// What a director has to know of a version of the plan; holds no secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlanFacts {
     number: u64,
     digest: String,
     order: Vec<(String, String)>,
     events: Vec<Event>,
-    /// Loads that scenarios have for themselves, by name.
+    /// The own loads of scenarios, by name.
     own_loads: BTreeMap<String, OwnLoad>,
     pub(crate) config: RunConfig,
 }
@@ -70,8 +70,8 @@ impl From<&PlanVersion> for PlanFacts {
 }
 
 impl PlanFacts {
-    /// Returns a version that stands for the plan where that itself is not at hand: its names are those of the plan, and
-    /// its tasks do nothing.
+    /// Returns a version that stands in for the plan where the plan itself is not at hand: it has the plan's names,
+    /// and its tasks do nothing.
     ///
     /// # Errors
     /// Trouble with Lua.
@@ -100,12 +100,12 @@ impl PlanFacts {
     }
 }
 
-/// A run that another director leads, or has led until it was lost.
+/// A run that another director leads, or led until it was lost.
 #[derive(Debug)]
 pub(crate) struct Past {
     /// When users began.
     pub(crate) begin: Instant,
-    /// How long after the origin of the times in logs that is.
+    /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
     /// When the run began, by the clock of its first manager.
     pub(crate) started: SystemTime,
@@ -129,11 +129,11 @@ pub(crate) enum What {
     Signal(Signal),
     Told(Told),
     Order(Order),
-    /// Nothing but that time has passed.
+    /// Nothing happened, but time has passed.
     Nothing,
-    /// The run is over: its manager has let it go.
+    /// The run is over: its manager has ended it.
     End,
-    /// It cannot be followed any further.
+    /// The run cannot be followed any further.
     Failed(Error),
 }
 

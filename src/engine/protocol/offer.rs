@@ -1,4 +1,4 @@
-//! Offers of another version of the plan to a run that is under way, with an answer to the one who offers it.
+//! Offers of another version of the plan to a run that is under way; each is answered.
 
 use crate::control::Refusal;
 use crate::engine::protocol::plan_version::PlanVersion;
@@ -16,7 +16,7 @@ pub(crate) struct Offer {
 #[derive(Debug, Clone)]
 pub(crate) struct PlanVersions(mpsc::UnboundedSender<Offer>);
 
-/// Receiver of the run for [`PlanVersions`].
+/// The run's receiver of what [`PlanVersions`] sends.
 #[derive(Debug)]
 pub(crate) struct Offers(mpsc::UnboundedReceiver<Offer>);
 
@@ -27,13 +27,13 @@ impl PlanVersions {
         (PlanVersions(sender), Offers(offers))
     }
 
-    /// Offers a version, and waits for the answer. It is taken once users are at work.
+    /// Offers a version and waits for the answer. The run takes it once users are at work.
     ///
     /// # Errors
     /// A refusal when the run is stopping or over.
     pub(crate) async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         let (reply, taken) = oneshot::channel();
-        // Whoever has no run to take it lets the reply go.
+        // Fails when the run is over.
         let _over = self.0.send(Offer {
             plan_version,
             reply,

@@ -1,5 +1,5 @@
-//! Order of a manager to its workers: the directive in a form that travels. Like the directive it is state: whoever
-//! missed some has missed nothing.
+//! Order of a manager to its workers: the directive in a form that can be sent. Like the directive it is state: a
+//! worker that missed some orders has missed nothing.
 
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The run as it should be now, for other machines. Fields without a line here are those of [`Directive`].
+/// The run as it should be now, for other machines. Fields without a comment are those of [`Directive`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Order {
     phase: Phase,
     clock: Clock,
     timetable: Timetable,
     end: Option<Duration>,
-    /// Number of the plan's version, which a worker has been given before.
+    /// Number of the plan's version, which the worker was given before.
     pub(crate) plan_version: u64,
     version: u64,
     all_started: bool,
@@ -53,7 +53,7 @@ impl Order {
         }
     }
 
-    /// Whether users are to run.
+    /// Returns whether users are to run.
     pub(crate) fn goes_on(&self) -> bool {
         self.phase == Phase::Go
     }

@@ -1,5 +1,5 @@
-//! Version of the plan that users run: compiled, with the base URL and the users of each scenario. Replaced as a
-//! whole when the plan is loaded anew in the middle of a run.
+//! Version of the plan that users run: compiled, with the base URL and the users of each scenario. Reloading the plan
+//! during a run replaces it as a whole.
 
 use crate::config::RunConfig;
 use crate::lua::Program;
@@ -17,7 +17,7 @@ pub(crate) struct PlanVersion {
     pub(crate) number: u64,
     /// The compiled plan.
     pub(crate) program: Arc<Program>,
-    /// Digest of the plan for which a stand-in is run.
+    /// Digest of the plan that this version stands in for, if it is a stand-in.
     pub(crate) stands_for: Option<String>,
     /// The plan as declared.
     pub(crate) plan: Plan,
@@ -30,8 +30,8 @@ pub(crate) struct PlanVersion {
 }
 
 impl PlanVersion {
-    /// Makes a version; `hosts` has the base URL of each scenario of the plan, in their order. Of `config`, users
-    /// and thresholds count.
+    /// Makes version 0; `hosts` has the base URL of each scenario of the plan, in their order. Reads the users and
+    /// the thresholds of `config`.
     pub(crate) fn new(
         program: Arc<Program>,
         mut plan: Plan,
@@ -54,7 +54,7 @@ impl PlanVersion {
         }
     }
 
-    /// Returns the version with that number.
+    /// Returns this version under another number.
     pub(crate) fn numbered(self, number: u64) -> PlanVersion {
         PlanVersion { number, ..self }
     }
@@ -65,8 +65,8 @@ impl PlanVersion {
         stands_for.unwrap_or_else(|| self.program.digest())
     }
 
-    /// Returns the moments since a measurement began at which figures have to be cut: the part that a threshold
-    /// leaves out ends there.
+    /// Returns the moments since a measurement began at which figures have to be cut: the ends of the parts that
+    /// thresholds leave out.
     pub(crate) fn borders(&self) -> Vec<Duration> {
         let thresholds = self.config.thresholds.iter();
         let mut borders: Vec<Duration> = thresholds.filter_map(|one| one.after).collect();
@@ -82,7 +82,7 @@ impl PlanVersion {
         phases.into_iter().collect()
     }
 
-    /// Returns scenarios and tasks in the order of the plan, as in the facts of a run.
+    /// Returns the names of scenarios and tasks, a pair for each task, in the order of the plan.
     pub(crate) fn order(&self) -> Vec<(String, String)> {
         let tasks = self.plan.scenarios.iter().flat_map(|scenario| {
             let row = |task: &Task| (scenario.name.clone(), task.title());

@@ -1,12 +1,12 @@
-//! Signals of those who take part in a run to its director: shards of this process, or workers with several. They come in order, but may come late or stop coming; the directive, which
-//! goes the other way, is state.
+//! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
+//! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
 
 use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
 
-/// A signal of the participant of that number.
+/// A signal of participant number `from`.
 #[derive(Debug)]
 pub(crate) struct Signal {
     pub(crate) from: usize,
@@ -17,9 +17,9 @@ pub(crate) struct Signal {
 pub(crate) enum SignalKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
     Delivery { sequence: u64, delivery: Delivery },
-    /// Figures of several workers since the last signal of the same kind; whoever sends it counts each once.
+    /// Figures of several workers since the last signal of this kind; the sender makes sure that each counts once.
     Gathered(Delivery),
-    /// The participant has nothing left to do under the directive of that version.
+    /// The participant has nothing left to do under that version of the directive.
     Idle {
         version: u64,
         departures: Departures,
@@ -28,7 +28,7 @@ pub(crate) enum SignalKind {
     AllStarted,
     /// The plan asks for something.
     Asked(Asked),
-    /// The last user has gone and everything was handed over: its last signal.
+    /// The participant's last signal: its last user has gone, and everything was handed over.
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
@@ -37,7 +37,7 @@ pub(crate) enum SignalKind {
         identity: WorkerIdentity,
         text: String,
     },
-    /// Nothing is heard of the worker; it may come back.
+    /// Nothing is heard from the worker; it may come back.
     Away(String),
     /// The worker is back.
     Back(String),
@@ -45,6 +45,6 @@ pub(crate) enum SignalKind {
     Warning(String),
     /// The participant cannot go on.
     Failed(Error),
-    /// Another manager leads the run, and why.
+    /// Another manager leads the run; the error says why.
     Deposed(Error),
 }

@@ -1,4 +1,5 @@
-//! Logs of a run whose users are on workers: what its supervisor and whoever fetches them there say to each other.
+//! Logs of a run whose users are on workers: the channels between the run's supervisor and the fetcher, which gets
+//! the entries from the workers.
 
 use crate::metrics::RunLogs;
 use tokio::sync::oneshot;
@@ -11,14 +12,14 @@ pub(crate) struct WorkerLogs {
     ended: oneshot::Receiver<Vec<String>>,
 }
 
-/// The end of whoever fetches them.
+/// The fetcher's end.
 #[derive(Debug)]
 pub(crate) struct LogsWanted {
-    /// Gives the logs that take what workers have entered.
+    /// Brings the logs that are to take the workers' entries.
     pub(crate) begun: oneshot::Receiver<RunLogs>,
-    /// Tells when no more will be entered.
+    /// Tells when nothing more will be logged.
     pub(crate) over: oneshot::Receiver<()>,
-    /// Takes the warnings for the report, when everything has come that will.
+    /// Takes the warnings for the report, once all entries that can be fetched have come.
     pub(crate) ended: oneshot::Sender<Vec<String>>,
 }
 
@@ -41,18 +42,17 @@ impl WorkerLogs {
         (logs, wanted)
     }
 
-    /// Lets what workers enter into these logs from now on.
+    /// Has the workers' entries written to these logs from now on.
     pub(crate) fn begin(&mut self, run_logs: RunLogs) {
         if let Some(begin) = self.begin.take() {
-            // Whoever should fetch them has ended, as the run will.
+            // Fails if the fetcher has ended; the run then ends, too.
             let _ended = begin.send(run_logs);
         }
     }
 
-    /// Waits until everything has come that workers have entered, as far as they can be reached, and returns warnings for
-    /// the report.
+    /// Waits until all entries of the workers that can be reached have come, and returns warnings for the report.
     pub(crate) async fn end(self) -> Vec<String> {
-        // Whoever should fetch them has ended.
+        // Fails if the fetcher has ended.
         let _ended = self.end.send(());
         self.ended.await.unwrap_or_default()
     }

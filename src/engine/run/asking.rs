@@ -1,4 +1,4 @@
-//! What the plan asks of its run while users are at work, and the moment when all of them are.
+//! Carries out what the plan asks of its run while users are at work, and notices when all of them are.
 
 use crate::engine::protocol::asked::Asked;
 use crate::engine::run::director::Director;
@@ -13,7 +13,7 @@ impl Director {
         }
     }
 
-    /// Lets users go on that wait until all have been started.
+    /// Lets users that wait for all others go on, once all have been started.
     pub(crate) fn open_if_all_started(&mut self) {
         if self.roster.have_all_started() && !self.directives.borrow().all_started {
             self.tell(|directive| directive.all_started = true);

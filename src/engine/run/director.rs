@@ -1,5 +1,5 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
-//! shards by their directive and their signals alone, whatever machine they are on.
+//! shards only by directive and signals, whatever machine they are on.
 
 use crate::control::Calls;
 use crate::engine::protocol::context::RunContext;
@@ -31,7 +31,8 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 /// Delay of the director's ticks behind those of the shards.
 pub(super) const AFTER_SHARDS: Duration = Duration::from_millis(20);
 
-/// What is due by the timetable and by a stop: the end, a reset, and when what is left is cut off or given up.
+/// What is due next, by the timetable or after a stop: the end, a reset, and the moment at which what is left is cut
+/// off or given up.
 #[derive(Debug)]
 pub(super) struct Due {
     pub(super) end: Option<Duration>,
@@ -39,7 +40,7 @@ pub(super) struct Due {
     pub(super) until: Option<Duration>,
 }
 
-/// State of a run that is going on.
+/// A run under way.
 pub(crate) struct Director {
     pub(crate) context: Arc<RunContext>,
     /// The plan's name.
@@ -51,7 +52,7 @@ pub(crate) struct Director {
     pub(crate) roster: Roster,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) milestones: Milestones,
-    /// The most users of this process that were due at a time, with time to start them.
+    /// The most users of this process that were ever due at a time, long enough to have been started.
     pub(crate) users_due: u64,
     pub(crate) reset: Reset,
     /// Merged deltas to give back to their shards.
@@ -90,7 +91,7 @@ impl Director {
                         let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
                         self.journal.note(at, facts);
                     }
-                    // Whoever offered it may not care.
+                    // Fails if nobody waits for the answer any more.
                     let _ignored = reply.send(adopted);
                 }
                 () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
@@ -108,7 +109,7 @@ impl Director {
         }
     }
 
-    /// Returns what is due by the timetable and by a stop, in time since the run began.
+    /// Returns what is due next, in time since the run began.
     pub(super) fn due(&self) -> Due {
         let clock = self.directives.borrow().clock;
         let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
@@ -119,8 +120,8 @@ impl Director {
         }
     }
 
-    /// Returns the time since the run began of the next tick: a little after the shards', so that what they hand over is
-    /// in it.
+    /// Returns the time of the next tick, since the run began: a little after that of the shards, so that it includes
+    /// what they hand over.
     fn next_tick(&self) -> Duration {
         let ticks = self.now().as_millis() / TICK.as_millis();
         match ticks {
@@ -129,7 +130,7 @@ impl Director {
         }
     }
 
-    /// Returns whether nobody takes part any more, nor can come back.
+    /// Returns whether nobody takes part any more or can come back.
     pub(super) fn is_over(&self) -> bool {
         self.roster.is_over() && !self.roster.any_away()
     }
@@ -160,14 +161,15 @@ impl Director {
 
     /// Checks what only the passing of time changes.
     pub(super) fn look_at_time(&mut self) {
-        // Those who were waited for may be lost.
+        // Those whom the others waited for may be lost by now.
         self.open_if_all_started();
         self.note_stages();
         self.note_users_due();
         self.heed_thresholds();
     }
 
-    /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
+    /// Counts time in which the process stood still as a pause: somebody stopped and continued it, or its machine was
+    /// frozen.
     pub(super) fn note_standstill(&mut self, lost: Duration) {
         if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
             return;
@@ -228,7 +230,7 @@ impl Director {
         }
     }
 
-    /// Records the stages that have begun.
+    /// Records the stages that have begun, and the own loads of scenarios that have begun or ended.
     fn note_stages(&mut self) {
         let clock = self.directives.borrow().clock;
         let elapsed = clock.elapsed(self.now());

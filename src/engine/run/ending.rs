@@ -1,4 +1,4 @@
-//! Finds out why a run ended: who asked for the stop, and how its users came to their end.
+//! Ends a run, and finds out why it ended: who asked for the stop, and how its users came to their end.
 
 use crate::config::RunConfig;
 use crate::engine::load_model::timetable::Timetable;
@@ -11,18 +11,18 @@ use crate::metrics::{Cause, Ending, EventKind};
 use crate::units::counted;
 use std::time::Duration;
 
-/// Time that the other shards have to hand over when one is caught in the plan's code.
+/// Time that shards have to hand over when another is caught in the plan's code, or when memory is short.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
-/// Time that a user has to be started before it counts as missing.
+/// Time in which a user has to be started; after it, the user counts as missing.
 const TIME_TO_START: Duration = Duration::from_millis(500);
 
 /// Time that shards have to hand over after an abort: the process is to end within a second of it.
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
 impl Director {
-    /// Stops the run and lets running tasks finish. Only the first stop counts, and an abort. `why` is the threshold that
-    /// was broken, or the plan's reason.
+    /// Stops the run and lets running tasks finish. Only the first stop counts, but a later abort overrides it. `why`
+    /// is the threshold that was broken, or the plan's reason.
     pub(crate) fn stop(&mut self, cause: Cause, why: Option<String>) {
         if self.is_stopping() {
             return;
@@ -38,7 +38,7 @@ impl Director {
         self.note(cause, why);
         self.reset_before_stop();
         let now = self.now();
-        // Whoever was kept by a pause until now goes on to stop.
+        // Users that a pause has held until now go on, and stop.
         self.store.resume(now);
         self.store.load_ended(now);
         self.store
@@ -54,13 +54,14 @@ impl Director {
         self.cut_off(Some(self.now() + ABORT_HAND_OVER));
     }
 
-    /// Cuts off all users that are left; shards are waited for until that time since the run began.
+    /// Cuts off all users that are left, and waits for shards until that time since the run began; without one, until
+    /// they end.
     pub(crate) fn cut_off(&mut self, until: Option<Duration>) {
         self.lifecycle.enter(Life::Aborting { until });
         self.tell(|directive| directive.phase = Phase::Abort);
     }
 
-    /// Cuts off tasks that have not finished in time; that is no abort by the user.
+    /// Cuts off tasks that have not finished in time; this does not count as an abort.
     pub(crate) fn give_up(&mut self) {
         self.lifecycle.note_out_of_time();
         let seconds = self.context.config.stop_timeout.as_secs_f64();
@@ -70,7 +71,7 @@ impl Director {
         self.cut_off(None);
     }
 
-    /// Gives a participant up: it is waited for no longer.
+    /// Gives a participant up: the run no longer waits for it.
     pub(crate) fn lose(&mut self, participant: usize) {
         if self.roster.lost(participant) {
             self.store.worker_away(participant, self.now());
@@ -78,7 +79,8 @@ impl Director {
         }
     }
 
-    /// Ends the run at once when the process takes more memory than it may: users that finish their tasks would take more.
+    /// Ends the run at once when the process takes more memory than it may: letting users finish their tasks would
+    /// take more.
     pub(crate) fn look_at_memory(&mut self) {
         let Some(trouble) = self.memory.look() else {
             return;
@@ -100,8 +102,8 @@ impl Director {
         self.cut_off(Some(self.now() + HAND_OVER));
     }
 
-    /// Gives up the shards that have not handed over in time: they compute, and nothing but the end of the process ends
-    /// them.
+    /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
+    /// stops them.
     pub(crate) fn leave_behind(&mut self) {
         self.lifecycle.note_caught();
         let missing = self.roster.missing();
@@ -116,7 +118,7 @@ impl Director {
         }
     }
 
-    /// Notes how many users are due, and have been for long enough to have been started.
+    /// Notes how many users are due and have been due long enough to have been started.
     pub(crate) fn note_users_due(&mut self) {
         let directive = self.directives.borrow();
         let elapsed = directive.clock.elapsed(self.now());
@@ -127,8 +129,8 @@ impl Director {
         }
     }
 
-    /// Returns how many users of this process are to run then, without those of a rate. Each lane may have had its most
-    /// at another time.
+    /// Returns how many users of this process are to run at that moment, without those of a rate. Lanes are added up
+    /// at one moment, since each may peak at another.
     fn users_at(&self, timetable: &Timetable, elapsed: Duration) -> u64 {
         let lanes = (0..timetable.lanes.len()).filter_map(|lane| {
             let users = timetable.users(lane)?.users_at(elapsed);
@@ -148,7 +150,7 @@ impl Director {
         });
     }
 
-    /// Returns how long the run has lasted: waiting for those who may come back is no part of it.
+    /// Returns how long the run has lasted, without the wait for workers that may come back.
     pub(crate) fn lasted(&self) -> Duration {
         let workers = self.workers.as_ref();
         match workers.and_then(|workers| workers.alone_since) {
@@ -157,7 +159,7 @@ impl Director {
         }
     }
 
-    /// Returns how the run has ended, without its words.
+    /// Returns how the run has ended; `Ending::told` adds the text.
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
         let departures = self.roster.departures();
         let stopped = self.lifecycle.stopped();
@@ -167,7 +169,7 @@ impl Director {
             Some(cause) => cause,
             None => departures.cause(),
         };
-        // A timer is late, and a run that is over when its last user goes is no shorter than it was to be.
+        // A run that ended because its time was up is not reported as shorter than planned.
         let at = match (cause, self.milestones.end()) {
             (Cause::TimeUp, Some(end)) => at.max(end),
             _ => at,
@@ -189,7 +191,7 @@ impl Director {
         ending.cut_off = self.lifecycle.is_out_of_time();
         ending.all_lost = departures.all_lost();
         ending.users_started = departures.started;
-        // Nobody knows how many a shard that is lost has started.
+        // How many users a lost shard has started is not known.
         ending.users_due = match self.roster.is_complete() {
             true => self.users_due,
             false => 0,

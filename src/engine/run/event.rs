@@ -1,5 +1,5 @@
-//! The plan's functions for the start and the end of a test, each on a thread of its own, so that the run hears what is
-//! asked of it whatever they do. The director's side: it waits for their end, and no longer than it may.
+//! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run obeys
+//! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
 
 use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::asked::Asked;
@@ -21,8 +21,8 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-/// Time that an event's function which was cut off has to hand over its figures. One that computes and never waits cannot
-/// be cut off: its thread is left behind, and the process ends it.
+/// Time that an event's function has to hand over its figures once it was cut off. A function that computes and never
+/// waits cannot be cut off: its thread is left behind and ends with the process.
 const HAND_OVER: Duration = Duration::from_millis(250);
 
 /// Time between two looks of the watchdog.
@@ -52,7 +52,7 @@ impl Happened {
         })
     }
 
-    /// Returns the plan's reasons against the run.
+    /// Returns the reasons for which the plan fails the run.
     pub(crate) fn failed(&self) -> impl Iterator<Item = String> {
         self.wishes.iter().filter_map(|asked| match asked {
             Asked::Fail(why) => Some(why.clone()),
@@ -61,7 +61,7 @@ impl Happened {
     }
 }
 
-/// What directs a run while an event's function runs.
+/// The parts of the director that are needed while an event's function runs.
 pub(crate) struct Directing<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) calls: &'a mut Calls,
@@ -79,8 +79,8 @@ enum Cut {
     Trouble,
 }
 
-/// Runs the function for `event`, if the plan has one, for as long as it may take, and no longer than the process may take
-/// more memory and its code can be interrupted.
+/// Runs the function for `event`, if the plan has one. Cuts it off when it takes too long, at an abort or too long
+/// after a stop, when the process takes more memory than it may, and when the plan's code cannot be interrupted.
 ///
 /// # Errors
 /// Trouble that keeps its user from starting, or ended its thread.
@@ -170,7 +170,7 @@ pub(crate) async fn run_event(
                     reply.answer(Ok(Done::Stopping));
                     continue;
                 }
-                // What is about users comes too early or too late.
+                // Commands about users come too early or too late here.
                 Call::Command(_, reply) => {
                     reply.answer(Err(match event {
                         Event::TestStart => Refusal::NotBegun,
@@ -184,7 +184,7 @@ pub(crate) async fn run_event(
                 }
                 Call::Report(detail, reply) => {
                     let settings = settings_of(config, &context.local, plan_version);
-                    // Whoever asked may not care any more.
+                    // Fails if nobody waits for the answer any more.
                     let _ignored = reply.send(Arc::new(Report {
                         settings: Some(settings),
                         ..store.report_so_far(detail)
@@ -237,7 +237,7 @@ pub(crate) async fn run_event(
     Ok(happened)
 }
 
-/// Returns the text of an error in an event's function; it begins with the place of the error.
+/// Returns the text of an error in an event's function: the event, the message and, if known, the line.
 fn raised_in(event: Event, raised: &Raised) -> String {
     let place = raised
         .line

@@ -1,5 +1,6 @@
-//! The user that runs one of the plan's events: a thread of its own, or a task beside a test that plays time. Requests
-//! count apart from those of other users, under the event's name. Knows its orders, and nothing of who gives them.
+//! The user that runs one of the plan's events: on a thread of its own or, in tests with simulated time, as a task.
+//! Its requests count separately from those of other users, under the event's name. Knows its orders, not who gives
+//! them.
 
 use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::{OwnLimits, RunContext};
@@ -36,7 +37,7 @@ pub(crate) struct EventTask {
     pub(crate) plan_version: Arc<PlanVersion>,
     pub(crate) event: Event,
     pub(crate) ordered: watch::Receiver<EventOrder>,
-    /// What shows the watchdog that the plan's code runs.
+    /// Shows the watchdog when the plan's code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) result: oneshot::Sender<Result<EventEnd, Error>>,
 }
@@ -81,7 +82,7 @@ pub(crate) fn start_event_thread(task: EventTask) -> Result<(), Error> {
     let thread = std::thread::Builder::new().name(task.event.name().to_owned());
     let run = move || {
         runtime.block_on(task.run());
-        // A look-up of a name may take as long as it likes.
+        // Does not wait for look-ups of names, which may take as long as they like.
         runtime.shutdown_background();
     };
     thread.spawn(run).map(drop).map_err(cannot)
@@ -124,12 +125,12 @@ impl EventTask {
             }
             Err(error) => Err(error),
         };
-        // A run that has given it up does not care.
+        // Fails if the run has given it up.
         let _given_up = result.send(ended);
     }
 }
 
-/// Obeys orders until the last, which is to end at once.
+/// Obeys orders, and returns when the user is to end at once.
 async fn obey(ordered: &mut watch::Receiver<EventOrder>, stop: &Stop) {
     loop {
         let order = *ordered.borrow_and_update();

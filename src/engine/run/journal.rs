@@ -1,21 +1,21 @@
-//! The director's journal: what it was told beside signals, for another director; or how far it has played that of
-//! another.
+//! The director's journal: records what it was told besides signals, for a director that takes over. In a director
+//! that takes over, it shows how far the other's journal was replayed.
 
 use crate::engine::protocol::journal::{Entry, Told};
 use crate::engine::protocol::order::Order;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Journal of a director: what it writes, or how far it has played that of another.
+/// Journal of a director: the entries that it writes, or how far it has replayed those of another.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     entries: Option<mpsc::UnboundedSender<Entry>>,
-    /// The moment that is played, in time since the run began.
+    /// The moment that is being replayed, in time since the run began; `None` outside a replay.
     pub(super) playing: Option<Duration>,
     pub(super) next_tick: Duration,
-    /// When nobody took part any more, if that was played.
+    /// When the last participant was gone, if the replay has come that far.
     pub(super) over_at: Option<Duration>,
-    /// The last order that workers were given, as far as that was played.
+    /// The last order that workers were given, as far as the replay has come.
     pub(super) order: Option<Order>,
     /// Whether `test_stop` has begun under another director.
     pub(super) test_stop_begun: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Journal {
     pub(super) deposed: bool,
 }
 
-/// How the playing of a run has ended.
+/// How the replay of a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Played {
     /// This process leads the run from now on.
@@ -37,7 +37,7 @@ pub(crate) enum Played {
 }
 
 impl Journal {
-    /// Makes the journal of a run whose entries go there.
+    /// Makes the journal of a run, which sends its entries to `entries`.
     pub(crate) fn of(entries: mpsc::UnboundedSender<Entry>) -> Journal {
         Journal {
             entries: Some(entries),
@@ -45,21 +45,21 @@ impl Journal {
         }
     }
 
-    /// Notes what the director was told, unless that is played.
+    /// Records what the director was told, except during a replay.
     pub(crate) fn note(&self, at: Duration, told: impl FnOnce() -> Told) {
         if let (Some(entries), None) = (&self.entries, self.playing) {
             let told = told();
-            // Whoever keeps it may be at its end.
+            // Fails if whoever keeps the journal has ended.
             let _over = entries.send(Entry { at, told });
         }
     }
 
-    /// Returns the moment that is played.
+    /// Returns the moment that is being replayed; `None` outside a replay.
     pub(crate) fn now(&self) -> Option<Duration> {
         self.playing
     }
 
-    /// Returns when the run was over, if that was played.
+    /// Returns when the run was over, if the replay has come that far.
     pub(crate) fn over_at(&self) -> Option<Duration> {
         self.over_at
     }

@@ -1,4 +1,4 @@
-//! Life of a run from its first user to its end: how far it is on its way to its end, the first stop, and what went wrong on the
+//! Life of a run from its first user to its end: the phase that it is in, the first stop, and what went wrong on the
 //! way. Driven by the director; knows no shards.
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ pub(crate) enum Life {
     Going,
     /// Users were told to stop; what still runs at that time since the run began is cut off.
     Stopping { until: Duration },
-    /// Everything was cut off. A shard that says nothing until then is waited for no longer.
+    /// Everything was cut off. Shards that have not ended by that time are given up; `None` waits until they have.
     Aborting { until: Option<Duration> },
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Lifecycle {
     /// Whether a shard is caught and will never answer.
     caught: bool,
     trouble: Option<Error>,
-    /// Reasons of the plan against the run.
+    /// Reasons for which the plan fails the run.
     failed: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Lifecycle {
         matches!(self.life, Life::Aborting { .. })
     }
 
-    /// Returns when the users that have not ended are to be cut off or given up, since the run began.
+    /// Returns when users that have not ended are to be cut off or given up, since the run began.
     pub(crate) fn until(&self) -> Option<Duration> {
         match self.life {
             Life::Going => None,
@@ -75,7 +75,7 @@ impl Lifecycle {
         }
     }
 
-    /// Notes a stop; whether that was in the warm-up is said by the first.
+    /// Notes a stop. The first one decides whether the run was stopped in its warm-up.
     pub(crate) fn note_stop(&mut self, mut stopped: Stopped) {
         if let Some(before) = &self.stopped {
             stopped.in_warmup = before.in_warmup;
@@ -105,7 +105,7 @@ impl Lifecycle {
         self.caught
     }
 
-    /// Notes a reason of the plan against the run, each once and no more than a reader takes.
+    /// Notes a reason for which the plan fails the run: each once, and no more than a reader can take in.
     pub(crate) fn note_failed(&mut self, why: String) {
         const MOST: usize = 20;
         if self.failed.len() < MOST && !self.failed.contains(&why) {

@@ -1,9 +1,9 @@
-//! The report of a run that goes on, made when somebody asks for it.
+//! The report of a run under way, made when somebody asks for it.
 
 use crate::metrics::{Detail, Report, RunSettings, Store};
 use std::sync::Arc;
 
-/// Cache of the report so far: all who ask between two ticks for the same detail get the same one.
+/// Cache of the report so far: all who ask for the same detail between two ticks get the same report.
 #[derive(Debug, Default)]
 pub(crate) struct LiveReport {
     reports: Vec<(Detail, Arc<Report>)>,
@@ -11,7 +11,7 @@ pub(crate) struct LiveReport {
 }
 
 impl LiveReport {
-    /// Returns the report, with the settings that `settings` makes when they are not known.
+    /// Returns the report with the settings of the run, which `settings` makes unless they are in the cache.
     pub(crate) fn get(
         &mut self,
         store: &mut Store,

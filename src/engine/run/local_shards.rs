@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// Function that starts the shard of that number; returns `None` if it has no thread of its own.
+/// Function that starts the shard with that number; returns `None` if it has no thread of its own.
 pub(crate) type StartShard =
     fn(usize, Arc<RunContext>, Channels) -> Result<Option<JoinHandle<()>>, Error>;
 
@@ -47,7 +47,7 @@ pub(crate) struct LocalShards {
 }
 
 impl LocalShards {
-    /// Starts all shards, and returns the receiver of their signals. What they tell comes from the receiver.
+    /// Starts all shards, and returns the receiver of their signals.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -104,11 +104,11 @@ impl LocalShards {
         self.ports.look(Instant::now(), connections)
     }
 
-    /// Waits for all threads, unless they are to be left to themselves.
+    /// Waits for all threads to end; if `leaves`, waits for none.
     pub(crate) fn join(self, leaves: bool) {
         let ends = |thread: &JoinHandle<()>| !leaves || thread.is_finished();
         for thread in self.threads.into_iter().filter(ends) {
-            // A thread that panicked has told that it is lost.
+            // A thread that panicked has sent that it is lost.
             let _lost = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! Watches that the process takes no more memory than it may (`--memory`): a run that does is ended with its report, before
-//! the kernel ends the process without one.
+//! Watches that the process takes no more memory than it may (`--memory`): a run that does ends with its report,
+//! before the kernel kills the process without one.
 
 use crate::error::{Error, Trouble};
 use crate::machine;
@@ -16,7 +16,7 @@ pub(crate) struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    /// Makes a watch with that ceiling; without one, with what the machine can give.
+    /// Makes a watch with that ceiling or, without one, with what the machine can give.
     pub(crate) fn new(wanted: Option<u64>) -> MemoryWatch {
         MemoryWatch {
             ceiling: wanted.or_else(machine::usual_memory),

@@ -22,7 +22,7 @@ pub(crate) struct Milestones {
 }
 
 impl Milestones {
-    /// Makes those of a run with that timetable.
+    /// Makes the milestones of a run with that timetable.
     pub(crate) fn new(config: &RunConfig, timetable: &Timetable) -> Milestones {
         let to_come = stages(config);
         Milestones {
@@ -49,15 +49,15 @@ impl Milestones {
         (self.stages > 0).then(|| (self.stages - to_come, self.stages))
     }
 
-    /// Takes the next stage that has begun by then, or the next load of one scenario that has begun or ended: when it
-    /// did, and its description.
+    /// Takes the next stage that has begun by `elapsed`, or the next own load of a scenario that has begun or ended:
+    /// returns when it did, and its description.
     pub(crate) fn begun(&mut self, elapsed: Duration) -> Option<(Duration, String)> {
         let is_due = |(due, _): &mut (Duration, String)| *due <= elapsed;
         let own = self.own_loads.pop_front_if(is_due);
         own.or_else(|| self.to_come.pop_front_if(is_due))
     }
 
-    /// Brings all stages ahead forward; the run ends at `end` then.
+    /// Moves all stages to come forward by `skipped`; the run then ends at `end`.
     pub(crate) fn skip(&mut self, skipped: Duration, end: Option<Duration>) {
         self.end = end;
         for (due, _) in &mut self.to_come {
@@ -65,19 +65,19 @@ impl Milestones {
         }
     }
 
-    /// Notes that somebody has set the users or the rate: that is wanted from now on, and no stage is to come.
+    /// Notes that somebody has set the users or the rate: they hold from now on, and no stage is to come.
     pub(crate) fn set_load(&mut self) {
         self.load_set = true;
         self.to_come.clear();
     }
 
-    /// Notes that somebody has set the load of that lane, which is that of a single scenario.
+    /// Notes that somebody has set the load of that lane, which is a scenario's own.
     pub(crate) fn set_own_load(&mut self, lane: usize) {
         self.own_set.insert(lane);
     }
 
-    /// Returns whether somebody has set the users or the rate of that lane; `is_own` says whether it is that of a single
-    /// scenario.
+    /// Returns whether somebody has set the users or the rate of that lane; `is_own` says whether it is a scenario's
+    /// own.
     pub(crate) fn is_load_set(&self, lane: usize, is_own: bool) -> bool {
         match is_own {
             true => self.own_set.contains(&lane),

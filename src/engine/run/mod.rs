@@ -112,9 +112,9 @@ pub struct Outcome {
     pub(crate) wants_report: bool,
 }
 
-/// Runs a plan to its end, with users at that place. Publishes snapshots four times a second and whenever a command has
-/// changed something; carries out and answers commands at once. When a new version of the plan is offered, each user
-/// takes it at its next iteration and the figures are reset; the report keeps the earlier figures.
+/// Runs a plan to its end, with users at that place. Publishes snapshots four times a second and whenever a command
+/// has changed something; carries out and answers commands at once. When a new version of the plan is offered, each
+/// user takes it at its next iteration and the figures are reset; the report keeps the earlier figures.
 ///
 /// # Errors
 /// Returns the trouble that keeps the run from starting.
@@ -245,7 +245,8 @@ pub(crate) async fn run_at(
         director
             .direct(&mut shards, signals, &mut calls, offers)
             .await;
-        // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
+        // After an abort, threads are not waited for: a caught one ends only with the process, and one that was cut
+        // off is still freeing what its users held.
         shards.join(director.lifecycle.is_aborting());
     }
     if played == Played::Left {
@@ -257,7 +258,7 @@ pub(crate) async fn run_at(
         .happened(elapsed, EventKind::End, "the run was over");
     let plan_version = director.directives.borrow().plan_version.clone();
     let mut ending = director.ending(elapsed);
-    // Whoever aborts a run waits for nothing more.
+    // After an abort nothing more is waited for.
     let cleans_up = played == Played::Leads && director.may_run_test_stop();
     if cleans_up && ending.cause != Cause::Aborted {
         let directing = Directing {
@@ -288,7 +289,7 @@ pub(crate) async fn run_at(
     })
 }
 
-/// Makes the store of a run that began then.
+/// Makes the store of a run that began at `started`.
 fn store_of(run: &Run, started: SystemTime) -> Store {
     let (config, plan_version) = (&run.config, &run.plan_version);
     let mut store = Store::new(RunIdentity {
@@ -313,8 +314,8 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
     store
 }
 
-/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` has cleaned up
-/// after one that came to its end.
+/// Makes the outcome of a run in which no user was started: its `test_start` has raised, took too long, or was
+/// stopped. `cleaned_up` comes from `test_stop`, which runs only after a `test_start` that came to its end.
 fn not_started(
     begun: Happened,
     cleaned_up: Happened,
@@ -361,14 +362,14 @@ fn ended(
     plan_version: &PlanVersion,
 ) -> Report {
     let mut settings = settings_of(&context.config, &context.local, plan_version);
-    // A plan that was loaded anew has brought its own.
+    // A reloaded plan has brought its own.
     settings.thresholds = thresholds(&plan_version.config);
     if ending.in_test_start {
-        // Nothing was there to be judged.
+        // There was nothing to judge.
         report.thresholds.clear();
     }
     if ending.in_warmup {
-        // Their figures are those of the warm-up.
+        // The figures are those of the warm-up, which thresholds do not judge.
         report.thresholds.clear();
     }
     if report.part.is_some() {

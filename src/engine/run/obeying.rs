@@ -1,4 +1,4 @@
-//! Answers of the director to whoever steers and watches the run.
+//! Answers calls to the director from those who steer and watch the run.
 
 use crate::control::{Answer, Call, Command, Done, Interrupt, Refusal};
 use crate::engine::protocol::journal::Told;
@@ -9,7 +9,8 @@ use tokio::time::Instant;
 impl Director {
     /// Answers a call.
     pub(super) fn take(&mut self, call: Call) {
-        // Before it: who lets a paused run go on must not have it paused once more for the same time.
+        // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
+        // process stood still.
         let lost = self.standstill.see(Instant::now());
         self.note_standstill(lost);
         match call {
@@ -26,13 +27,13 @@ impl Director {
                 let _ignored = reply.send(asked.answer(&mut self.store));
             }
             Call::Report(detail, reply) => {
-                // Whoever asked may not care any more.
+                // Fails if nobody waits for the answer any more.
                 let _ignored = reply.send(self.report_now(detail));
             }
         }
     }
 
-    /// Obeys a command, or says why not.
+    /// Obeys a command, or returns why it cannot.
     pub(crate) fn obey(&mut self, command: Command) -> Answer {
         match command {
             Command::Stop if self.is_stopping() => return Err(Refusal::Stopping),
@@ -44,7 +45,7 @@ impl Director {
                 self.abort();
                 return Ok(Done::Aborting);
             }
-            // Whoever can load a plan is asked elsewhere.
+            // Where a plan can be reloaded, `Handle::ask` sends these to `Reloads` instead.
             Command::Reload => return Err(Refusal::NoReload),
             _ => return self.steer(command),
         }

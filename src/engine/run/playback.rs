@@ -1,5 +1,5 @@
-//! The playing of a run that another director has led: signals, commands and orders in the order of time, each at its own,
-//! so that the figures are those of one director.
+//! Replays a run that another director has led: signals, commands and orders in the order of time, each at its own
+//! moment, so that the figures are those of a single director.
 
 use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::directive::Phase;
@@ -13,11 +13,11 @@ use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Age of a moment of the past from which on views are shown it.
+/// Age below which views are shown a moment of the past.
 const RECENT: Duration = Duration::from_secs(1);
 
 impl Director {
-    /// Plays what has happened under another director, and goes on to as long as that leads the run.
+    /// Replays what has happened under another director, and follows that one as long as it leads the run.
     pub(crate) async fn play(&mut self, past: Past, calls: &mut Calls) -> Played {
         self.journal.next_tick = AFTER_SHARDS;
         self.journal.playing = Some(Duration::ZERO);
@@ -52,7 +52,7 @@ impl Director {
     fn lead_on(&mut self) {
         self.follow_last_order();
         if let Some(at) = self.all_silent_since() {
-            // The last of them is given up as if somebody had waited for it then.
+            // The time in which workers may come back counts from then, as if this director had led already.
             let since = self.context.instant(at);
             if let (Some(workers), Some(since)) = (&mut self.workers, since) {
                 workers.alone_since = Some(since);
@@ -94,7 +94,7 @@ impl Director {
         self.stop(Cause::Trouble, None);
     }
 
-    /// Returns whether `test_stop` is this director's to run.
+    /// Returns whether this director has to run `test_stop`; adds a warning if another has begun it.
     pub(crate) fn may_run_test_stop(&mut self) -> bool {
         if self.journal.test_stop_begun {
             self.store.warn(
@@ -105,13 +105,13 @@ impl Director {
         !(self.journal.test_stop_begun || self.journal.deposed)
     }
 
-    /// Returns since when nothing has been heard of any worker that has not ended, if that is so.
+    /// Returns since when nothing has been heard from any worker that has not ended; `None` if some are heard from.
     fn all_silent_since(&self) -> Option<Duration> {
         let silent = self.roster.is_over() && self.roster.any_away();
         self.journal.playing.filter(|_| silent)
     }
 
-    /// Answers whoever watches a run that another leads; returns whether they leave it.
+    /// Answers the call of somebody who watches a run that another director leads; returns whether they leave it.
     fn watches(&mut self, call: Call) -> bool {
         match call {
             Call::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
@@ -127,14 +127,14 @@ impl Director {
                 false
             }
             Call::Report(detail, reply) => {
-                // Whoever asked may not care any more.
+                // Fails if nobody waits for the answer any more.
                 let _ignored = reply.send(self.report_now(detail));
                 false
             }
         }
     }
 
-    /// Plays a moment, with the time that has passed before it.
+    /// Replays a moment, after letting the time before it pass.
     fn live_through(&mut self, Moment { at, what }: Moment) {
         self.pass_until(at);
         self.journal.playing = Some(at);
@@ -144,7 +144,7 @@ impl Director {
             What::Order(order) => self.journal.order = Some(order),
             What::Nothing | What::End | What::Failed(_) => {}
         }
-        // The shards are others'.
+        // They came from shards of other processes: no shard here reuses them.
         self.emptied.clear();
         if self.journal.over_at.is_none() && self.is_over() {
             self.journal.over_at = Some(at);
@@ -154,7 +154,7 @@ impl Director {
     fn was_told(&mut self, told: Told) {
         match told {
             Told::Command(command) => {
-                // It was obeyed, and has been since.
+                // The other director has answered it.
                 let _again = self.obey(command);
             }
             Told::Stop { cause, why } => self.stop(cause, why),
@@ -170,13 +170,13 @@ impl Director {
 
     fn adopt_for(&mut self, facts: &PlanFacts) -> Result<(), Error> {
         let stand_in = facts.stand_in()?;
-        // It was taken then; only a run that stops refuses it.
+        // The other director has taken it; only a run that is stopping refuses it.
         let _stopping = self.adopt(Arc::new(stand_in));
         Ok(())
     }
 
-    /// Takes over what workers were told last: a command that reached none of them counts for nothing. What has come with
-    /// time since stays.
+    /// Takes over the last order that workers were given: a command that reached none of them does not count. What
+    /// has changed since with the passing of time stays.
     fn follow_last_order(&mut self) {
         let known = self.directives.borrow().clone();
         let number = known.plan_version.number;
@@ -196,7 +196,7 @@ impl Director {
         self.tell(|told| *told = directive);
     }
 
-    /// Lets time pass, with all that is due on the way.
+    /// Lets time pass until `at`, and does all that is due on the way.
     fn pass_until(&mut self, at: Duration) {
         while self.journal.over_at.is_none() {
             let Due { end, reset, until } = self.due();

@@ -1,5 +1,5 @@
-//! Watches that local ports do not run out: each connection needs one, and a closed one keeps it for a minute. A port can be
-//! taken once for each address that connections go to, so it is the busiest of these that counts.
+//! Watches that local ports do not run out: each connection needs one, and a closed connection keeps its port for a
+//! minute. A port can be taken once for each address that connections go to, so the busiest of these counts.
 
 use crate::machine::{self, Destination};
 use crate::units::show_count;
@@ -9,7 +9,8 @@ use tokio::time::Instant;
 /// Time between two questions to the kernel.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Time between two counts by address, each of which has the kernel list all sockets; of few that costs nothing.
+/// Time between two counts by address, for each of which the kernel lists all sockets; with few sockets that costs
+/// nothing.
 const EVERY_COUNT: Duration = Duration::from_secs(10);
 const FEW: u64 = 1_000;
 
@@ -28,12 +29,12 @@ impl PortWatch {
         }
     }
 
-    /// Returns a warning, once, when four of five ports are taken for one address. `connections` are those that lgoose has
-    /// open now.
+    /// Returns a warning, once, when four of five ports are taken for one address. `connections` are those that
+    /// lgoose has open now.
     pub(crate) fn look(&mut self, now: Instant, connections: u64) -> Option<String> {
         let ports = self.ports.filter(|_| now >= self.next)?;
         self.next = now + EVERY;
-        // No address has more than all have together.
+        // No address has more sockets than all have together.
         let at_most = machine::socket_count()?.max(connections);
         if !is_scarce(ports, at_most) {
             return None;
@@ -47,7 +48,7 @@ impl PortWatch {
     }
 }
 
-/// Returns whether so many of these ports leave too few.
+/// Returns whether too few of `ports` ports are left when `taken` are taken.
 fn is_scarce(ports: u64, taken: u64) -> bool {
     taken * 5 >= ports * 4
 }

@@ -1,6 +1,6 @@
-//! Resets the figures in the middle of a run: after `--warmup`, when all users have started, when a view asks for
-//! it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it and after
-//! it apart; when all have come so far, the earlier measurement is over.
+//! Resets the figures in the middle of a run: after `--warmup`, when all users have started, when a view asks for it,
+//! or when the plan is reloaded. Every shard is told the moment, and counts what ended before it separately from what
+//! ended after it; when all have come so far, the earlier measurement is over.
 
 use crate::config::RunConfig;
 use crate::control::Refusal;
@@ -13,7 +13,7 @@ use crate::metrics::{Delivery, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time by which a reset that somebody asks for lies ahead, so that shards know of it before.
+/// How far ahead a reset is set that somebody asks for, so that shards know of it in time.
 const AHEAD: Duration = Duration::from_millis(50);
 
 /// A reset that is due or under way.
@@ -23,11 +23,11 @@ pub(crate) struct Reset {
     pub(crate) due: Option<Duration>,
     /// Whether that is the end of the warm-up.
     warmup_due: bool,
-    /// The measurement that begins, beside the one that the store has.
+    /// The measurement that is beginning, while the store still has the one before.
     under_way: Option<UnderWay>,
     /// The reset that follows the one under way.
     again: Option<Cause>,
-    /// When the measurement would have begun that a stop has called off.
+    /// When the measurement would have begun that a stop called off.
     called_off: Option<Duration>,
     epoch: u64,
     /// Deltas of the next measurement and who delivered them, kept until all shards have come so far.
@@ -54,11 +54,11 @@ enum Cause {
     PlanVersion,
     /// All users have started; what was before is dropped.
     Started,
-    /// Somebody wants it; kept like an earlier version.
+    /// Somebody asks for it; what was before is kept, as with another version of the plan.
     Asked,
 }
 
-/// The most reports that are kept of earlier measurements; the first go.
+/// The most reports of earlier measurements that are kept; the oldest are dropped.
 const MOST_EARLIER: usize = 20;
 
 impl Reset {
@@ -77,12 +77,12 @@ impl Reset {
         }
     }
 
-    /// When the warm-up ends by the timetable, if it has not.
+    /// Returns when the warm-up ends by the timetable, if it has not.
     pub(crate) fn warmup_due(&self) -> Option<Duration> {
         self.due.filter(|_| self.warmup_due)
     }
 
-    /// Whether the figures have yet to begin by themselves.
+    /// Returns whether the timetable still has to reset the figures.
     pub(crate) fn is_due(&self) -> bool {
         self.due.is_some()
     }
@@ -103,7 +103,7 @@ impl Reset {
         });
     }
 
-    /// Returns the measurement that the shards are told of.
+    /// Returns the measurement for the directive.
     pub(crate) fn measurement(&self) -> Measurement {
         match (&self.under_way, self.due) {
             (Some(begins), _) => Measurement {
@@ -151,7 +151,8 @@ impl Director {
         Ok(())
     }
 
-    /// Lets users take another version of the plan, each from its next iteration on. What `test_start` gave stays.
+    /// Lets users take another version of the plan, each from its next iteration on. They keep what `test_start`
+    /// returned.
     pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
@@ -173,13 +174,13 @@ impl Director {
         self.live_report.settings_changed();
         self.tell(|directive| {
             directive.plan_version = plan_version;
-            // Whoever had nothing left to do may have.
+            // Shards that had nothing left to do may have something now.
             directive.version += 1;
         });
         Ok(())
     }
 
-    /// Takes over when shards were told that the measurement under way begins.
+    /// Takes over the moment at which shards were told that the measurement under way begins.
     pub(crate) fn measured_as(&mut self, measurement: Measurement) {
         if let (Some(under_way), Begins::At(at)) = (&mut self.reset.under_way, measurement.begins)
             && under_way.epoch == measurement.epoch
@@ -188,8 +189,8 @@ impl Director {
         }
     }
 
-    /// Prepares a stop: a measurement that was asked for begins now, or it never would; one that the timetable has
-    /// ahead is called off.
+    /// Prepares a stop. A measurement that was asked for begins now, or it never would; one that the timetable was to
+    /// begin later is called off.
     pub(crate) fn reset_before_stop(&mut self) {
         let now = self.now();
         self.reset.again = None;
@@ -205,8 +206,7 @@ impl Director {
         }
     }
 
-    /// Tells the shards when the next measurement begins. While one begins, another waits for it. While one begins,
-    /// no other does; it follows.
+    /// Tells the shards when the next measurement begins. While one is beginning, another waits for it.
     fn begin_reset(&mut self, at: Duration, cause: Cause) {
         if self.is_stopping() {
             return;
@@ -299,7 +299,7 @@ impl Director {
         }
     }
 
-    /// Keeps the report of the measurement that ends here, but what would make it large.
+    /// Keeps the report of the measurement that ends here, without what would make it large.
     fn keep_version(&mut self, now: Duration) {
         let mut report = self.store.report(now);
         report.part = None;
@@ -332,7 +332,7 @@ impl Director {
 
     /// Returns the report of the run, with that of its warm-up.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
-        // Shards that ended before have nothing to add.
+        // Shards that ended without coming to this measurement have nothing to add.
         if !self.reset.later.is_empty() {
             self.finish_reset();
         }

@@ -25,11 +25,11 @@ struct Participant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Busy,
-    /// It had nothing left to do under the directive of that version.
+    /// It had nothing left to do under that version of the directive.
     Idle(u64),
     Ended,
     Lost,
-    /// Nothing is heard of it; it may come back.
+    /// Nothing is heard from it; it may come back.
     Away,
 }
 
@@ -73,13 +73,13 @@ impl Roster {
         away
     }
 
-    /// Waits no longer for those who are away.
+    /// Gives up those who are away.
     pub(crate) fn give_up_away(&mut self) {
         let away = self.0.iter_mut().filter(|one| one.state == State::Away);
         away.for_each(|one| one.state = State::Lost);
     }
 
-    /// Returns whether anybody may still come back.
+    /// Returns whether anybody who is away may come back.
     pub(crate) fn any_away(&self) -> bool {
         self.0.iter().any(|one| one.state == State::Away)
     }
@@ -101,7 +101,7 @@ impl Roster {
         self.present().all(|shard| shard.epoch >= epoch)
     }
 
-    /// Notes that a participant has nothing left to do under the directive of that version.
+    /// Notes that a participant has nothing left to do under that version of the directive.
     pub(crate) fn idle(&mut self, participant: usize, version: u64, departures: Departures) {
         if self.0[participant].is_present() {
             self.0[participant].state = State::Idle(version);
@@ -109,7 +109,7 @@ impl Roster {
         self.0[participant].departures = departures;
     }
 
-    /// Returns whether nobody who takes part has anything left to do under that directive.
+    /// Returns whether all who take part have nothing left to do under that version of the directive.
     pub(crate) fn all_idle(&self, version: u64) -> bool {
         let mut present = self.present();
         !self.is_over() && present.all(|shard| shard.state == State::Idle(version))
@@ -120,7 +120,7 @@ impl Roster {
         self.0[participant].all_started = true;
     }
 
-    /// Returns whether everyone who takes part has started all users, and somebody takes part.
+    /// Returns whether all who take part have started all of their users; false if nobody takes part.
     pub(crate) fn have_all_started(&self) -> bool {
         !self.is_over() && self.present().all(|one| one.all_started)
     }
@@ -157,7 +157,7 @@ impl Roster {
         present.map(|(index, _)| index).collect()
     }
 
-    /// Returns how the users of all ended, as far as that is known.
+    /// Returns how the users of all participants ended, as far as that is known.
     pub(crate) fn departures(&self) -> Departures {
         let all = self.0.iter().map(|shard| shard.departures);
         all.fold(Departures::default(), Departures::and)

@@ -8,7 +8,8 @@ use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;
 
-/// Returns the settings of a run of that plan for its report. Of headers only the names, of a proxy no password.
+/// Returns the settings of a run of that plan for its report: of headers only the names, of a proxy no user and no
+/// password.
 pub(super) fn settings_of(
     config: &RunConfig,
     local: &LocalConfig,
@@ -91,7 +92,7 @@ pub(super) fn settings_of(
     }
 }
 
-/// Returns stages, rate and spacing of arrivals.
+/// Returns the stages, the rate, and the spacing of arrivals.
 fn load(load: &Load) -> (Vec<String>, Option<f64>, Option<&'static str>) {
     let stage = |time: &Duration, to: String| format!("{}s:{to}", time.as_secs_f64());
     match load {

@@ -20,7 +20,8 @@ use tokio::time::Instant;
 /// The place where users run, before a run has begun there.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// This process, with its ways to start what a run consists of: on threads, or beside a test that plays time.
+    /// This process, with the functions that start shards and events: on threads, or as tasks of a test in simulated
+    /// time.
     Here {
         shard: StartShard,
         event: StartEvent,
@@ -44,9 +45,9 @@ pub(crate) struct Link {
     pub(crate) begun: oneshot::Sender<Begun>,
     /// Takes the plan's events, each to be run on one of the workers.
     pub(crate) events: mpsc::UnboundedSender<EventTask>,
-    /// Takes what the director is told beside signals.
+    /// Takes what the director is told besides signals.
     pub(crate) journal: mpsc::UnboundedSender<Entry>,
-    /// What has happened before this process came to the run.
+    /// What has happened before this process joined the run.
     pub(crate) past: Option<Past>,
 }
 
@@ -62,7 +63,7 @@ impl Link {
 pub(crate) struct Begun {
     /// When users begin.
     pub(crate) at: Instant,
-    /// How long after the origin of the times in logs that is.
+    /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
     /// The directive, now and from now on.
     pub(crate) directives: watch::Receiver<Directive>,
@@ -99,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Returns the way to start the plan's events there.
+    /// Returns the way to start the plan's events at this place.
     pub(crate) fn events(&self) -> EventPlace {
         match self {
             Place::Here { event, .. } => EventPlace::Here(*event),
@@ -115,7 +116,7 @@ impl Place {
         }
     }
 
-    /// Takes what has happened before this process came to the run.
+    /// Takes out what has happened before this process joined the run.
     pub(crate) fn take_past(&mut self) -> Option<Past> {
         match self {
             Place::Here { .. } => None,
@@ -221,7 +222,7 @@ impl Shards {
         self.local()?.scarce_ports(connections)
     }
 
-    /// Waits for all threads, unless they are to be left to themselves.
+    /// Waits for all threads to end; if `leaves`, waits for none.
     pub(crate) fn join(self, leaves: bool) {
         if let Shards::Local(local) = self {
             local.join(leaves);

@@ -25,7 +25,7 @@ impl Director {
         connections
     }
 
-    /// Lets a tick pass that no view is shown.
+    /// Lets a tick pass without a snapshot for views.
     pub(super) fn let_pass(&mut self) {
         self.store.enter(self.phase(), self.aim(), self.played());
         self.store.advance(self.now());
@@ -40,7 +40,7 @@ impl Director {
         }
     }
 
-    /// Returns the length of the run so far without its pauses.
+    /// Returns the length of the run so far, without its pauses.
     fn played(&self) -> Duration {
         self.directives.borrow().clock.elapsed(self.now())
     }
@@ -122,7 +122,8 @@ impl Director {
     }
 }
 
-/// Returns the iterations of all users together, where iterations are counted.
+/// Returns how many iterations all users of this process are to run together; `None` if iterations are not limited,
+/// and at a rate.
 fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
     let each = config
         .iterations

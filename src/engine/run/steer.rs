@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Director {
-    /// Obeys a command that leaves the run going; a run that is stopping refuses it. Nothing is steered any more
-    /// once it stops.
+    /// Obeys a command that leaves the run going; a run that is stopping refuses it.
     pub(crate) fn steer(&mut self, command: Command) -> Answer {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
@@ -40,13 +39,13 @@ impl Director {
         }
     }
 
-    /// Returns the lane that a command is about which names no scenario.
+    /// Returns the lane for a command that names no scenario.
     fn shared_lane(&self) -> Result<usize, Refusal> {
         let timetable = &self.directives.borrow().timetable;
         timetable.shared().ok_or(Refusal::OwnLoads)
     }
 
-    /// Returns the lane of a scenario.
+    /// Returns the lane of a scenario that has a load of its own.
     fn own_lane(&self, owner: &str) -> Result<usize, Refusal> {
         let lanes = &self.directives.borrow().timetable.lanes;
         let found = lanes
@@ -67,8 +66,8 @@ impl Director {
         })
     }
 
-    /// The users and the rate to count from: what somebody has set, else those of the timetable at this moment. Numbers
-    /// of users are those of the whole load, whichever part this is.
+    /// Returns the users and the rate that a change counts from: what somebody has set, else those of the timetable
+    /// at this moment. Numbers of users are those of the whole load, whichever part this process has.
     fn wanted_now(&self, number: usize) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
         let lane = &directive.timetable.lanes[number];
@@ -91,7 +90,7 @@ impl Director {
         let (_, Some(rate)) = self.wanted_now(lane) else {
             return Err(Refusal::NoRate);
         };
-        // Tenths that are added up stay tenths.
+        // Tenths that are added up stay tenths despite binary fractions.
         let rate = ((rate + more) * 1e6).round() / 1e6;
         self.set_load(lane, Wanted::Rate(if rate < 0.0 { 0.0 } else { rate }))
     }
@@ -146,7 +145,7 @@ impl Director {
         Ok(Done::Paused)
     }
 
-    /// Lets the run wait for a command before its first user.
+    /// Lets the run wait for a command before it starts its first user.
     pub(crate) fn begin_paused(&mut self) {
         self.store.pause(Duration::ZERO);
         self.tell(|directive| directive.clock.pause(Duration::ZERO));
@@ -170,9 +169,9 @@ impl Director {
         let since = directive.clock.elapsed(now).saturating_sub(lane.start);
         let hatch_rate = self.context.config.hatch_rate;
         let (steered, done) = steered(&lane.load, since, hatch_rate, wanted)?;
-        // A number of users of a run at a rate is none of its load.
+        // At a rate, the number of users is a limit, not the load.
         let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
-        // Nor has a scenario with a load of its own a part in the stages of the others.
+        // A scenario with a load of its own has no part in the stages of the others, either.
         match (users_at_most, &lane.owner) {
             (true, _) => {}
             (false, None) => self.milestones.set_load(),
@@ -200,7 +199,7 @@ enum Wanted {
     Rate(f64),
 }
 
-/// Returns a lane's load from `since` its start on as the command wants it.
+/// Returns a lane's load with the command carried out, `since` its start.
 fn steered(
     load: &LaneLoad,
     since: Duration,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time beyond the hooks' limit after which a call counts as endless: they count processor time, of which a busy
-/// machine gives little.
+/// Time beyond twice the hooks' limit after which a call counts as endless: hooks count processor time, of which a
+/// busy machine gives little.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
@@ -37,7 +37,7 @@ impl Watchdog {
         Watchdog::with_patience(heartbeats, lua_time * 2 + GRACE, now)
     }
 
-    /// Makes a watchdog that takes a call of that length for endless.
+    /// Makes a watchdog that counts a call as endless after that time.
     pub(crate) fn with_patience(
         heartbeats: &[Arc<Heartbeat>],
         patience: Duration,
@@ -88,7 +88,7 @@ pub(crate) struct Caught {
 }
 
 impl Caught {
-    /// Describes it for somebody who knows whose code it was: `caught in …, in one call that cannot be interrupted`.
+    /// Describes it to people who can tell whose code it was: `caught in …, in one call that cannot be interrupted`.
     fn told(&self, place: &str) -> String {
         let seen = self
             .line

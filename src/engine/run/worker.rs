@@ -1,5 +1,5 @@
-//! A worker's side of a run on many machines: its shards, what they measured added up and handed over once a second,
-//! and what only this machine can tell. Knows its orders, and nothing of who gives them.
+//! A worker's side of a run on many machines: drives its shards, adds up what they measured, hands that over once a
+//! second, and reports what only this machine can tell. Knows its orders, not who gives them.
 
 use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
@@ -22,14 +22,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// Time between two hand-overs, and by how much they come after the ends of seconds: shards hand over at those.
+/// Time between two hand-overs, and how long they come after full seconds, at which shards hand over.
 const HAND_OVER: Duration = Duration::from_secs(1);
 const AFTER_SECONDS: Duration = Duration::from_millis(60);
 
 /// Time between two looks at what only the passing of time changes.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Time that other shards have to hand over when one is caught or memory is short.
+/// Time that other shards have to hand over when this worker cannot go on.
 const LAST_HAND_OVER: Duration = Duration::from_secs(2);
 
 /// Signals of a worker to the manager, in order.
@@ -37,12 +37,12 @@ const LAST_HAND_OVER: Duration = Duration::from_secs(2);
 pub(crate) enum WorkerSignal {
     /// Figures since the last ones, encoded.
     Figures {
-        /// The latest measurement that all of its shards have come to; 0 if more of the same time follows.
+        /// The latest measurement that all of its shards have come to; 0 in all pieces of a hand-over but the last.
         reached: u64,
         /// Encoded by [`PortableDelta::encode`].
         bytes: Vec<u8>,
     },
-    /// It has nothing left to do under the directive of that version.
+    /// It has nothing left to do under that version of the directive.
     Idle {
         version: u64,
         departures: Departures,
@@ -51,16 +51,16 @@ pub(crate) enum WorkerSignal {
     AllStarted,
     /// The plan asks for something.
     Asked(Asked),
-    /// Somebody there has told it to end: its users stop.
+    /// Somebody has told the worker to end: its users stop.
     Leaving,
-    /// It cannot go on, and why.
+    /// It cannot go on; the text says why.
     Failed(String),
-    /// Its last user has gone and everything was handed over: its last signal.
+    /// Its last signal: its last user has gone, and everything was handed over.
     Ended { departures: Departures },
 }
 
 impl WorkerSignal {
-    /// Returns the signal as the director has it, numbered `sequence`; errors name the worker.
+    /// Returns the signal as the director takes it, numbered `sequence`; errors name the worker.
     ///
     /// # Errors
     /// Trouble with figures that cannot be read.
@@ -99,7 +99,7 @@ pub(crate) struct Work {
     pub(crate) run: Run,
     /// When users begin.
     pub(crate) begin: Instant,
-    /// How long after the origin of the times in logs that is.
+    /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
     /// Number of its first shard among all of the run.
     pub(crate) first_shard: u64,
@@ -164,7 +164,7 @@ impl Work {
 struct Worker {
     /// The plan's name.
     name: String,
-    /// Its own.
+    /// The worker's name.
     worker: String,
     context: Arc<RunContext>,
     first_shard: u64,
@@ -175,13 +175,13 @@ struct Worker {
     roster: Roster,
     /// The latest measurement that each of them has come to.
     epochs: Vec<u64>,
-    /// Figures that were not handed over yet.
+    /// Figures that have not been handed over.
     pending: PortableDelta,
     memory: MemoryWatch,
     standstill: Standstill,
-    /// The version of the directive at which it had nothing left to do.
+    /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
-    /// Whether it has told that all of its users have been started.
+    /// Whether it has told the manager that all of its users have been started.
     all_started: bool,
     /// When shards that have not ended are given up, after an abort.
     until: Option<Instant>,
@@ -207,7 +207,7 @@ impl Worker {
                     Some(signal) => self.heed(signal, local),
                     None => return,
                 },
-                // What ends it is seen at once; shards are told by the same channel.
+                // Wakes the loop, which looks at the directive again; shards are told by the same channel.
                 changed = orders.changed() => if changed.is_err() { return },
                 () = at(end), if end.is_some() => self.tell(Phase::Stop),
                 () = at(until), if until.is_some() => return self.leave_behind(),
@@ -220,7 +220,7 @@ impl Worker {
         }
     }
 
-    /// Returns when the timetable ends by the directive: the users stop then, whether or not they are told.
+    /// Returns when the timetable ends by the directive: the users stop then, whether or not the manager says so.
     fn end_of_timetable(&self) -> Option<Instant> {
         let directive = self.orders.borrow();
         let going = directive.phase == Phase::Go;
@@ -275,7 +275,7 @@ impl Worker {
                 ));
             }
             SignalKind::Failed(error) => self.fail(&error),
-            // Of workers alone.
+            // Shards do not send these.
             SignalKind::Delivery { .. }
             | SignalKind::Gathered(_)
             | SignalKind::Warning(_)
@@ -325,7 +325,7 @@ impl Worker {
         }
     }
 
-    /// Returns the latest measurement that all shards have come to which are still at work; all of them, if none is.
+    /// Returns the latest measurement that all shards have come to that are still at work or, if none is, all shards.
     fn reached(&self) -> u64 {
         let mut shards = self.roster.missing();
         if shards.is_empty() {
@@ -348,7 +348,7 @@ impl Worker {
     }
 
     fn send(&self, signal: WorkerSignal) {
-        // Whoever sends it on may have given up.
+        // Fails if whoever passes signals on has ended.
         let _unheard = self.signals.send(signal);
     }
 }

@@ -1,4 +1,4 @@
-//! Events of a run whose users are on workers: one of the workers runs the plan's function, and its result travels.
+//! Events of a run whose users are on workers: one of the workers runs the plan's function and sends its result.
 
 use crate::engine::protocol::asked::Asked;
 use crate::engine::run::Run;
@@ -27,7 +27,7 @@ pub(crate) struct WorkerEvent {
 }
 
 impl WorkerEvent {
-    /// Returns the end of the event as a director has it.
+    /// Returns the end of the event as a director takes it.
     ///
     /// # Errors
     /// Trouble with figures that cannot be read.

@@ -1,4 +1,4 @@
-//! Workers that join a run, are missed and come back, as its director sees them.
+//! Workers that join a run, go missing and come back, as its director sees them.
 
 use crate::engine::run::director::Director;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::metrics::{Cause, EventKind, WorkerIdentity};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time that workers of which nothing is heard have to come back when no other is left.
+/// Time that workers which are no longer heard from have to come back when no other is left.
 const RETURN: Duration = Duration::from_secs(10);
 
 impl Director {
@@ -22,7 +22,7 @@ impl Director {
         self.tell_of_worker(text);
     }
 
-    /// Goes on without a worker of which nothing is heard.
+    /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
     pub(crate) fn miss(&mut self, worker: usize, text: String) {
         if !self.roster.away(worker) {
             return;
@@ -53,7 +53,7 @@ impl Director {
         }
     }
 
-    /// Gives up those who are away once nobody else has been left for a while.
+    /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
     pub(crate) fn look_for_workers(&mut self) {
         let Some(workers) = &mut self.workers else {
             return;
@@ -79,7 +79,7 @@ impl Director {
         self.store.happened(self.now(), EventKind::Worker, text);
     }
 
-    /// Leaves the shards of a participant out of what is waited for.
+    /// Stops waiting for the shards of a participant.
     pub(crate) fn leave_out(&mut self, participant: usize) {
         for shard in self.roster.shards_of(participant) {
             self.store.lose(shard);

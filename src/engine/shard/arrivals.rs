@@ -66,7 +66,7 @@ impl Shard {
         }
     }
 
-    /// Serves an arrival. One that another shard has passed on is not passed on again.
+    /// Serves an arrival. Passes it on if nobody here can and it is the shard's `own`, else drops and counts it.
     pub(crate) fn serve(&mut self, channels: &Channels, arrival: Arrival, own: bool) {
         let Arrival { lane, number, .. } = arrival;
         let scenario = self.directive.plan_version.lanes.scenario_of(lane, number);
@@ -124,7 +124,7 @@ impl Shard {
         }
     }
 
-    /// Drops the arrivals that others passed on too late.
+    /// Drops and counts the arrivals that other shards passed on too late.
     pub(crate) fn drop_incoming(&self, channels: &mut Channels) {
         while channels.transfers.incoming.try_recv().is_ok() {
             self.shared.recorder.borrow_mut().dropped();

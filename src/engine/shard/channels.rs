@@ -41,7 +41,7 @@ impl Channels {
         }
     }
 
-    /// Returns the way to the director for signals of this shard, with its number.
+    /// Returns this shard's number and the channel for its signals to the director.
     pub(super) fn to_director(&self) -> (usize, mpsc::UnboundedSender<Signal>) {
         (self.shard, self.signals.clone())
     }
@@ -71,7 +71,7 @@ impl Channels {
 }
 
 impl Drop for Channels {
-    /// Sends a last signal, whatever ended the shard: the director must not wait for it.
+    /// Sends a last signal if none was sent, whatever ended the shard: the director must not wait for it.
     fn drop(&mut self) {
         if !self.ended {
             self.send(SignalKind::Lost);

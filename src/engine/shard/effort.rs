@@ -14,7 +14,7 @@ pub(crate) struct Meter {
     on_core: Duration,
     waited: Duration,
     lag: Option<Duration>,
-    /// Delays of the probe, which the shard's probe shares.
+    /// Delays that the shard's probe notes.
     lateness: Rc<RefCell<Lateness>>,
 }
 
@@ -34,7 +34,7 @@ impl Meter {
         }
     }
 
-    /// Returns where the shard's probe notes its delays.
+    /// Returns the place where the shard's probe notes its delays.
     pub(crate) fn lateness(&self) -> Rc<RefCell<Lateness>> {
         self.lateness.clone()
     }
@@ -44,7 +44,7 @@ impl Meter {
         self.lag = Some(due.elapsed());
     }
 
-    /// Returns what was used since the last call.
+    /// Returns what the shard has used since the last call.
     pub(crate) fn take(&mut self, connections: u64) -> Effort {
         let now = Meter::beside(self.lateness.clone());
         let last = std::mem::replace(self, now);

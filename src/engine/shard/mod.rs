@@ -55,7 +55,7 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     runtime.block_on(local.run_until(life));
     // Tasks that were aborted count their requests when they are dropped.
     drop(local);
-    // A look-up of a name may take as long as it likes.
+    // Does not wait for look-ups of names, which may take as long as they like.
     runtime.shutdown_background();
     shard.end(&mut channels);
 }
@@ -69,19 +69,19 @@ pub(crate) struct Shard {
     index: usize,
     /// Its users by lane.
     pub(crate) crews: Vec<Crew>,
-    /// Every user of the shard; each gives its lane and its number there when it ends.
+    /// The tasks of all users; each returns its user's lane and number when it ends.
     pub(crate) users: JoinSet<(usize, u64)>,
     pub(crate) going: bool,
-    /// Beginning of a measurement that was not handed over yet: the run waits for that.
+    /// When the next measurement begins; the shard hands over then.
     begins: Option<Instant>,
-    /// The version of the plan that is taken over then.
+    /// The version of the plan that users take then.
     next: Option<Arc<PlanVersion>>,
     meter: Meter,
-    /// How much of the time in which the process stood still the timetable knows of.
+    /// How much of the time in which the process stood still has been taken out of the timetable.
     shifted: Duration,
-    /// The version of the directive at which it had nothing left to do.
+    /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
-    /// Whether it has told that all of its users have been started.
+    /// Whether it has told the director that all of its users have been started.
     told_started: bool,
 }
 
@@ -119,11 +119,11 @@ impl Shard {
     pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
         self.shared.tick(Instant::now());
         if !matches!(alarm, Alarm::Coarse) {
-            // Ends with the set of tasks that it is in.
+            // Ends with the set of tasks that it belongs to.
             tokio::task::spawn_local(probe(self.meter.lateness()));
         }
-        // In step with the borders of the first measurement, so that a tick is seldom about two seconds.
-        // One late tick is one, not as many as it took the place of.
+        // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two
+        // seconds. A late tick comes once; those that it missed are left out.
         let mut tick = interval_at(self.context.begin + TICK, TICK);
         while self.going || !self.users.is_empty() {
             self.rest(channels);
@@ -141,7 +141,8 @@ impl Shard {
                     }
                     self.obey(channels, directive);
                 }
-                // However much is due, figures are handed over and places are taken back.
+                // Before users and arrivals: however many are due, figures are handed over, and users that have ended
+                // make room.
                 due = tick.tick() => {
                     self.shared.tick(Instant::now());
                     self.shift();
@@ -157,7 +158,7 @@ impl Shard {
                 Some(arrival) = channels.transfers.incoming.recv() => self.serve(channels, arrival, false),
                 () = until(&mut alarm, due), if due.is_some() => {
                     self.step(channels);
-                    // Those who were started get their turn.
+                    // Lets users that were started run.
                     tokio::task::yield_now().await;
                 }
             }
@@ -182,7 +183,7 @@ impl Shard {
     }
 
     fn obey(&mut self, channels: &mut Channels, directive: Directive) {
-        // Time in which the process stood still belongs to what was before.
+        // Time in which the process stood still belongs to the directive before.
         self.shared.see(Instant::now());
         self.shift();
         self.shared.gate.set(directive.clock.is_paused());
@@ -192,7 +193,7 @@ impl Shard {
         let known = std::mem::replace(&mut self.directive, directive).plan_version;
         self.measure();
         if !Arc::ptr_eq(&plan_version, &known) {
-            // Taken over when its measurement begins, so that what it asks for counts there.
+            // Taken over when its measurement begins, so that its requests count there.
             self.directive.plan_version = known;
             self.next = Some(plan_version);
             if self.begins.is_none() {
@@ -208,7 +209,7 @@ impl Shard {
         }
     }
 
-    /// Begins a measurement when the directive says so.
+    /// Tells the recorder when the directive's measurement begins.
     fn measure(&mut self) {
         let mut recorder = self.shared.recorder.borrow_mut();
         let moment = self.directive.measured_from();
@@ -240,8 +241,8 @@ impl Shard {
         }
     }
 
-    /// Lets the timetable stand still while the process did, until the director says by how much exactly.
-    /// Whether it was shifted.
+    /// Takes time in which the process stood still out of the timetable, until the director says exactly how much.
+    /// Returns whether there was any to take out.
     fn shift(&mut self) -> bool {
         let lost = self.shared.lost();
         let more = lost - std::mem::replace(&mut self.shifted, lost);
@@ -260,7 +261,8 @@ impl Shard {
         self.crews.iter_mut().for_each(Crew::dismiss_all);
     }
 
-    /// Returns when the number of users changes next, or the next iteration starts; what is late is due at once.
+    /// Returns when the number of users changes next or the next iteration starts; a moment in the past means at
+    /// once.
     fn due(&mut self) -> Option<Instant> {
         if !self.going {
             return None;
@@ -274,18 +276,18 @@ impl Shard {
         self.context.instant(clock.moment(due.min()?)?)
     }
 
-    /// Starts the next user or stops those whose time is over, and starts the iterations that are due.
+    /// Starts users or stops those whose time is over, and starts the iterations that are due.
     fn step(&mut self, channels: &Channels) {
         let begin = Instant::now();
         self.shared.see(begin);
         if self.shift() {
-            // What was due is due later.
+            // What was due is due later now.
             return;
         }
         let now = begin.duration_since(self.context.begin);
         let elapsed = self.directive.clock.elapsed(now);
         if self.directive.clock.is_paused() && elapsed.is_zero() {
-            // The run has not begun: a command is waited for.
+            // The run waits for a command before it begins.
             return;
         }
         let timetable = self.directive.timetable.clone();
@@ -295,7 +297,7 @@ impl Shard {
                 continue;
             };
             let users = users.users_at(elapsed);
-            // Those who run already must not be kept waiting, nor keep those from starting who are late.
+            // Starting users must keep neither running users nor late ones waiting for long.
             while let Crew::Users(pool) = &mut self.crews[lane]
                 && let Some(start) = pool.next(users)
             {
@@ -327,7 +329,7 @@ impl Shard {
         self.roles[lanes.scenario_of(lane, number)].clone()
     }
 
-    /// Makes a user of a lane, with a number in the whole run.
+    /// Makes a user of a lane, with its number in the whole run.
     fn user(
         &self,
         lane: usize,
@@ -343,7 +345,7 @@ impl Shard {
         User::new(Start { number, ..start }, role, self.shared.clone(), stop)
     }
 
-    /// Fails because no user can be made: the run ends here.
+    /// Reports that no user can be made; the run ends here.
     pub(crate) fn fail(&mut self, channels: &Channels, error: Error) {
         channels.send(SignalKind::Failed(error));
         self.stop();
@@ -376,7 +378,7 @@ impl Shard {
     }
 }
 
-/// Waits until something is due; what is late is due at once.
+/// Waits until something is due; returns at once if it is late.
 async fn until(alarm: &mut Alarm, due: Option<Instant>) {
     if let Some(due) = due {
         alarm.until(due).await;

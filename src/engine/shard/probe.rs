@@ -1,9 +1,9 @@
-//! Samples how long answers wait before their shard looks at them: a task beside the users of a shard is due at
-//! moments that have nothing to do with them, and notes how much later it gets its turn.
+//! Samples how long responses wait before their shard looks at them: a task beside the users of a shard is due at
+//! moments that have nothing to do with theirs, and notes how much later it gets its turn.
 //!
-//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as the users are. What it waits
-//! for is what an answer waits for that becomes readable at that moment: until the thread gets a core, has come to
-//! the end of its present round, and has served those before. It sees only the waiting, not why.
+//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as users are. So it waits for what
+//! a response waits for that becomes readable at that moment: for the thread to get a core, to come to the end of its
+//! present turn of the event loop, and to serve what was queued before. It sees only how long that takes, not why.
 
 use crate::engine::timing::alarm::Alarm;
 use crate::metrics::Lateness;
@@ -33,7 +33,7 @@ pub(crate) async fn probe(lateness: Rc<RefCell<Lateness>>) {
         due += gap(turn);
         alarm.until(due).await;
         let late = due.elapsed();
-        // What came due during a wait has waited as well, so that a long one counts for as long as it was.
+        // Samples that came due during a wait have waited as well, so that a long wait counts for as long as it was.
         if late > STANDSTILL {
             due = Instant::now();
         }

@@ -1,4 +1,4 @@
-//! Roles of a shard's users: what each scenario of the plan comes to there.
+//! Roles of a shard's users: each scenario of the plan, with what the shard derives from it.
 
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;

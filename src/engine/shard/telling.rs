@@ -1,4 +1,4 @@
-//! What a shard tells its director of its users as a whole: that all have been started, and that none is left.
+//! What a shard tells its director about its users as a whole: that all have been started, and that none is left.
 
 use super::Shard;
 use super::channels::Channels;
@@ -6,7 +6,7 @@ use crate::engine::load_model::crew::Crew;
 use crate::engine::protocol::signal::SignalKind;
 
 impl Shard {
-    /// Tells once that all users have been started that this shard will have at a time.
+    /// Tells the director, once, that this shard has started as many users as it will have at a time.
     pub(super) fn tell_started(&mut self, channels: &Channels) {
         let timetable = &self.directive.timetable;
         let started = |(lane, crew): (usize, &Crew)| crew.has_started_all(timetable, lane);
@@ -16,7 +16,7 @@ impl Shard {
         }
     }
 
-    /// Reports that all users have ended and none is to come, unless the run is steered otherwise.
+    /// Tells the director that all users have ended and none is to come, unless the run is steered.
     pub(super) fn rest(&mut self, channels: &Channels) {
         let timetable = &self.directive.timetable;
         let elapsed = self.directive.clock.elapsed(self.context.now());

@@ -1,4 +1,5 @@
-//! Workers of a run in simulated time, joined to its director by messages as they travel: encoded and decoded again.
+//! Workers of a run in simulated time, joined to its director by messages that are encoded and decoded again, as if
+//! they were sent.
 
 use super::rehearsal::{plan_version, start_beside, start_event_beside};
 use crate::config::{Part, RunConfig};
@@ -42,7 +43,7 @@ struct Kept {
     messages: Vec<(Duration, Message)>,
     begun: Option<(Instant, Duration)>,
     test_start: Option<Vec<u8>>,
-    /// Takes the signals for the director of now.
+    /// Takes the signals for the current director.
     signals: mpsc::UnboundedSender<Signal>,
     /// The directive that each worker follows, and the versions of the plan that it has.
     following: Vec<(watch::Sender<Directive>, Vec<Arc<PlanVersion>>)>,
@@ -61,7 +62,7 @@ impl Stream {
         let at = kept.begun.map_or(Duration::ZERO, |(at, _)| at.elapsed());
         if let Message::Signal(from, sequence, signal) = &message {
             let kind = signal.clone().kind(*sequence, "w").expect("it can be read");
-            // Nobody listens any more once the run is over.
+            // Fails once the run is over.
             let _over = kept.signals.send(Signal { from: *from, kind });
         }
         kept.messages.push((at, message));
@@ -144,7 +145,7 @@ impl Stream {
     }
 }
 
-/// Returns what arrives of a message on another machine.
+/// Returns a message as it arrives on another machine.
 fn sent<T: Serialize + DeserializeOwned>(message: &T) -> T {
     let bytes = postcard::to_stdvec(message).expect("plain data");
     postcard::from_bytes(&bytes).expect("what was written")
@@ -165,7 +166,7 @@ fn identity(number: usize, shards: &Range<usize>, label: &str) -> WorkerIdentity
 }
 
 impl Gaggle {
-    /// Makes workers with so many threads each for that run; `sources` are the versions of its plan.
+    /// Makes workers with so many threads each for that run; `sources` holds the versions of its plan.
     pub(super) fn new(threads: &[usize], sources: Vec<&'static str>, run: &Run) -> (Link, Gaggle) {
         let mut first = 0;
         let ranges: Vec<Range<usize>> = threads
@@ -322,7 +323,7 @@ async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) -> Vec<u8
         }
     }
     let figures = ended.bytes.clone();
-    // The director may have given it up.
+    // Fails if the director has given it up.
     let _given_up = task.result.send(ended.end());
     figures
 }

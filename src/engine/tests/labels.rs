@@ -13,7 +13,7 @@ const SOURCE: &str = "task { wait = 0.05, function(user)\n\
     user:get(\"/second/\" .. user.id, { name = \"second\" })\n\
     end }";
 
-/// Answers users of the first half of the load within some milliseconds, and others within some hundred.
+/// Answers users of the first half of the load within 10 ms, and others after 150 to 330 ms.
 fn answer(at: Duration, path: &str) -> Duration {
     let user: u64 = path
         .rsplit('/')
@@ -55,7 +55,7 @@ async fn play(
     rehearsal.play().await.1
 }
 
-/// The figures of a row that do not depend on when the last user of all had ended.
+/// Returns the figures of a row that do not depend on when the very last user ended.
 fn counted(figures: &Figures) -> Figures {
     Figures {
         rate: 0.0,

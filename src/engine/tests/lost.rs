@@ -1,4 +1,4 @@
-//! Tests of runs that lose a shard on the way: they end, and what it had delivered counts.
+//! Tests of runs that lose a shard on the way: they end, and what the shard had delivered counts.
 
 use super::rehearsal::{LOST_AT, Rehearsal, start_to_lose_one};
 use super::{COMES_AND_GOES, ms, numbers, per_stretch};

@@ -38,7 +38,7 @@ fn stages(text: &str) -> Option<Vec<Stage>> {
     Some(parsed.collect::<Result<_, _>>().expect("stages"))
 }
 
-/// Counts these arrivals in each stretch of so many milliseconds.
+/// Counts these arrivals in each stretch of `stretch` milliseconds.
 fn per_stretch(arrived: &[Arrived], stretch: u64, prefix: &str) -> Vec<u64> {
     let mut counts = Vec::new();
     for (at, _) in arrived.iter().filter(|(_, path)| path.starts_with(prefix)) {
@@ -182,7 +182,8 @@ async fn iterations_start_on_schedule_however_long_answers_take() {
     assert_eq!((arrivals.started, arrivals.dropped), (1_000, 0));
 }
 
-/// Answers of a site that stands still for the first of every five seconds and else answers at once.
+/// Returns how long a site takes to answer that stands still for the first of every five seconds and otherwise
+/// answers at once.
 fn freezing(at: Duration, _: &str) -> Duration {
     let into = Duration::from_millis(at.as_millis() as u64 % 5_000);
     ms(1_000).saturating_sub(into)

@@ -19,7 +19,7 @@ const VISITOR: &str = "scenario { \"s\",\n  \
 
 const REQUEST: &str = "task { function(user) user:get \"/\" end }";
 
-/// Answer times of the site: different for any two seconds, and across borders of seconds.
+/// Returns how long the site takes to answer: different for any two seconds, and across borders of seconds.
 fn answer(at: Duration, _: &str) -> Duration {
     Duration::from_millis(3 + (at.as_millis() as u64 * 7) % 260)
 }
@@ -303,7 +303,7 @@ async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
     }
 }
 
-/// Answers of a site that stands still for three seconds, three times a minute.
+/// Returns how long a site takes to answer that stands still for three seconds, three times a minute.
 fn freezing(at: Duration, _: &str) -> Duration {
     let into = Duration::from_nanos((at.as_nanos() % 20_000_000_000) as u64);
     match into.checked_sub(ms(10_000)) {

@@ -1,4 +1,4 @@
-//! Tests of scenarios with loads of their own: each keeps its own timetable to the instant, beside the others.
+//! Tests of scenarios with loads of their own: each keeps its own timetable to the instant, whatever the others do.
 
 use super::rehearsal::{Arrived, Rehearsal};
 use super::{ms, per_stretch};
@@ -75,7 +75,7 @@ async fn each_scenario_keeps_its_own_load_beside_the_others() {
         assert_eq!((users("/read/"), users("/search/")), (3, 1));
         let (_, _, last) = of(&arrived, "/read/");
         assert!(last >= ms(5_800), "{last:?}");
-        // Whoever counts its iterations is done when it is.
+        // A scenario with limited iterations is done when its iterations are.
         let (count, _, last) = of(&arrived, "/once/");
         assert!(count == 20 && last < ms(500), "{count} {last:?}");
         let report = outcome.report;

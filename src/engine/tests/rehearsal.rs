@@ -1,5 +1,5 @@
-//! Rehearses a run: simulated time that stands still while anything is to be done, shards on the thread of the
-//! test, and a site that is a script.
+//! Rehearses a run: simulated time that stands still while anything is to be done, shards on the thread of the test,
+//! and a scripted site.
 
 use super::gaggle::Gaggle;
 use crate::config::{Config, Part, RunConfig, Settings};
@@ -36,14 +36,14 @@ pub(super) struct Rehearsal {
     pub(super) answer: fn(Duration, &str) -> Duration,
     /// Commands to the run, and their times.
     pub(super) commands: Vec<(Duration, Command)>,
-    /// Versions that the plan becomes, and their times.
+    /// Versions that replace the plan, and their times.
     pub(super) plan_versions: Vec<(Duration, &'static str)>,
     pub(super) start_shard: StartShard,
     /// Threads of each worker; empty for a run of one process.
     pub(super) workers: Vec<usize>,
     /// The part of the load that is run.
     pub(super) part: Part,
-    /// When the director is lost, and when another takes the run over: that of the workers, if there are any.
+    /// When the director is lost, and when another takes the run over; only in runs on workers.
     pub(super) lost: Option<(Duration, Duration)>,
 }
 
@@ -164,7 +164,7 @@ impl Rehearsal {
     }
 }
 
-/// A plan whose scenarios all go to the site that is a script.
+/// Returns a plan whose scenarios all go to the scripted site.
 pub(super) fn plan_version(source: &str, config: Arc<RunConfig>) -> PlanVersion {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
     let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
@@ -181,7 +181,7 @@ pub(super) fn start_beside(
     Ok(None)
 }
 
-/// Starts the user of an event there, too.
+/// Starts the user of an event on the thread of the test, too.
 pub(super) fn start_event_beside(task: EventTask) -> Result<(), Error> {
     tokio::task::spawn_local(task.run());
     Ok(())
@@ -211,7 +211,7 @@ pub(super) fn start_to_lose_one(
 async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
     let mut shard = Shard::new(index, &context, &mut channels);
     shard.drive(&mut channels, Alarm::Coarse).await;
-    // Who was aborted is dropped, as with the runtime of a shard's own thread.
+    // Drops aborted users, as the runtime of a shard's own thread does.
     shard.users.shutdown().await;
     shard.end(&mut channels);
 }

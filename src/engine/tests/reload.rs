@@ -106,8 +106,8 @@ async fn a_rate_goes_on_without_a_gap_when_the_plan_is_another() {
             let late = at.saturating_sub(ms(10) * number as u32);
             assert!(late <= TICKS, "{number} started {late:?} late");
             let of_new = (path != "/a") == (second == two);
-            // It is taken over 50 ms after it came, with the measurement that is its own. The one that is due at
-            // that moment may be either's.
+            // A version is taken over 50 ms after it was offered, together with its own measurement. The arrival that
+            // is due at that moment may belong to either.
             assert!(number == 205 || of_new == (number > 205), "{number} {path}");
         }
         let report = outcome.report;

@@ -1,5 +1,5 @@
-//! Tests of runs on workers whose director is lost, and which another goes on with: their report is the one that the first
-//! would have made.
+//! Tests of runs on workers whose director is lost, so that another takes over: their report is the one that the
+//! first would have made.
 
 use super::rehearsal::Rehearsal;
 use super::{COMES_AND_GOES, ms};
@@ -32,7 +32,7 @@ async fn play(
     rehearsal.play().await.1
 }
 
-/// Asserts that both reports are the same but for who made them, when, and that one was taken over.
+/// Asserts that both reports are the same, except for what differs between any two runs and that one was taken over.
 fn assert_same(taken: &Outcome, whole: &Outcome) {
     let [taken, whole] = [taken, whole].map(|outcome| {
         let mut report = outcome.report.clone();

@@ -98,7 +98,7 @@ async fn who_waits_until_all_users_run_goes_on_with_the_last() {
             let first: Vec<_> = go.take(all).map(|(at, _)| *at).collect();
             assert_eq!(first.len(), all);
             let begin = first[0];
-            // Workers hear of it by their orders, and say when they are ready.
+            // Orders tell the workers, and workers report when they are ready.
             assert!(first.iter().all(|at| *at - begin < ms(600)), "{first:?}");
             let came = arrived
                 .iter()

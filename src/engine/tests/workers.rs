@@ -36,7 +36,7 @@ fn sorted(mut arrived: Vec<Arrived>) -> Vec<(u64, String)> {
     all
 }
 
-/// The figures that do not depend on who worked how hard.
+/// Returns the figures that do not depend on which worker did how much.
 fn figures(report: &Report) -> serde_json::Value {
     let mut figures = serde_json::to_value(report).expect("plain data");
     let object = figures.as_object_mut().expect("an object");
@@ -57,7 +57,7 @@ fn figures(report: &Report) -> serde_json::Value {
         ]
         .contains(&key.as_str())
     });
-    // Its buckets are those of the figures above; how many it has room for depends on who merged what first.
+    // Its buckets are those of the figures above; how many it has room for depends on the order of merging.
     let total = object["aggregated"].as_object_mut();
     total.expect("an object").remove("histogram");
     for row in object["requests"].as_array_mut().expect("rows") {

@@ -1,5 +1,5 @@
-//! Alarm: a timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users:
-//! tokio's own come one to two milliseconds late, which is more than a fast site takes to answer.
+//! Alarm: a timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users.
+//! tokio's own timers come one to two milliseconds late, which is more than a fast site takes to answer.
 
 use std::future::poll_fn;
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) enum Alarm {
 }
 
 impl Alarm {
-    /// Waits until `due`; what is late returns at once.
+    /// Waits until `due`; returns at once if it is late.
     pub(crate) async fn until(&mut self, due: Instant) {
         if !self.is_precise() || poll_fn(|cx| self.poll(cx, due)).await.is_err() {
             tokio::time::sleep_until(due).await;
@@ -35,10 +35,10 @@ impl Alarm {
         !matches!(self, Alarm::Coarse)
     }
 
-    /// Returns ready when `due` has come; until then the task that polled last is the one that is woken.
+    /// Returns ready when `due` has come; until then, only the task that polled last is woken.
     ///
     /// # Errors
-    /// That of the kernel's timer, or that there is none.
+    /// The error of the kernel's timer, or that there is no such timer.
     #[cfg(target_os = "linux")]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
         match self {
@@ -120,7 +120,7 @@ mod linux {
             }
         }
 
-        /// Sets the timer, which also takes back what it reported before.
+        /// Sets the timer, which also clears what it reported before.
         fn set(&self, left: Duration) -> io::Result<()> {
             let spec = Itimerspec {
                 it_interval: Timespec {

@@ -1,4 +1,4 @@
-//! Timers: precise ones for starts and short waits, and those of users, which share one per shard.
+//! Timers: precise ones for starts and short waits, and those of users, which share one of the kernel in each shard.
 
 pub(super) mod alarm;
 pub(super) mod standstill;
@@ -7,12 +7,12 @@ pub(super) mod timers;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-/// Makes an interval that begins now and whose late ticks are left out.
+/// Makes an interval that begins now and leaves out ticks that it has missed.
 pub(super) fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Makes an interval that begins at that moment and whose late ticks are left out.
+/// Makes an interval that begins at that moment and leaves out ticks that it has missed.
 pub(super) fn interval_at(begin: Instant, period: Duration) -> Interval {
     let mut interval = tokio::time::interval_at(begin, period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -1,13 +1,14 @@
-//! Notices that the whole process stood still, stopped by a signal or frozen with its machine: time in which nobody
-//! could work is no time of the target's. One a thread; told whenever the thread does something, which is at least at
-//! every tick.
+//! Notices that the whole process stood still, stopped by a signal or frozen with its machine: such time does not
+//! count against the target. Each thread has one, which is told whenever the thread does something, at least at every
+//! tick.
 
 use crate::machine::thread_time;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A thread that is woken at every tick and was neither at work nor ready for so long has stood still.
+/// Least time to notice: a thread is woken at every tick, so one that was neither on a core nor ready for one for so
+/// long has stood still.
 const LEAST: Duration = Duration::from_secs(1);
 
 /// Detector of the time for which one thread stood still.
@@ -15,7 +16,7 @@ const LEAST: Duration = Duration::from_secs(1);
 pub(crate) struct Standstill {
     /// Time at which the thread was last at work; `None` before its first tick.
     seen: Cell<Option<Instant>>,
-    /// The time on a core and ready for one, at the last tick.
+    /// The thread's time on a core and ready for one, as of the last tick.
     used: Cell<Duration>,
     lost: Cell<Duration>,
 }
@@ -44,14 +45,15 @@ impl Standstill {
         }
         self.seen.set(Some(now));
         let used = used();
-        // Reading the plan's data, or a core that others have: that is lgoose's own part.
+        // If the thread was on a core or ready for one, say to read the plan's data or because others had the core,
+        // the delay is lgoose's own.
         let stood = used.saturating_sub(self.used.replace(used)) < gap / 2;
         let lost = if stood { gap } else { Duration::ZERO };
         self.lost.set(self.lost.get() + lost);
         lost
     }
 
-    /// Notes a tick of the thread; otherwise as [`Standstill::see`].
+    /// Notes a tick of the thread; otherwise like [`Standstill::see`].
     pub(crate) fn tick(&self, now: Instant) -> Duration {
         let lost = self.see(now);
         self.seen.set(Some(now));

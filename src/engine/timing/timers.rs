@@ -1,5 +1,5 @@
-//! Timers of a shard's users. The short ones share one timer of the kernel, which costs one file descriptor a shard
-//! and is precise to some 50 µs; tokio's, which the others use, comes one to two milliseconds late.
+//! Timers of a shard's users. Short waits share one timer of the kernel, which costs one file descriptor per shard
+//! and is precise to some 50 µs; the others use those of tokio, which come one to two milliseconds late.
 //!
 //! The timer wakes the user whose wait ends first, with that user's own waker. Whoever is polled then wakes all
 //! others whose time has come and sets the timer for the next.
@@ -13,12 +13,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Length below which waits are precise. Above, what tokio is late is little, and the wake-ups that it saves where
-/// many users wait are much: it ends all waits of one millisecond together.
+/// Length below which waits are precise. In longer waits, tokio's delay matters little, and where many users wait it
+/// saves many wake-ups: it ends all waits of one millisecond together.
 const SHORT: Duration = Duration::from_millis(100);
 
 /// The shortest time between two rings of the alarm: where thousands of users wait, those whose waits end within it
-/// are woken together, and each wake-up does not cost a turn of the event loop of its own.
+/// are woken together, instead of each in a turn of the event loop of its own.
 const GRAIN: Duration = Duration::from_micros(500);
 
 /// Timers of one shard.
@@ -26,7 +26,7 @@ const GRAIN: Duration = Duration::from_micros(500);
 pub(crate) struct Timers {
     // Not borrowed while a waker runs, which may drop another wait.
     queue: RefCell<Queue>,
-    /// Whether the shard's thread could work.
+    /// Notices when the shard's thread stood still.
     pub(crate) standstill: Standstill,
 }
 
@@ -40,9 +40,9 @@ struct Queue {
     number: u64,
     /// The wait whose user the alarm wakes.
     first: Option<Key>,
-    /// Time at which waits last ended.
+    /// When waits last ended.
     turned: Option<Instant>,
-    /// List of wakers, kept for its memory.
+    /// List of wakers, kept to reuse its memory.
     due: Vec<Waker>,
 }
 
@@ -60,7 +60,7 @@ impl Timers {
         }
     }
 
-    /// Waits this long, never less. Time in which the process stood still is no part of it, so that not all who wait go
+    /// Waits this long, never less. Time in which the process stood still does not count, so that not all who wait go
     /// on at once.
     pub(crate) async fn wait(&self, time: Duration) {
         let (mut left, mut lost) = (time, self.standstill.lost());
@@ -155,7 +155,7 @@ impl Wait<'_> {
                 (self.due, *number)
             });
             queue.waiting.insert(key, cx.waker().clone());
-            // It was woken too early, or by something else, or its waker may be another now.
+            // It was woken too early, or by something else, or its waker is another one now.
             queue.first.take_if(|first| *first == key);
         }
         self.timers.turn(now);

@@ -1,4 +1,5 @@
-//! Gate where users wait before their next task while the run is paused. One per shard, open unless closed.
+//! Gate where users wait before their next task while the run is paused, or until all users have been started. Open
+//! unless closed.
 
 use crate::engine::user::stop::Stop;
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! The requests of a user as its plan hears of them, where it has a function for that: after they were counted.
+//! Tells a plan of its user's requests after they were counted, if it has a function for that.
 
 use crate::engine::user::User;
 use crate::engine::user::naming::row_name;
@@ -32,7 +32,7 @@ impl Heard {
 }
 
 impl User {
-    /// Tells the plan of requests of an operation.
+    /// Tells the plan of requests of the operation `asked`.
     pub(super) fn tell_plan(&mut self, heard: &[Heard], asked: &LatestOperation) {
         let role = self.role.clone();
         let scenario = &role.scenario;

@@ -1,5 +1,5 @@
-//! A request under way: counted among those from its begin on, and recorded as aborted when it is dropped before
-//! it came to an end.
+//! A request under way: counted as such from its beginning, and recorded as aborted when it is dropped before its
+//! end.
 
 use crate::engine::user::User;
 use crate::engine::user::open_requests::RequestOutcome;
@@ -19,12 +19,12 @@ pub(crate) struct InFlight<'a> {
     lost: Duration,
     /// Flight of the request; `None` once it has ended.
     flight: Option<Flight>,
-    /// What its first hop carries, and whether the plan has set that.
+    /// The trace context that its first hop carries, and whether the plan has set it.
     trace: Option<(TraceContext, bool)>,
 }
 
 impl<'a> InFlight<'a> {
-    /// Begins a request of `user`, which is open at that place and belongs to that trace.
+    /// Begins the request of `user` at `place` in its open operation; `trace` is its trace, if it has one.
     pub(crate) fn new(
         user: &'a User,
         op: &'a RequestOp,

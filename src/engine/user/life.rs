@@ -1,4 +1,4 @@
-//! The counts of a user's life: that it is at work, that it has begun, and how it ended.
+//! Counts a user's life: that it is at work, that it has begun, and how it ended.
 
 use crate::engine::user::User;
 use tokio::time::Instant;

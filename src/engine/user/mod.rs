@@ -51,7 +51,7 @@ pub(crate) struct Role {
     pub(crate) host: String,
     /// Compiled code of its tasks.
     pub(crate) program: Arc<Program>,
-    /// What its users share.
+    /// Limits that its users share.
     pub(crate) limits: OwnLimits,
 }
 
@@ -77,20 +77,20 @@ pub(crate) struct User {
     pub(crate) task: Option<usize>,
     /// Failed connections in a row.
     pub(crate) refusals: u32,
-    /// Time to wait before the next request; `None` after a request that got an answer.
+    /// Time to wait before the next request; `None` after a request that got a response.
     pub(crate) rest: Option<Duration>,
     pub(crate) ended: bool,
     /// Whether the plan has ended the iteration that runs.
     pub(crate) leaves_iteration: bool,
     pub(crate) iteration: u64,
-    /// Whether it ended because no iteration was left of those that users share.
+    /// Whether the user ended because none of the iterations was left that users share.
     none_left: bool,
     /// Cycles of the user, if requests that it could not make are to be filled in.
     pub(crate) cycles: Option<Box<Cycles>>,
 }
 
 impl User {
-    /// Makes a user that starts; a plan counts users from 1.
+    /// Makes the user of a start; a plan counts users from 1.
     pub(crate) fn new(
         start: Start,
         role: Rc<Role>,
@@ -98,7 +98,7 @@ impl User {
         stop: Rc<Stop>,
     ) -> Result<Box<User>, Error> {
         let user = start.number + 1;
-        // Whoever is started again under the same number draws something else.
+        // A user that is started again under the same number draws other random numbers.
         User::build(user, user ^ (start.life << 32), role, shared, stop).map(Box::new)
     }
 
@@ -160,8 +160,8 @@ impl User {
         })
     }
 
-    /// Runs the user from its start to its end, and returns the key it is known by. Nothing awaits the future but the runtime, and the
-    /// user is boxed: a future holds twice what is moved into it, before and while it runs.
+    /// Runs the user from its start to its end, and returns its key. Only the runtime awaits this future, and the
+    /// user is boxed: a future holds twice what is moved into it, once for before and once for while it runs.
     pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
         if self.begin(false, born).await {
@@ -176,8 +176,8 @@ impl User {
         key
     }
 
-    /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
-    /// which ends the user. The first begins at `born`.
+    /// Runs the `on_start` tasks, after a stop only if `anyway`; false if one of them raised, which ends the user.
+    /// The first begins at `born`.
     pub(crate) async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
         let mut begin = born;
         for task in self.role.schedule.on_start(&mut self.random) {
@@ -220,14 +220,14 @@ impl User {
                 self.renew_connections();
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
-                // Nothing but on_start and on_stop: the user stays until it is told to go.
+                // The scenario has only on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
             };
             let (_, end) = self.run_task(step.task, task.at).await;
             let last_of_iteration = step.last_of_iteration || self.leaves_iteration;
             begins = last_of_iteration;
             if last_of_iteration {
-                // What is left of it is not run.
+                // The rest of the iteration is not run.
                 if !step.last_of_iteration {
                     cursor = Cursor::new();
                 }
@@ -245,7 +245,7 @@ impl User {
                 cycle_begin = task.at;
             }
         }
-        // One that was broken off may have been late by then.
+        // A cycle that was broken off may have been late by then.
         self.end_cycle(cycle_begin, task.at);
     }
 
@@ -257,7 +257,7 @@ impl User {
         });
     }
 
-    /// Runs the `on_stop` tasks, and counts the user no longer after the last of them.
+    /// Runs the `on_stop` tasks; after the last of them, the user no longer counts as at work.
     pub(crate) async fn end(&mut self) {
         let mut now = Instant::now();
         for task in self.role.schedule.on_stop(&mut self.random) {
@@ -282,7 +282,7 @@ impl User {
         self.ended || self.stop.is_told()
     }
 
-    /// Lets an iteration begin with connections of its own, if that is wanted.
+    /// Closes connections before an iteration, if each is to have its own.
     pub(crate) fn renew_connections(&self) {
         if self.shared.config.connections == Connections::Iteration {
             self.session.close_connections();
@@ -298,7 +298,7 @@ impl User {
         !self.none_left
     }
 
-    /// Returns how many iterations it runs at most.
+    /// Returns how many iterations the user runs at most.
     fn iterations_wanted(&self) -> Option<u64> {
         let own = self.role.scenario.iterations;
         own.or(self.shared.config.iterations)
@@ -383,7 +383,7 @@ impl User {
 }
 
 impl Drop for User {
-    /// Counts an open request: a user may be cut off between two requests.
+    /// Counts requests that are still open: a user may be cut off between two requests.
     fn drop(&mut self) {
         self.settle_all();
     }

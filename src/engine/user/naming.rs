@@ -1,4 +1,4 @@
-//! Names of requests that the plan gives none, from their URLs.
+//! Names of requests that the plan gives no name: from their tasks or their URLs.
 
 use crate::config::RequestNames;
 use crate::lua::RequestOp;
@@ -27,7 +27,7 @@ pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames
     }
 }
 
-/// URLs of the requests that are counted under the name of their task, by row: the latest of each.
+/// The latest URL of each row that counts requests under the name of their task.
 #[derive(Debug, Default)]
 pub(crate) struct Paths(Vec<Latest>);
 
@@ -37,7 +37,7 @@ enum Latest {
     #[default]
     None,
     Url(Box<str>),
-    /// There were several of different kinds.
+    /// There were several URLs, of different kinds.
     Several,
 }
 

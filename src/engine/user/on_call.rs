@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl User {
-    /// Runs the user at its member of the pool, where it is called already for the arrival that it was made for.
-    /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the first
-    /// request of either. Returns the key, like [`User::live`].
+    /// Runs the user as a member of the pool, where it has been called already for the arrival that it was made for.
+    /// `on_start` is part of serving that arrival, and the delay of the start belongs to the first request of either.
+    /// Returns the key, like [`User::live`].
     pub(crate) async fn live_on_call<K>(mut self: Box<Self>, member: PoolMember, key: K) -> K {
         let born = self.arrives();
         let mut cursor = Cursor::new();
@@ -30,7 +30,7 @@ impl User {
             }
             began = true;
             self.iterate_once(&mut cursor).await;
-            // An iteration without a request leaves nothing to the next one.
+            // An iteration without a request passes no delay on to the next one.
             self.delay = Some(Duration::ZERO);
             if !self.goes_on() || self.stop.is_told_at_iteration_end() {
                 break;
@@ -42,9 +42,9 @@ impl User {
         key
     }
 
-    /// Runs one pass through the schedule. What was due before a stop still begins, with its first task: those that
-    /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause
-    /// after its last task: the arrivals set the pace.
+    /// Runs one pass through the schedule. An iteration that was due before a stop still begins, with its first task:
+    /// where a run cannot keep up, the last iterations are the most delayed of all and must not be left out. There is
+    /// no pause after the last task: the arrivals set the pace.
     async fn iterate_once(&mut self, cursor: &mut Cursor) {
         self.renew_connections();
         let mut task = Begun::now();

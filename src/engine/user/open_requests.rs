@@ -30,7 +30,7 @@ pub(crate) struct EarlierOperation {
     pub(crate) asked: LatestOperation,
 }
 
-/// Requests of the operation.
+/// Requests of an operation.
 #[derive(Debug, Default)]
 #[allow(
     clippy::large_enum_variant,
@@ -50,7 +50,7 @@ impl LatestOperation {
         self.asked = Asked::One(op);
     }
 
-    /// Keeps requests that were sent side by side, likewise.
+    /// Keeps requests that were sent side by side until they are counted, without their bodies.
     pub(crate) fn keep_all(&mut self, mut ops: Vec<RequestOp>) {
         for op in &mut ops {
             op.request.body.clear();
@@ -79,7 +79,7 @@ impl LatestOperation {
     }
 }
 
-/// Maker of a request, for logs.
+/// Who makes a request, for logs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity<'a> {
     user: u64,
@@ -136,7 +136,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
     }
 
     fn url(&self, put: &mut dyn FnMut(&str, &str)) {
-        // What was not redirected was asked for where it came from.
+        // A request that was not redirected has the URL of its response.
         let exchange = self.finished.map(|finished| &finished.exchange);
         match exchange.map(|exchange| (exchange.redirects, &exchange.outcome)) {
             Some((0, Ok(response))) => put(&response.target.origin.text, &response.target.path),

@@ -48,7 +48,7 @@ impl Begun {
 
 impl User {
     /// Rests as the task's wait says, unless no other task is to follow, and returns the beginning of the next.
-    /// `iteration` is the one that the task was the last of.
+    /// `iteration` is the beginning of the iteration that the task has ended, if it has ended one.
     pub(crate) async fn rest_after(
         &mut self,
         index: usize,

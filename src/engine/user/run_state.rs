@@ -1,4 +1,4 @@
-//! The run as the plan of a shard's users sees it: its time, its users, and the way for what the plan asks of it.
+//! The run as the plan of a shard's users sees it: its time, its users, and the channel for what the plan asks of it.
 
 use crate::engine::load_model::clock::Clock;
 use crate::engine::protocol::asked::Asked;
@@ -12,7 +12,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// The most different wishes that are passed on, and the most bytes of each: a plan may ask in every iteration.
+/// The most different things to ask for that are passed on, and the most bytes of each: a plan may ask in every
+/// iteration.
 const MOST: usize = 20;
 const MOST_BYTES: usize = 4_096;
 
@@ -23,14 +24,14 @@ pub(crate) struct RunState {
     /// Time of the run without its pauses; `None` for an event's user.
     clock: Cell<Option<Clock>>,
     users: Arc<AtomicU64>,
-    /// The director, where the number of a shard is known to it.
+    /// The shard's number and the channel for its signals to the director, if there is one.
     director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
     /// What the plan has asked for.
     asked: RefCell<Vec<Asked>>,
 }
 
 impl RunState {
-    /// Makes the state of users whose wishes go to the director, or are kept where there is no way to it.
+    /// Makes the state of users. What they ask for goes to the director or, without a channel to it, is kept.
     pub(crate) fn new(
         context: &RunContext,
         director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
@@ -59,12 +60,12 @@ impl RunState {
         self.users.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns what was asked for where there is no way to the director.
+    /// Takes what was asked for; of use where there is no channel to the director.
     pub(crate) fn take_asked(&self) -> Vec<Asked> {
         self.asked.take()
     }
 
-    /// Passes on what was not asked for before.
+    /// Passes on and keeps what was not asked for before.
     fn ask(&self, asked: Asked) {
         let mut before = self.asked.borrow_mut();
         if before.len() >= MOST || before.contains(&asked) {

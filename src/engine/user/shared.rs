@@ -34,9 +34,9 @@ pub(crate) struct Shared {
     /// The run as the plan sees it.
     pub(crate) run: Rc<RunState>,
     pub(crate) timers: Timers,
-    /// Time of standstill that the recorder knows of.
+    /// How much time of standstill the recorder knows of.
     told_lost: Cell<Duration>,
-    /// None without a ceiling: then a request looks here and that is all.
+    /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
     /// Iterations that all users share.
     pub(crate) tickets: Option<Arc<Tickets>>,
@@ -83,12 +83,12 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns a pause of the plan as long as this run wants it.
+    /// Returns a pause of the plan, scaled as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)
     }
 
-    /// Notes that the shard is at work, and notices if the process stood still before.
+    /// Notes that the shard is at work, and whether the process stood still before.
     pub(crate) fn see(&self, now: Instant) {
         self.timers.standstill.see(now);
         self.tell_standstill();
@@ -113,14 +113,14 @@ impl Shared {
         self.timers.standstill.lost()
     }
 
-    /// Counts a user's end, or that it came so far.
+    /// Changes the counts of users that have begun or ended.
     pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
         let mut departures = self.departures.get();
         count(&mut departures);
         self.departures.set(departures);
     }
 
-    /// Waits for the turn of one request, if there is a ceiling on all of them or on those of its scenario.
+    /// Waits for the turn of one request, if there is a limit on all of them or on those of its scenario.
     pub(crate) async fn pass_throttles(&self, own: &OwnLimits) {
         for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
             throttle.pass().await;

@@ -1,4 +1,4 @@
-//! Shows each request and its answer, for `--once`, with which people check a plan's first steps.
+//! Shows each request and its response, for `--once`, with which people check the first steps of a plan.
 
 use crate::config::Show;
 use crate::error::{excerpt, printable};
@@ -77,7 +77,7 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     text
 }
 
-/// Returns the beginning of an answer that is JSON or text.
+/// Returns the beginning of a response that is JSON or text.
 fn said(response: &Response) -> Option<String> {
     let headers = response.headers();
     let kind = headers.iter().find(|(name, _)| name == "content-type");

@@ -1,5 +1,5 @@
-//! Stop signal of a user: flags to look at and notices that end waits. The user stops after its task, or after its
-//! iteration when it is to begin anew with another version of the plan.
+//! Stop signal of a user: flags to look at and notices that end waits. The user stops after its task or, where a user
+//! with another version of the plan is to replace it, after its iteration.
 
 use crate::engine::timing::timers::Timers;
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Of `--stop-timeout`, what waits inside tasks may take; the rest is for `on_stop`.
+/// Share of `--stop-timeout` that waits inside tasks may take; the rest is for `on_stop`.
 const SHARE_OF_WAITS: f64 = 0.9;
 
 /// Stop signal of one user, which looks at it between tasks and waits on it.
@@ -69,9 +69,9 @@ impl Stop {
         }
     }
 
-    /// Waits this long inside a task, also when told to stop: what the task does then comes no faster than before. A
+    /// Waits this long inside a task, also when told to stop: what the task does next comes no faster than before. A
     /// wait that would end too late for `stop_timeout` and `on_stop` ends at once with false, and its task with it.
-    /// Always lets other tasks run, an abort among them, also where a plan waits in a loop.
+    /// Always lets other tasks run, so that an abort gets through even where a plan waits in a loop.
     pub(crate) async fn wait_in_task(
         &self,
         time: Duration,

@@ -1,5 +1,5 @@
-//! A user's VM. To free one takes a tenth of a millisecond and more, so in a run that is cut off they are kept until the
-//! shard has handed its figures over.
+//! A user's VM. Freeing one takes a tenth of a millisecond or more, so VMs of a run that is cut off are kept until
+//! the shard has handed its figures over.
 
 use crate::lua::Vm;
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
-//! Counts the requests of a task: at once as they ended, and finally when the plan can no longer overrule the verdict on
-//! them. That is when the next operation begins or, where the plan calls `fail` or `pass`, when it has dropped the response
-//! or the task ends.
+//! Counts the requests of a task: first as they ended, then finally when the plan can no longer overrule the verdict
+//! on them. That is when the next operation begins or, where the plan calls `fail` or `pass`, when it has dropped the
+//! response or the task ends.
 
 use crate::engine::user::User;
 use crate::engine::user::hearing::Heard;
@@ -13,7 +13,8 @@ use crate::lua::{Counted, Finished, RequestOp};
 use crate::metrics::{Entered, Failure, Recorder, Sample};
 
 impl User {
-    /// Lets another operation begin: counts the requests of the latest one, finally unless the plan judges late.
+    /// Makes way for another operation: counts the requests of the latest one, finally unless the plan may judge them
+    /// later.
     pub(crate) fn settle(&mut self) {
         if self.open.is_empty() {
             return;
@@ -63,7 +64,7 @@ impl User {
                 heard.push(Heard::of(place, finished));
             }
         });
-        // The plan measures, too.
+        // The plan's function may measure, too.
         drop(recorder);
         if !heard.is_empty() {
             let open = std::mem::take(&mut self.open);
@@ -118,7 +119,8 @@ impl User {
         }
     }
 
-    /// Frees what the plan no longer holds. Nobody can overrule a verdict on that, so it is counted finally.
+    /// Frees what the plan no longer holds, and counts those requests finally: nobody can overrule the verdict on
+    /// them.
     pub(crate) fn reclaim(&mut self) {
         if self.earlier.is_empty() {
             return self.vm.reclaim();
@@ -128,7 +130,7 @@ impl User {
         self.vm.drop_dead();
     }
 
-    /// Frees responses that only wait to be counted before the plan is told that it holds too much.
+    /// Frees responses that only wait to be counted, before the plan is told that it holds too much.
     pub(crate) fn make_room(&mut self) {
         if !self.earlier.is_empty() && self.vm.collect_if_full() {
             self.conclude_dead();
@@ -145,8 +147,8 @@ impl User {
         }
     }
 
-    /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the verdict
-    /// on them later.
+    /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the
+    /// verdict on them later.
     pub(crate) fn enter_open(&mut self) {
         let open = &self.open;
         let session = &*self.session;

@@ -1,4 +1,4 @@
-//! Waits of a user for what others do: a value that they put or make, or that all of them run.
+//! Waits of a user for other users: for a value that they put or make, or until all of them run.
 
 use crate::engine::user::User;
 use std::time::Duration;
@@ -12,8 +12,8 @@ pub(super) enum Waited<T> {
 }
 
 impl User {
-    /// Waits for what other users do, at most this long. A stop ends that at once, and the task with it; after a stop
-    /// nothing is waited for that may never come.
+    /// Waits for what other users do, at most this long. A stop ends the wait at once, and the task with it. After a
+    /// stop, a wait with a limit takes no time: what it waits for may never come.
     pub(super) async fn wait_beside<T>(
         &mut self,
         other: impl Future<Output = T>,

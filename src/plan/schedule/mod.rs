@@ -46,7 +46,7 @@ pub(crate) struct Step {
     pub last_of_iteration: bool,
 }
 
-/// The position of one user in its iteration. Belongs to one schedule for life.
+/// The position of one user in its iteration; always used with the same schedule.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
     group: usize,
@@ -75,7 +75,7 @@ impl Schedule {
         &self.iteration
     }
 
-    /// Returns whether there are tasks beside those at the beginning and the end.
+    /// Returns whether there are tasks besides those at the beginning and the end.
     pub(crate) fn has_iterations(&self) -> bool {
         !self.iteration.is_empty()
     }
@@ -172,7 +172,7 @@ impl Cursor {
                 let weights = group.slots.iter().map(|slot| slot.weight);
                 return slot_of(weights, rng.random_range(0..group.weight()));
             }
-            // A draw from what is left, by count, is a uniform shuffle dealt one card at a time.
+            // Drawing from what is left, by count, is a uniform shuffle dealt one card at a time.
             Order::Shuffled => slot_of(self.runs.iter().copied(), rng.random_range(0..self.left)),
             Order::Serial => self.first_left(0),
             Order::RoundRobin => self.first_left(self.turn),

@@ -8,8 +8,8 @@ use super::wait::seconds;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The number of users over the time since the test began. User n, counted from 0, starts when the line
-/// reaches n on its way up and stops when the line reaches n on its way down.
+/// The number of users over the time since their load began. User n, counted from 0, starts when the line reaches n
+/// on its way up and stops when the line reaches n on its way down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shape {
     line: Line,
@@ -38,7 +38,7 @@ struct Stage {
 
 impl Shape {
     /// Creates a shape that starts `users` users at `rate` per second, user n after exactly n / rate seconds, and
-    /// lets all of them run for `run_time`, or until something else ends the test. `rate` is above 0.
+    /// lets all of them run for `run_time`, or until something else ends the load. `rate` is above 0.
     pub(crate) fn ramp(users: u64, rate: f64, run_time: Option<Duration>) -> Self {
         Shape {
             line: Line::Ramp {
@@ -49,8 +49,8 @@ impl Shape {
         }
     }
 
-    /// Creates a shape that goes in each stage, within its time, straight to the stage's number of users. The first
-    /// stage begins with none. A stage without a length is a jump.
+    /// Creates a shape that goes straight to the users of each stage within the stage's time. The first stage begins
+    /// with none. A stage without a length is a jump.
     pub(crate) fn stages(stages: &[(Duration, u64)]) -> Self {
         let (mut start, mut from) = (Duration::ZERO, 0);
         let stages = stages.iter().map(|&(length, to)| {
@@ -68,8 +68,8 @@ impl Shape {
         }
     }
 
-    /// Returns how many users are to run at `elapsed` since the test began. After [`Shape::duration`] it stays at
-    /// the last number: ending the test is the caller's task.
+    /// Returns how many users are to run at `elapsed` since the load began. After [`Shape::duration`] it stays at the
+    /// last number: ending the load is the caller's task.
     pub(crate) fn users_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
@@ -81,7 +81,7 @@ impl Shape {
         }
     }
 
-    /// Returns the number of users that the line goes to at `elapsed`: those at the end of the stage it is in.
+    /// Returns the number of users that the line aims at, at `elapsed`: those at the end of the current stage.
     pub(crate) fn goal_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, .. } => *users,
@@ -92,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Returns when user `n`, counted from 0, starts for the first time; `None` if there are never so many.
+    /// Returns when user `n`, counted from 0, starts for the first time; `None` if there are never that many.
     pub(crate) fn start_of(&self, n: u64) -> Option<Duration> {
         match &self.line {
             Line::Ramp { users, rate, .. } => (n < *users).then(|| start_at_rate(n, *rate)),
@@ -120,7 +120,8 @@ impl Shape {
         }
     }
 
-    /// Returns this shape until `elapsed`, then a straight line to `users`, at `rate` users per second, who stay.
+    /// Returns a shape that goes straight from the users at `elapsed` to `users`, at `rate` users per second, and
+    /// stays there. Before `elapsed` it is level.
     pub(crate) fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
         let from = self.users_at(elapsed);
         let stage = Stage {
@@ -134,8 +135,8 @@ impl Shape {
         }
     }
 
-    /// Returns this shape with the stage after that of `elapsed` beginning then, from the number of users there is, and
-    /// how much earlier everything comes; `None` if there is no stage to come.
+    /// Returns this shape with the next stage beginning at `elapsed`, from the number of users at that moment, and
+    /// how much earlier all that follows comes; `None` if there is no stage to come.
     pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let Line::Stages(stages) = &self.line else {
             return None;
@@ -167,7 +168,7 @@ impl Shape {
             .unwrap_or_default()
     }
 
-    /// Returns how long the test takes in all; `None` if it has no end. A run time counts from the moment all users
+    /// Returns how long the load lasts in all; `None` if it has no end. A run time counts from the moment all users
     /// run.
     pub(crate) fn duration(&self) -> Option<Duration> {
         match &self.line {
@@ -184,7 +185,7 @@ fn start_at_rate(n: u64, rate: f64) -> Duration {
     seconds(n as f64 / rate)
 }
 
-/// Returns how many of `users` have started by `elapsed`. Searched in the schedule itself instead of computed from
+/// Returns how many of `users` have started by `elapsed`. It searches the schedule itself instead of computing
 /// elapsed * rate, which now and then rounds to the other side of a start.
 fn started(users: u64, rate: f64, elapsed: Duration) -> u64 {
     let (mut low, mut high) = (0, users);

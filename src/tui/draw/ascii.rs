@@ -3,14 +3,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Whether the terminal and the locale can show more than ASCII. `variable` looks an environment variable up.
+/// Returns whether the terminal and the locale can show more than ASCII. `variable` looks an environment variable up.
 pub(crate) fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let term = set("TERM").unwrap_or_default();
     if matches!(term.as_str(), "linux" | "dumb" | "vt100" | "vt220" | "ansi") {
         return false;
     }
-    // The first that is set decides, as setlocale(3) has it.
+    // The first variable that is set decides, as setlocale(3) says.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
     locale.is_some_and(|locale| {
         let locale = locale.to_lowercase();

@@ -1,4 +1,4 @@
-//! All there is to a row, as lines of text.
+//! Everything that is known about a row, as lines of text.
 
 use super::super::listing::{Column, Entry};
 use super::super::pages::{
@@ -85,19 +85,19 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
     }
 }
 
-/// Text for a row that a reset has taken away.
+/// Text for a row that has gone with a reset.
 const GONE: &str = "not seen since the statistics were reset";
 
 fn request_name(subject: &Subject) -> String {
     one_line(subject.key.trim_start())
 }
 
-/// From the clocks of a report to that of the header.
+/// Converts times of a report to the clock of the header.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    /// Begin of the statistics, since the run began.
+    /// Beginning of the statistics, since the run began.
     origin: Duration,
-    /// Begin of the run on the clock of the logs.
+    /// Beginning of the run on the clock of the logs.
     begin_ns: u64,
 }
 
@@ -110,12 +110,12 @@ impl Clock {
         }
     }
 
-    /// A time of the statistics.
+    /// Returns a time of the statistics as text.
     fn of_figures(self, seconds: f64) -> String {
         moment(self.origin, seconds)
     }
 
-    /// A time on the clock of the logs.
+    /// Returns a time on the clock of the logs as text.
     fn of_log(self, ns: u64) -> String {
         moment(
             Duration::ZERO,
@@ -128,7 +128,7 @@ fn line(name: &str, text: String) -> (Meaning, String) {
     (Meaning::Plain, format!("{name:<10} {text}"))
 }
 
-/// The last ten seconds of a request.
+/// Returns the last ten seconds of a request as text.
 fn now(row: &LiveRow) -> String {
     let rates = format!(
         "{}/s · {} failed/s",
@@ -158,7 +158,7 @@ fn about_row(lines: &mut Lines, row: &LiveRow) {
     lines.push(line("latency", text));
 }
 
-/// The name, which the page may have cut, and each figure.
+/// Returns the name, which the page may have cut, and each figure.
 fn plain(row: &Entry, columns: &[Column]) -> Lines {
     let mut lines = vec![(Meaning::Strong, row.name.clone()), blank()];
     for (column, cell) in columns.iter().zip(&row.cells) {

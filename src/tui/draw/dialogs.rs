@@ -47,12 +47,12 @@ const FIGURES: &str = "Figures count from the beginning or the last reset of the
     seconds: rates over all of them, latencies of the worst second. The header's latencies are those of successes ('ok') \
     once something has failed. All times count from the beginning of the run.";
 
-/// Columns of one column of help.
+/// Width of one column of help.
 const HALF: usize = 38;
-/// The least columns of the tags to choose from.
+/// The least width of the list of tags.
 const LEAST_TAGS: usize = 38;
 
-/// Returns the help for a view of so many pages.
+/// Returns the help for a view with `pages` pages.
 pub(super) fn help(width: u16, pages: usize) -> Lines {
     let key = |(key, what): &(&str, &str)| {
         let key = match *what {
@@ -150,7 +150,7 @@ pub(super) fn draw(
     framed(&title, &lines, 0, place, buffer, styles);
 }
 
-/// The title and the text of the question for a number of a load.
+/// Returns the title and the text of the question for a number of a load.
 fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) {
     match load {
         None => (
@@ -167,7 +167,7 @@ fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) 
     }
 }
 
-/// The tags to choose from, the one that is meant in sight.
+/// Draws the tags to choose from, with the selected one in sight.
 pub(super) fn tags(
     (typed, at): (&str, usize),
     snapshot: &Snapshot,
@@ -219,7 +219,7 @@ pub(super) fn tags(
     framed(&title, &lines, 0, place, buffer, styles);
 }
 
-/// A text over nearly all of the screen. It ends where it ends.
+/// Draws a text over nearly all of the screen, scrolled no further than to its end.
 pub(super) fn page(
     state: &State,
     lines: &[(Meaning, String)],

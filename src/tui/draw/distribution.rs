@@ -1,4 +1,4 @@
-//! A histogram of latencies as lines of text: even steps where nearly all requests are, and what is beyond.
+//! A histogram of latencies as lines of text: even steps where nearly all requests are, and wider ones beyond.
 
 use super::super::pages::ms_text;
 use super::super::style::Meaning;
@@ -11,7 +11,7 @@ const STEPS: usize = 16;
 /// Columns of the longest bar.
 const WIDTH: usize = 40;
 
-/// One step: latencies up to so many microseconds, and how many there are.
+/// One step: its greatest latency in microseconds, and how many requests are in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Step {
     to_us: f64,
@@ -45,7 +45,8 @@ pub(super) fn lines(figures: &Figures) -> Lines {
     lines
 }
 
-/// Even steps up to the 99th percentile, then as many as it takes to the longest, each four times as far.
+/// Returns even steps up to the 99th percentile, then as many as it takes to the longest latency, each four times as
+/// wide as the one before.
 fn steps(counted: &[(u64, u64)]) -> Vec<Step> {
     let all: u64 = counted.iter().map(|(_, count)| count).sum();
     let (Some((least, _)), Some((most, _))) = (counted.first(), counted.last()) else {

@@ -19,8 +19,8 @@ const BAR: usize = 16;
 /// The most columns of a tag.
 const TAG: usize = 32;
 
-/// Three lines: plan, target and users; progress and generator, which are those of `live`; figures of the moment that
-/// the pages `show`.
+/// Draws three lines: plan, target and users; progress and generator; figures. The first two show `live`, the figures
+/// the moment that the pages show.
 pub(super) fn draw(
     facts: &ViewContext,
     state: &State,
@@ -61,7 +61,7 @@ pub(super) fn draw(
     figures(state, shown, line(2), buffer, styles);
 }
 
-/// `12 users`, or where they are on their way to: `1,738 → 100 users`.
+/// Returns `12 users` or, while they change, where they are going: `1,738 → 100 users`.
 fn users(snapshot: &Snapshot) -> String {
     let (users, wanted) = (snapshot.users, snapshot.progress.wanted.users);
     let stopping = snapshot.progress.phase == RunPhase::Stopping;
@@ -71,7 +71,7 @@ fn users(snapshot: &Snapshot) -> String {
     }
 }
 
-/// Where the run is, from the longest text to the shortest: `running 2m10s of 10m · stage 3 of 5 → 3 users`.
+/// Returns where the run is, from the longest text to the shortest: `running 2m10s of 10m · stage 3 of 5 → 3 users`.
 fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
     if let Some(finished) = &state.finished {
         let after = format!("FINISHED {}", show_long(finished.after));
@@ -138,7 +138,7 @@ fn iterations(snapshot: &Snapshot) -> u64 {
     scenarios.map(|scenario| scenario.iterations).sum()
 }
 
-/// How far the run is, by what ends first: its warm-up, its iterations or its time.
+/// Returns a bar that shows how far the run is, by what ends first: its warm-up, its iterations or its time.
 fn bar(snapshot: &Snapshot) -> String {
     let wanted = snapshot.progress.wanted;
     let of_time =
@@ -155,7 +155,7 @@ fn bar(snapshot: &Snapshot) -> String {
     format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
 }
 
-/// Load of lgoose itself, from the longest text to the shortest.
+/// Returns how hard lgoose itself works, from the longest text to the shortest.
 fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
     let Some(last) = snapshot.recent.last() else {
         return (Default::default(), Meaning::Faint);
@@ -176,7 +176,7 @@ fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
     (texts, meaning)
 }
 
-/// A figure, and how soon it gives way where there is no room: the highest first, after all have become short.
+/// A figure. Where there is no room, all figures become short, then those of the highest rank are left out first.
 struct Figure {
     rank: u8,
     text: String,
@@ -214,7 +214,8 @@ fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, 
     }
 }
 
-/// The tag whose requests the figures and the page are about, or that the page cannot be shown by.
+/// Returns the tag whose requests the figures and the page are about, or a warning that the page cannot be shown by
+/// it.
 fn chosen(state: &State) -> Option<Figure> {
     let tag = cut_middle(&one_line(state.one_tag.as_ref()?.tag()), TAG);
     let (text, meaning) = match state.tag_here() {
@@ -229,8 +230,8 @@ fn chosen(state: &State) -> Option<Figure> {
     })
 }
 
-/// In the order in which they stand. Latencies are those of successes where something failed: what fails at once must
-/// not make a site look faster.
+/// Returns the figures in the order in which they stand. Where something failed, latencies are those of successes:
+/// what fails at once must not make a site look faster.
 fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
     let total = &requests.total;
     let mut parts = Vec::new();

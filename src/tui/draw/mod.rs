@@ -22,7 +22,7 @@ use ratatui::layout::Rect;
 
 pub(crate) use ascii::speaks_unicode;
 
-/// Draws a run at one moment into an area of any size. Where things are.
+/// Draws a run at one moment into an area of any size, and returns where things are.
 pub(crate) fn draw(
     facts: &ViewContext,
     state: &State,
@@ -67,7 +67,7 @@ pub(crate) fn draw(
     layout
 }
 
-/// The text of a dialog that scrolls.
+/// Returns the text of a dialog that scrolls.
 fn scrolled_text(state: &State, snapshot: &Snapshot, width: u16) -> Lines {
     match &state.dialog {
         Dialog::Detail(subject) => detail::lines(state, snapshot, subject),

@@ -16,13 +16,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
-/// From so many columns on, details are shown beside the page.
+/// Width of the screen from which details are shown beside the page.
 const WITH_PANE: u16 = 140;
-/// The least columns of the details.
+/// The least width of the details.
 const PANE: u16 = 50;
 /// Lines for the whole text of the selected error.
 const MESSAGE: u16 = 3;
-/// The most columns for whose load the keys are about.
+/// The greatest width of the name of the load that the keys set.
 const WHOSE: usize = 18;
 
 pub(super) fn tabs(
@@ -48,7 +48,7 @@ pub(super) fn tabs(
         .collect();
     let wide: usize = titles.iter().map(|title| title.width()).sum();
     if wide > area.width as usize {
-        // Names but for the one that is shown give way to their numbers.
+        // Tabs show their numbers only, except for the current one.
         for (at, title) in titles.iter_mut().enumerate() {
             if at != state.tab.index() {
                 *title = format!(" {} ", at + 1);
@@ -115,7 +115,7 @@ pub(super) fn draw(
     layout.rows = rows.draw(area, buffer, current, order, styles);
 }
 
-/// Details of the selected row, as many lines as there is room for.
+/// Draws the details of the selected row, as many lines as there is room for.
 fn beside(
     state: &State,
     snapshot: &Snapshot,
@@ -154,7 +154,7 @@ fn beside(
     }
 }
 
-/// The newest line is the lowest.
+/// Draws the log, with the newest line at the bottom.
 fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
     let mut area = area;
     let foot = cut_below(&mut area, 1);
@@ -190,7 +190,7 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
     }
     let count = state.log.count();
     if count > lines.len() as u64 {
-        // The exact number changes with every line of a noisy plan.
+        // Rounded: the exact number changes with every line of a noisy plan.
         let text = match state.log.stands() && newer > 0 {
             false => format!(
                 "the last of more than {}; G shows the newest at once",
@@ -207,7 +207,7 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
     }
 }
 
-/// One digit that says something.
+/// Rounds down to one significant digit.
 fn rounded(count: u64) -> u64 {
     let power = 10_u64.pow(count.max(1).ilog10());
     count / power * power

@@ -1,4 +1,4 @@
-//! What all that draws is made with: parts of the screen, and text in a meaning.
+//! What all drawing is made of: parts of the screen, and styled text.
 
 use super::super::style::{Meaning, Styles};
 use ratatui::buffer::Buffer;
@@ -28,7 +28,7 @@ pub(super) fn cut_below(rest: &mut Rect, height: u16) -> Rect {
     }
 }
 
-/// Writes a text from the left end of a line on; where it ends.
+/// Writes a text into a line, from column `x` on, and returns the column after it.
 pub(super) fn put(
     buffer: &mut Buffer,
     area: Rect,

@@ -27,10 +27,10 @@ impl State {
             Dialog::Users(text) => return self.type_users(key, text, snapshot),
             Dialog::Rate(text) => return self.type_rate(key, text, snapshot),
             Dialog::Tags(typed, at) => self.choose_from_tags(key, typed, at, snapshot),
-            // Whoever was typing when it came has not read it.
+            // Only these keys close it: somebody who was typing when it came has not read it.
             Dialog::Message(_) => match key {
                 KeyCode::Esc => self.dialog = Dialog::None,
-                // What was wrong with the plan is mended: once more.
+                // The mistake in the plan may be mended: reload it once more.
                 KeyCode::Char('r') => {
                     self.dialog = Dialog::None;
                     return Some(Wish::Command(Command::Reload));
@@ -43,7 +43,7 @@ impl State {
         None
     }
 
-    /// Moves in a text that is longer than the screen.
+    /// Scrolls a text that is longer than the screen, or begins to search or copies it; other keys close it.
     fn read(&mut self, key: KeyCode, snapshot: &Snapshot) {
         let page = self.layout.dialog_rows.saturating_sub(1).max(1);
         let most = self.layout.most_scroll;
@@ -94,8 +94,8 @@ impl State {
         }
     }
 
-    /// The next line that was found, from the beginning again after the last. At the end of the text all that
-    /// follow are on the screen.
+    /// Returns the next line that was found, after the last one the first. Scrolled to the end of the text, all
+    /// further ones are on the screen.
     fn next_found(&self, after: u16) -> u16 {
         let found = &self.layout.found;
         let more = after < self.layout.most_scroll;
@@ -135,7 +135,7 @@ impl State {
         None
     }
 
-    /// Keys that all numbers of a load have.
+    /// Handles the keys that all questions for a number have.
     fn type_number(
         &mut self,
         key: KeyCode,
@@ -156,7 +156,7 @@ impl State {
             _ => {}
         }
         self.dialog = match self.rate(snapshot) {
-            // The other load has none.
+            // The other load has no rate.
             None => Dialog::Users(text),
             Some(_) => asked(text),
         };

@@ -11,12 +11,12 @@ use crate::control::{Command, Interrupt};
 use crate::metrics::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// Wish of the user at the keys.
+/// What the person at the keyboard wants of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wish {
-    /// Something that a run can be asked for.
+    /// A command to the run.
     Command(Command),
-    /// Go on and stand still in turns.
+    /// Pause the run, or let it go on if it is paused.
     TogglePause,
     /// Write a report of the run so far.
     WriteReport,
@@ -27,10 +27,10 @@ pub(crate) enum Wish {
 }
 
 impl State {
-    /// Takes what was typed: changes what is shown, and gives what is wanted of the run. A change of size is seen
-    /// by the next drawing.
+    /// Takes what was typed: changes what is shown, and returns what is wanted of the run. The next frame takes a
+    /// change of size into account by itself.
     pub(crate) fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
-        // What is on the screen is what is meant.
+        // Keys are about what is on the screen.
         let moment = self.moment.clone();
         let shown = moment.as_deref().unwrap_or(snapshot);
         let before = self.tab;
@@ -53,7 +53,7 @@ impl State {
         wish
     }
 
-    /// Takes a paste as text where one is typed, and as nothing elsewhere: nobody means it as keys.
+    /// Takes a paste as text where text is typed, and ignores it elsewhere: nobody means it as keys.
     fn paste(&mut self, text: &str, snapshot: &Snapshot) {
         if self.typing || self.searching || self.dialog.takes_text() {
             for character in text.chars().filter(|one| !one.is_control()) {
@@ -67,7 +67,7 @@ impl State {
             return None;
         }
         if key.modifiers.contains(KeyModifiers::ALT) {
-            // Esc and a key that came together: that is how terminals send both.
+            // Esc and a key that came together: terminals send Alt with a key the same way.
             self.press(KeyCode::Esc.into(), snapshot);
             return self.press(key.code.into(), snapshot);
         }
@@ -151,7 +151,7 @@ impl State {
         None
     }
 
-    /// Asks for a tag whose requests alone are shown, or shows all again.
+    /// Asks for a tag, to show its requests alone, or shows all again.
     fn go_by_tag(&mut self, snapshot: &Snapshot) {
         if self.one_tag.is_some() {
             self.choose_tag(None);
@@ -189,7 +189,7 @@ impl State {
         }
     }
 
-    /// Opens all there is to the selected row, which stays that one.
+    /// Opens the details of the selected row, and keeps that row selected.
     fn open_details(&mut self, snapshot: &Snapshot) {
         let rows = listing(self, snapshot);
         if let Some(at) = rows.current(self.selected()) {
@@ -200,7 +200,7 @@ impl State {
         }
     }
 
-    /// From a request to its errors.
+    /// Goes from a request to its errors.
     fn go_to_errors(&mut self, snapshot: &Snapshot) {
         if !matches!(self.tab, Tab::Requests | Tab::Latency | Tab::Codes) {
             return;
@@ -216,7 +216,7 @@ impl State {
 
     fn toggle_now(&mut self) {
         self.now = !self.now;
-        // Its columns are others.
+        // The page has other columns now.
         let sorted = &mut self.sorted[Tab::Requests.index()];
         if matches!(sorted, Order::Column(_)) {
             *sorted = Order::Plan;

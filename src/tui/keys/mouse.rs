@@ -5,7 +5,7 @@ use super::super::state::{Dialog, State, Tab};
 use crate::metrics::Snapshot;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-/// Lines of one step of the wheel.
+/// Lines by which one step of the wheel scrolls.
 const STEP: isize = 3;
 
 impl State {

@@ -25,7 +25,7 @@ fn run() -> (State, Snapshot) {
     (State::default(), snapshot)
 }
 
-/// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc; the last wish.
+/// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc, and returns the last wish.
 fn press(state: &mut State, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
     let codes = keys.chars().map(|c| match c {
         '\n' => KeyCode::Enter,
@@ -331,7 +331,7 @@ fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
     assert_eq!(listing(&state, &snapshot).rows.len(), 3);
     press(&mut state, &snapshot, "/b\n");
     assert_eq!(listing(&state, &snapshot).rows.len(), 2);
-    // What cannot be shown by tags is not asked for.
+    // No figures are asked for on a page that cannot be shown by tag.
     press(&mut state, &snapshot, "6");
     assert_eq!(wanted(&state), None);
     press(&mut state, &snapshot, "2");
@@ -385,7 +385,7 @@ fn keys_are_about_the_load_of_a_scenario_where_scenarios_have_their_own() {
         let wish = press(&mut state, &snapshot, keys);
         assert_eq!(wish, Some(Wish::Command(wanted)), "{keys:?}");
     }
-    // Where no scenario shares a load the first one is meant.
+    // Where no scenario shares a load, the keys set the first one.
     snapshot.loads = snapshot.loads[1..].into();
     let wish = press(&mut state, &snapshot, "i8\n");
     let wanted = Command::SetRateOf(buyers(), 8.0);

@@ -1,4 +1,4 @@
-//! The page of thresholds with how much of their limits is used, of checks and of custom metrics.
+//! The page of thresholds, with how much of each limit is used, of checks and of custom metrics.
 
 use super::super::listing::{Entry, Listing, column};
 use super::super::text::one_line;
@@ -21,7 +21,7 @@ pub(super) fn checks(snapshot: &Snapshot) -> Listing {
     }
 }
 
-/// A check has no limit of its own: what held and what did not.
+/// Returns the row of a check: how often it held and failed, without a limit.
 fn check(check: &Check) -> Entry {
     let all = check.passes + check.failures;
     let share = 100.0 * check.passes as f64 / all.max(1) as f64;
@@ -42,7 +42,7 @@ fn check(check: &Check) -> Entry {
     }
 }
 
-/// Whether a threshold is broken as far as is known: before there is anything to judge, none is.
+/// Returns whether a threshold is broken as far as is known: before the first request, none is.
 pub(in super::super) fn is_broken(row: &ThresholdRow, begun: bool) -> bool {
     !row.passed && begun
 }
@@ -78,7 +78,8 @@ fn threshold(row: &ThresholdRow, begun: bool) -> Entry {
     }
 }
 
-/// Returns the share of the limit that is used up, or of the least that is reached, in percent.
+/// Returns how much of the limit is used up or, where the limit is the least, reached, in percent; with the word for
+/// the limit.
 fn share(row: &ThresholdRow, value: f64) -> Option<(f64, &'static str)> {
     if row.limit <= 0.0 {
         return None;

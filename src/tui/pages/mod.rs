@@ -13,7 +13,7 @@ pub(super) use checks::is_broken;
 pub(super) use words::{error_key, moment, ms_text, origin, rate, request_key, tight};
 pub(super) use workers::{offset as worker_offset, state as worker_state, worker_of};
 
-/// The rows of the state's tab, sorted and filtered as it says.
+/// Returns the rows of the state's tab, sorted and filtered as the state says.
 pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
     let mut listing = unsorted(state, state.tab, snapshot);
     listing.filter(&state.filter);

@@ -1,4 +1,4 @@
-//! The pages that a report is needed for: all percentiles, tasks, errors and status codes.
+//! The pages that need a report: all percentiles, tasks, errors and status codes.
 
 use super::super::listing::{Entry, Listing, column};
 use super::super::text::one_line;
@@ -69,7 +69,7 @@ pub(super) fn latency((requests, all): Requests, empty: String) -> Listing {
     }
 }
 
-/// Tasks of all scenarios, or of one.
+/// Returns the tasks of all scenarios, or of one.
 pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
     let mut rows = Vec::new();
     let scenarios = report.scenarios.iter();
@@ -127,7 +127,8 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
     }
 }
 
-/// `drupal.lua:41`: the message needs the columns that folders would take; the page of the error has them.
+/// Returns the place without its folders, such as `drupal.lua:41`: the message needs the room, and the error's
+/// details show them.
 fn file_and_line(place: &str) -> String {
     let start = place.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
     one_line(&place[start..])

@@ -7,7 +7,7 @@ use crate::metrics::{LiveRequests, LiveRow};
 use crate::units::show_count;
 use std::time::Duration;
 
-/// Columns of a trend.
+/// Width of a trend.
 const TREND: usize = 8;
 
 pub(super) fn requests(
@@ -24,7 +24,7 @@ pub(super) fn requests(
             ..entry(row, now, trend)
         }
     };
-    // What the names of all had at worst is what all had at worst.
+    // The worst of all requests is the worst of any name.
     let mut total = requests.total.clone();
     for row in &requests.rows {
         for (most, here) in total.worst_now.iter_mut().zip(row.worst_now) {
@@ -68,7 +68,7 @@ pub(super) fn requests(
     }
 }
 
-/// Leaves out the columns of the worst second, which is not known of a tag.
+/// Leaves out the columns of the worst second, which is not known for a tag.
 pub(super) fn without_worst(listing: &mut Listing) {
     const WORST: std::ops::Range<usize> = 2..6;
     listing.columns.drain(WORST);

@@ -1,16 +1,16 @@
-//! How figures and names read on pages, and what tells rows apart.
+//! How pages write figures and names, and the keys that tell rows apart.
 
 use super::super::text::one_line;
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::units::{show_duration, three_digits};
 use std::time::Duration;
 
-/// When the statistics began, since the run did: with a reset, or at once.
+/// Returns when the statistics began, since the run did: with the last reset, or at once.
 pub(in super::super) fn origin(snapshot: &Snapshot) -> Duration {
     snapshot.progress.measured_since()
 }
 
-/// A request's name for people; its control characters are gone.
+/// Returns a request's name for people, without control characters.
 pub(in super::super) fn label(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
@@ -26,7 +26,7 @@ pub(in super::super) fn error_key(error: &ErrorRow) -> String {
     format!("{}\n{}\n{line}", error.name, error.message)
 }
 
-/// A rate per second; plain `0` for what does not happen.
+/// Writes a rate per second; plain `0` for what does not happen.
 pub(in super::super) fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),
@@ -34,7 +34,7 @@ pub(in super::super) fn rate(per_second: f64) -> String {
     }
 }
 
-/// `4.10ms`: columns are dear.
+/// Writes a time without a space, such as `4.10ms`: room is scarce.
 pub(in super::super) fn tight(time: Duration) -> String {
     match time {
         Duration::ZERO => "-".to_owned(),
@@ -46,13 +46,13 @@ pub(in super::super) fn ms_text(ms: f64) -> String {
     tight(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
-/// Seconds into the run: those of the statistics count from `origin`.
+/// Writes a time into the run; `seconds` count from `origin`.
 pub(in super::super) fn moment(origin: Duration, seconds: f64) -> String {
     let since = Duration::try_from_secs_f64(seconds).unwrap_or_default();
     crate::units::show_long(origin + since)
 }
 
-/// Said by a sign, so that it can be told without colours.
+/// Returns a sign, so that passed and failed can be told apart without colours.
 pub(in super::super) fn mark(passed: bool) -> char {
     if passed { '✓' } else { '✗' }
 }

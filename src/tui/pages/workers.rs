@@ -7,7 +7,7 @@ use crate::metrics::{LiveWorker, Snapshot, WorkerState};
 use crate::units::show_count;
 use std::collections::{BTreeSet, HashMap};
 
-/// Columns of texts, and that of the state.
+/// The columns of texts, and that of the state.
 const TEXTS: [usize; 2] = [0, 1];
 const STATE: usize = 8;
 
@@ -15,7 +15,7 @@ pub(super) fn workers(snapshot: &Snapshot) -> Listing {
     let mut rows: Vec<Entry> = snapshot.workers.iter().enumerate().map(entry).collect();
     for column in TEXTS {
         let texts: BTreeSet<&String> = rows.iter().map(|row| &row.cells[column]).collect();
-        // Sorted by a column, the largest comes first: of texts that is the first of the alphabet.
+        // Rows are sorted with the largest value first: for texts, that is the first in the alphabet.
         let ranks = texts.into_iter().cloned().zip(0..);
         let ranks: HashMap<String, i32> = ranks.map(|(text, at)| (text, -at)).collect();
         for row in &mut rows {
@@ -48,7 +48,7 @@ pub(in super::super) fn worker_of<'a>(snapshot: &'a Snapshot, key: &str) -> Opti
     snapshot.workers.get(number)
 }
 
-/// Returns the worker's state in a word: also whether it is saturated.
+/// Returns the worker's state in a word; `saturated` goes before all others.
 pub(in super::super) fn state(row: &LiveWorker) -> &'static str {
     match row.saturated {
         true => "saturated",
@@ -56,7 +56,7 @@ pub(in super::super) fn state(row: &LiveWorker) -> &'static str {
     }
 }
 
-/// Returns how much a worker's clock is ahead, `-3.25ms`.
+/// Returns how far a worker's clock is ahead, such as `-3.25ms`.
 pub(in super::super) fn offset(row: &LiveWorker) -> String {
     match ms_text(row.offset_ms.abs()) {
         none if row.offset_ms == 0.0 => none,
@@ -65,7 +65,7 @@ pub(in super::super) fn offset(row: &LiveWorker) -> String {
     }
 }
 
-/// Returns how much a worker needs a look: a lost one most, then a saturated one.
+/// Returns how urgently somebody should look at a worker: a lost one first, then a saturated one.
 fn urgency(row: &LiveWorker) -> u8 {
     match row.state {
         WorkerState::Lost => 2,

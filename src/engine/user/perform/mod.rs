@@ -19,8 +19,8 @@ use tokio::time::Instant;
 /// The most requests side by side to one host, as browsers send them over HTTP/1.1.
 const SIDE_BY_SIDE: usize = 6;
 
-/// Wait of a user after its first failed connection; it doubles each time: a site that is down must not turn the
-/// generator into a busy loop.
+/// Wait of a user after its first failed connection, and its longest; each further failure doubles it. A site that is
+/// down must not turn the generator into a busy loop.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 
@@ -33,7 +33,7 @@ impl User {
                 self.back_off().await;
                 self.open_rows(std::slice::from_ref(&op), task);
                 if let Some(exchange) = self.session.from_cache(&op.request) {
-                    // Whoever is asked next was waited for.
+                    // The delay belongs to the next request that is sent.
                     self.delay = self.open.delay.take();
                     let finished = self.judged(&op, task, exchange);
                     self.open.keep(op);
@@ -77,7 +77,7 @@ impl User {
                 }
                 match waited {
                     true => self.vm.go_on(),
-                    // Nothing in the plan can hold that up, as 'pcall' could an error.
+                    // Ends the task without an error, which 'pcall' in the plan could catch.
                     false => Step::Done,
                 }
             }
@@ -94,7 +94,8 @@ impl User {
                 let (shared, stop) = (self.shared.clone(), self.stop.clone());
                 let told = stop.is_told();
                 self.wait_beside(shared.all_started.pass(&stop), None).await;
-                // After a stop nobody is started, and so nothing is waited for.
+                // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no
+                // more users will start.
                 match !told && stop.is_told() && shared.all_started.is_closed() {
                     true => Step::Done,
                     false => self.vm.go_on(),
@@ -111,9 +112,9 @@ impl User {
         }
     }
 
-    /// Opens the rows of requests that begin. The delay of a late start belongs to the first request after it, or
-    /// to the first that are sent side by side. Those after them begin when the plan gets there: what kept it
-    /// waiting is in the figures already.
+    /// Opens the rows of requests that begin. The delay of a late start belongs to the first request after it, or to
+    /// all that are sent side by side first. Later requests begin when the plan gets there: what delayed it is in the
+    /// figures already.
     fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
         for op in ops {
             let row = self.row_of(op, task);
@@ -135,7 +136,7 @@ impl User {
         }
         let verdict = op.expect.verdict(&exchange);
         if let Ok(response) = &mut exchange.outcome {
-            // A list of small answers may decode to more than a user may hold.
+            // Decoded, a list of small responses may take more memory than a user may have.
             response.forget_decoded();
         }
         let forgiven = op.allow_failure && exchange.outcome.is_ok();
@@ -144,8 +145,8 @@ impl User {
         finished
     }
 
-    /// Returns the row in which a request is counted: by its name, else the task's or its path without the query. Its
-    /// tags are those of the task and its own.
+    /// Returns the row in which a request is counted: under its own name, else the task's or its path without the
+    /// query. Its tags are the task's and its own.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
         let names = self.shared.config.request_names;
         let name = row_name(op, task, names);
@@ -234,14 +235,13 @@ impl User {
         }
     }
 
-    /// Lets other tasks run after requests that waited for nothing, longer if a connection failed. Done before the
-    /// next request: the failed one is in the plan's hands by then, and so counted if the user is cut off
-    /// meanwhile.
+    /// Lets other tasks run after requests without a response, and waits if a connection failed. Done before the next
+    /// request: by then the plan has the failed one, which is counted even if the user is cut off during the wait.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
             match pause.is_zero() {
                 true => tokio::task::yield_now().await,
-                // Also after a stop: a site that is down gets no more then than before.
+                // Also after a stop: a site that is down gets no more requests then than before.
                 false => self.shared.timers.wait(pause).await,
             }
         }

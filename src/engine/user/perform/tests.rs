@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// One user of a plan's first scenario, against a port where nothing listens.
+/// Makes one user of a plan's first scenario, against a port where nothing listens.
 fn user_without_a_site(source: &str) -> Box<User> {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

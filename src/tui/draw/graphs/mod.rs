@@ -24,7 +24,7 @@ use unicode_width::UnicodeWidthStr as _;
 const SECONDS: u64 = 120;
 /// Columns between two graphs.
 const GAP: u16 = 2;
-/// A request that waits longer is worth a warning.
+/// Milliseconds beyond which a waiting request is worth a warning.
 pub(super) const LONG_MS: f64 = 1_000.0;
 
 /// Subject of a graph.
@@ -36,10 +36,10 @@ enum Kind {
     Users,
 }
 
-/// The stretch of the run that graphs show.
+/// The stretch of the run that a graph shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
-    /// The second of the run in which it begins.
+    /// The second of the run at which it begins.
     from: u64,
     /// Seconds of a column.
     each: u64,
@@ -121,7 +121,7 @@ fn window(timeline: &Timeline, width: usize, whole: bool) -> Window {
             columns: width as usize,
         };
     }
-    // A young run is shown as large as it can be.
+    // A short run is shown as large as it can be.
     let known = (now + 1)
         .saturating_sub(first)
         .clamp(width, SECONDS.max(width));
@@ -148,7 +148,7 @@ fn bar(kind: Kind, column: &Column) -> Bar {
             bad: column.failure_rate().filter(|rate| *rate > 0.0),
             ..bar
         },
-        // While nobody gets an answer, what waits is all that is known.
+        // While no response comes, the age of the oldest request is all that is known.
         Kind::Latency => Bar {
             value: column.ok_p95_ms,
             point: column.failed_p95_ms,
@@ -168,7 +168,7 @@ fn bar(kind: Kind, column: &Column) -> Bar {
     }
 }
 
-/// The limit that somebody has set for just that figure of all requests.
+/// Returns the threshold on just that figure of all requests or, for users, the number that the run aims at.
 fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
     let mut rows = snapshot.thresholds.iter().filter(|row| row.name.is_none());
     match kind {
@@ -197,7 +197,7 @@ fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
     .filter(|limit| *limit > 0.0)
 }
 
-/// Parts of a title, the first ones most wanted.
+/// Returns the parts of a title, the most wanted first.
 fn title(
     kind: Kind,
     state: &State,
@@ -295,7 +295,7 @@ fn write_title(parts: &[(String, Meaning)], area: Rect, buffer: &mut Buffer, sty
     }
 }
 
-/// The last line: times into the run, and over them what happened.
+/// Draws the last line: times into the run, and over them the marks of events.
 fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffer, styles: Styles) {
     let line = Rect {
         y: area.bottom() - 1,

@@ -13,13 +13,13 @@ pub(super) const LABELS: usize = 6;
 /// A column of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Bar {
-    /// How high it is; nothing is drawn where nothing is known.
+    /// Its height; nothing is drawn where nothing is known.
     pub(super) value: Option<f64>,
-    /// Share of it that is bad.
+    /// How much of the value is bad.
     pub(super) bad: Option<f64>,
-    /// A bad value apart from it.
+    /// A bad value that is not part of it, drawn as a point.
     pub(super) point: Option<f64>,
-    /// What has waited so long, where there is no value.
+    /// How long the oldest request has waited, where there is no value.
     pub(super) waiting: Option<f64>,
     /// Whether it calls for attention as a whole.
     pub(super) warned: bool,
@@ -32,7 +32,7 @@ pub(super) struct Bar {
 pub(super) struct Plot<'a> {
     pub(super) bars: &'a [Bar],
     pub(super) limit: Option<f64>,
-    /// A number at the axis.
+    /// Formats a number at the axis.
     pub(super) show: fn(f64) -> String,
 }
 
@@ -43,7 +43,7 @@ struct Place {
 }
 
 impl Place {
-    /// Eighths of a row from the bottom up; something is never nothing.
+    /// Returns the height of a value in eighths of a row, at least one unless the value is 0.
     fn eighths(&self, value: f64) -> usize {
         let whole = usize::from(self.area.height) * 8;
         let share = (value / self.top).clamp(0.0, 1.0);
@@ -51,7 +51,7 @@ impl Place {
         eighths.max(usize::from(value > 0.0))
     }
 
-    /// The line that a value is in.
+    /// Returns the line of the screen that the top of a value is in.
     fn line(&self, value: f64) -> u16 {
         let up = (self.eighths(value).saturating_sub(1) / 8) as u16;
         self.area.bottom() - 1 - up.min(self.area.height - 1)
@@ -59,7 +59,7 @@ impl Place {
 }
 
 impl Plot<'_> {
-    /// Draws it; the last line is left for times.
+    /// Draws the graph; the last line is left for times.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, styles: Styles) {
         let values = self.bars.iter().filter_map(|bar| bar.value.or(bar.waiting));
         let place = Place {
@@ -101,7 +101,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Where nothing else stands.
+    /// Draws the line of the limit where nothing else stands.
     fn line_of_limit(&self, place: &Place, buffer: &mut Buffer, styles: Styles) {
         let Some(limit) = self.limit.filter(|limit| *limit <= place.top) else {
             return;
@@ -181,7 +181,7 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
             .set_char(sign)
             .set_style(style);
     }
-    // A sign beside the colour, so that it can be told without.
+    // Without colours, a sign tells what is bad.
     if bad > 0 && !styles.colours {
         buffer[(x, bottom)].set_char('✗');
     }
@@ -194,7 +194,7 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
     }
     if let Some(value) = bar.point {
         let cell = &mut buffer[(x, place.line(value))];
-        // A hole in a bar would read as less of it.
+        // A hole in a bar would read as a lower value.
         let style = match cell.symbol() {
             "█" => over(styles),
             _ => styles.of(Meaning::Bad),
@@ -203,7 +203,7 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
     }
 }
 
-/// Bad below, good above, in one cell.
+/// Returns the style of a cell that is bad below and good above.
 fn over(styles: Styles) -> Style {
     let style = styles.of(Meaning::Bad);
     match styles.of(Meaning::Graph).fg {

@@ -1,14 +1,14 @@
-//! Round numbers for axes: where a scale ends, how long a column lasts, and how both read.
+//! Round numbers for axes: where a scale ends, how long a column lasts, and how to write both.
 
-/// Where a scale ends that shows these values: at a round number, outliers left out of account. A limit belongs to
-/// it as long as it is not far above.
+/// Returns where a scale for these values ends: at a round number, without regard to outliers. The scale includes a
+/// limit that is not far above the values.
 pub(super) fn top(values: impl Iterator<Item = f64>, limit: Option<f64>) -> f64 {
     let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
     values.sort_by(f64::total_cmp);
     let Some(most) = values.last().copied() else {
         return round_up(limit.unwrap_or(1.0) * 1.1);
     };
-    // Of twenty columns one may be out of it.
+    // Up to a tenth of the columns may go beyond the scale.
     let usual = values[(values.len() - 1) * 9 / 10];
     let top = match most > 3.0 * usual && values.len() > 4 {
         true => 1.5 * usual,
@@ -28,7 +28,7 @@ fn round_up(value: f64) -> f64 {
     step.map_or(10.0 * power, |step| step * power)
 }
 
-/// At least so many seconds, such that columns begin at round times.
+/// Returns at least so many seconds, such that columns begin at round times.
 pub(super) fn nice_seconds(seconds: u64) -> u64 {
     const STEPS: [u64; 15] = [
         1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600,
@@ -38,7 +38,7 @@ pub(super) fn nice_seconds(seconds: u64) -> u64 {
         .unwrap_or_else(|| seconds.div_ceil(3_600) * 3_600)
 }
 
-/// `0`, `1.5`, `300`, `40k`: at most two digits that say something.
+/// Writes a number in little room: `0`, `1.5`, `300`, `40k`.
 pub(super) fn short(value: f64) -> String {
     match value {
         1e6.. => format!("{}M", plain(value / 1e6)),
@@ -47,7 +47,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// `50ms`, `1.5s`, `800µs`.
+/// Writes milliseconds in little room: `50ms`, `1.5s`, `800µs`.
 pub(super) fn short_ms(ms: f64) -> String {
     match ms {
         0.0 => "0".to_owned(),

@@ -21,7 +21,7 @@ fn point(second: u64) -> SeriesPoint {
     }
 }
 
-/// The run so far, and what it is looked at with.
+/// Returns a run with these points, and a view that has seen it.
 fn seen(points: Vec<SeriesPoint>, phase: RunPhase) -> (State, Snapshot) {
     let now = Duration::from_secs(points.len() as u64);
     let snapshot = Snapshot {

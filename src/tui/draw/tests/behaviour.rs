@@ -1,4 +1,4 @@
-//! What screens must show, beside how they look.
+//! What screens must show, whatever they look like.
 
 use super::*;
 use crate::metrics::{Aim, RunPhase, ScenarioRow, ThresholdRow, Verdict};
@@ -8,7 +8,7 @@ fn look(snapshot: Snapshot, size: (u16, u16)) -> String {
     screen(&state, &snapshot, size)
 }
 
-/// A run of so many names with something changed in it.
+/// Returns a run of so many names with something changed in it.
 fn with(names: usize, change: impl FnOnce(&mut Snapshot)) -> Snapshot {
     let (mut snapshot, _) = run(names);
     change(&mut snapshot);

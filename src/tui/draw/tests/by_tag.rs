@@ -3,7 +3,7 @@
 use super::*;
 use crate::metrics::{LiveLoad, LiveRequests, LiveRow, LiveTag, TagRow};
 
-/// A run with tags and loads, and the figures of one tag: every second name, half of its requests.
+/// Returns a run with tags and loads, and the figures of one tag: every second name, half of its requests.
 fn tagged() -> (Snapshot, Arc<Report>, LiveTag) {
     let (mut snapshot, report) = run(12);
     let mut report = Report::clone(&report);

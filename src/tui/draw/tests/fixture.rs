@@ -67,7 +67,7 @@ fn trace(sampled: bool) -> TraceRow {
     }
 }
 
-/// A run of so many names, with its report; every third one fails.
+/// Returns a run of so many names, with its report; every third name fails.
 pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
     let row = |n: usize| {
         let ms = |factor: u64| Duration::from_micros(n as u64 * 37 * factor + 300);

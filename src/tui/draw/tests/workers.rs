@@ -11,7 +11,7 @@ fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A run of twelve names on so many workers: one lost, one saturated, one with a hostile name.
+/// Returns a run of twelve names on so many workers: one lost, one saturated, one with a hostile name.
 fn gaggle(workers: usize) -> (Snapshot, Arc<Report>) {
     let (mut snapshot, report) = run(12);
     let worker = |n: usize| LiveWorker {

@@ -81,14 +81,14 @@ pub(super) fn watched(
         .name("loading".to_owned())
         .stack_size(STACK)
         .spawn(move || {
-            // Whoever has given it up does not care.
+            // Nobody receives it if the plan was given up.
             let _given_up = loaded.send(load(&heartbeat));
         })
         .map_err(|error| Error::cannot("start the thread that loads the plan", error))?;
     loop {
         match result.recv_timeout(LOOK) {
             Ok(loaded) => {
-                // It has nothing left to do.
+                // The thread has nothing left to do.
                 let _ended = thread.join();
                 return loaded;
             }

@@ -42,7 +42,7 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
         (false, true) => tracing::Level::ERROR,
         (false, false) => tracing::Level::INFO,
     };
-    // What the connection to a broker does is told where it matters.
+    // lgoose itself reports what matters about the connection to a broker.
     let levels = Targets::new()
         .with_default(level)
         .with_target("async_nats", LevelFilter::OFF);
@@ -124,14 +124,14 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        // Fields of a line are the plan's, such as the name of a scenario.
+        // Fields of a line can come from the plan, such as the name of a scenario.
         let text = String::from_utf8_lossy(&self.0);
         let text = printable(&text);
         places(|places| {
             if let Some(held) = &mut places.held {
                 held.extend_from_slice(text.as_bytes());
             }
-            // Nothing is left to tell if a place is gone.
+            // If a place is gone, nobody can be told.
             if let Some(file) = &mut places.file {
                 let _full = file.write_all(text.as_bytes());
             }

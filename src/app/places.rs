@@ -83,13 +83,13 @@ pub(super) fn leads_out(folder: &Path, path: &Path) -> bool {
     let target = folder.join(path);
     let real = match fs::symlink_metadata(&target) {
         Ok(_) => fs::canonicalize(&target),
-        // A folder that is not there is told when the log is opened.
+        // If the folder does not exist, opening the log reports it.
         Err(_) => match fs::canonicalize(or_here(target.parent().unwrap_or(folder))) {
             Ok(parent) => Ok(parent),
             Err(_) => return false,
         },
     };
-    // A link that leads to nothing would be followed all the same.
+    // A link that leads nowhere would still be followed when the file is created.
     real.map_or(true, |real| !real.starts_with(root))
 }
 

@@ -128,7 +128,7 @@ pub(super) fn assemble(
     if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
     } else if !client.transport.is_direct() {
-        // A client of reqwest is made with it, needed or not; each would take as long.
+        // Every reqwest client needs this configuration, used or not, and would take the time to make it.
         let _not_needed = client.tls.prepare();
     }
     Ok(Prepared {

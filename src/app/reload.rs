@@ -52,7 +52,7 @@ impl Reloader {
     ) -> Reloader {
         let mut watched = Watched::default();
         if source.watch {
-            // Before the run begins: what is saved after its first request is a change.
+            // Before the run begins, so that whatever is saved after its first request counts as a change.
             watched.look(program.files());
         }
         Reloader {

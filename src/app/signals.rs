@@ -64,7 +64,7 @@ impl Signals {
 async fn listen(handle: &Handle, has_end: bool) -> Error {
     guard::attend(handle);
     let listened = |kind| signal(kind).ok();
-    // What 'nohup' started goes on when its terminal is closed.
+    // A run that was started by 'nohup' goes on when its terminal closes.
     let mut hangup = match machine::ignores_hangup() {
         true => None,
         false => listened(SignalKind::hangup()),
@@ -95,9 +95,9 @@ async fn listen(handle: &Handle, has_end: bool) -> Error {
 #[cfg(feature = "cli")]
 async fn received(signals: &mut Option<Signal>) {
     match signals {
-        // A stream of signals has no end.
+        // A stream of signals never ends.
         Some(signals) => drop(signals.recv().await),
-        // Without a listener there will be none.
+        // Without a listener, no signal comes.
         None => std::future::pending().await,
     }
 }

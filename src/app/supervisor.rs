@@ -127,7 +127,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(place) = &self.0 {
-            // It came to no end: it was given up, or ended by a fault.
+            // The test was given up or ended by a fault, without a result.
             place.send_replace(Stage::Idle);
         }
     }
@@ -309,7 +309,7 @@ async fn conduct<F: Future<Output = Error>>(
     };
     let beside = beside(handle.clone());
     tokio::select! {
-        // Signals are listened for before anything runs: one that comes at once must not kill the process.
+        // Listen for signals before anything runs: one that comes at once must not kill the process.
         biased;
         error = signals.listen(&handle, has_end) => Err(error),
         error = reloading => Err(error),
@@ -325,7 +325,7 @@ fn settle(outcome: &mut Outcome) {
         .ending
         .as_ref()
         .is_some_and(|ending| ending.cause == Cause::NotStarted);
-    // What 'test_start' raised is the plan's and the target's trouble.
+    // An error in 'test_start' is the trouble of the plan or the target, not of lgoose.
     let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
     outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
 }

@@ -35,7 +35,7 @@ impl Suspension {
 
     /// Waits until the process is asked to suspend. Cancel safe.
     pub(super) async fn wanted(&mut self) {
-        // A stream of signals has no end.
+        // A stream of signals never ends.
         let _signal = self.stop.recv().await;
     }
 
@@ -52,7 +52,7 @@ impl Suspension {
         console::out().settled_within(FAREWELL).await;
         tokio::time::sleep(AHEAD).await;
         let own = rustix::process::getpid();
-        // SIGTSTP has a listener now, so it is the other one that stops.
+        // SIGTSTP has a listener now, so SIGSTOP is what stops the process.
         if rustix::process::kill_process(own, rustix::process::Signal::STOP).is_ok() {
             let _signal = self.go_on.recv().await;
         }
@@ -62,7 +62,7 @@ impl Suspension {
             let _gone = tui::take_again();
         }
         if paused {
-            // It may have ended meanwhile.
+            // The run may have ended meanwhile.
             let _answer = handle.ask(Command::Resume).await;
         }
     }

@@ -17,12 +17,12 @@ pub(crate) enum Call {
     Tag(TagWanted, oneshot::Sender<Option<LiveTag>>),
 }
 
-/// A tag whose requests are asked for.
+/// A tag whose requests a caller asks for.
 #[derive(Debug)]
 pub(crate) struct TagWanted {
     /// The tag with its value.
     pub tag: Arc<str>,
-    /// Whether all figures are wanted, which cost more than those of a snapshot.
+    /// Whether to return all figures, which cost more than those of a snapshot.
     pub in_full: bool,
 }
 

@@ -136,30 +136,30 @@ impl Handle {
     #[cfg(feature = "cli")]
     pub(crate) fn finish(&self) {
         let (reply, _nobody_waits) = oneshot::channel();
-        // It may be over.
+        // The run may be over.
         let _over = self.calls.send(Call::Command(Command::Stop, Reply(reply)));
     }
 
-    /// Returns whether the end was asked for, even after the run was over.
+    /// Returns whether anybody asked the run to end, even after the run was over.
     #[cfg(feature = "cli")]
     pub(crate) fn is_stopped(&self) -> bool {
         *self.urgency.borrow() != Urgency::None
     }
 
-    /// Returns whether an abort was asked for, even after the run was over.
+    /// Returns whether anybody asked for an abort, even after the run was over.
     pub(crate) fn is_aborted(&self) -> bool {
         *self.urgency.borrow() == Urgency::Abort
     }
 
-    /// Waits until an abort is asked for, even after the run is over.
+    /// Waits until somebody asks for an abort, even after the run is over.
     pub(crate) async fn aborted(&self) {
         let mut urgency = self.urgency.subscribe();
-        // Its sender is this handle's.
+        // This handle holds the sender, so this cannot fail.
         let _held = urgency.wait_for(|now| *now == Urgency::Abort).await;
     }
 
-    /// Returns the report so far, without ending and verdict; `None` when the run is over. The run has to make the
-    /// report, but at most once per snapshot, however many callers ask.
+    /// Returns the report so far, without ending and verdict; `None` when the run is over. The run makes the report,
+    /// but at most once per snapshot, however many callers ask.
     pub async fn report(&self) -> Option<Arc<Report>> {
         self.report_in(Detail::Live).await
     }

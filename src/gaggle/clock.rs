@@ -1,16 +1,16 @@
-//! Clocks of a run's machines: how far a worker's is from the manager's, by the fastest of several round trips.
+//! Offset between the clocks of a worker and its manager, measured by the fastest of several round trips.
 
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Round trips that are made to compare two clocks.
+/// Number of round trips made to compare two clocks.
 pub(super) const ROUND_TRIPS: usize = 20;
 
-/// Clock of one process: monotonic, from an origin of its own.
+/// Monotonic clock of one process, with its own origin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock(Instant);
 
-/// Time of a process, as another one gets it.
+/// Time of a process, as it is sent to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Reading {
     /// Nanoseconds on its monotonic clock.
@@ -19,14 +19,14 @@ pub(super) struct Reading {
     pub(super) wall: u64,
 }
 
-/// Distance of a worker's clocks from the manager's.
+/// Distance between the clocks of a worker and of its manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offset {
     /// Nanoseconds by which the manager's monotonic clock is ahead.
     pub(super) monotonic: i64,
     /// Nanoseconds by which the worker's wall clock is ahead.
     pub(crate) wall: i64,
-    /// Nanoseconds by which both may be wrong: half of the round trip.
+    /// Nanoseconds by which both may be wrong: half of the round-trip time.
     pub(crate) uncertainty: u64,
 }
 
@@ -44,12 +44,12 @@ impl Clock {
         }
     }
 
-    /// Returns the reading at a moment.
+    /// Returns what the monotonic clock reads at a moment.
     pub(super) fn at(&self, moment: Instant) -> u64 {
         nanoseconds(moment.saturating_duration_since(self.0))
     }
 
-    /// Returns the moment at which the manager's clock has that reading.
+    /// Returns the moment at which the manager's clock reads `manager` nanoseconds.
     pub(super) fn moment(&self, manager: u64, offset: &Offset) -> Instant {
         let own = i128::from(manager) - i128::from(offset.monotonic);
         let ns = u64::try_from(own.unsigned_abs()).unwrap_or(u64::MAX);
@@ -71,7 +71,7 @@ impl Offset {
         uncertainty: 0,
     };
 
-    /// Returns the distance by one round trip: the own clock before and after it, and the manager's in between.
+    /// Computes the distance from one round trip: this clock before and after it, and the manager's in between.
     pub(super) fn of(before: Reading, manager: Reading, after: Reading) -> Offset {
         let round_trip = after.monotonic.saturating_sub(before.monotonic);
         let middle = |before: u64, after: u64| (i128::from(before) + i128::from(after)) / 2;

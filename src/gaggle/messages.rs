@@ -1,5 +1,5 @@
-//! Messages between a manager and its workers, encoded by postcard. Whoever speaks another version of the protocol, or
-//! is of another version of lgoose, is turned away before anything else is read.
+//! Messages between a manager and its workers, encoded with postcard. A message of another protocol version is
+//! refused before it is decoded.
 
 use super::clock::Offset;
 use crate::config::Part;
@@ -23,7 +23,7 @@ pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
 /// Decodes a message.
 ///
 /// # Errors
-/// Trouble with a message of another version, or with bytes that are none.
+/// Trouble with a message of another protocol version, or with bytes that are not a message.
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     let cannot = || Trouble::cannot("read a message from the broker");
     match bytes.split_first() {
@@ -38,10 +38,10 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
-/// A worker as it answers to [`names::HELLO`](super::names::HELLO).
+/// A worker's answer to [`names::HELLO`](super::names::HELLO).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Presence {
-    /// Identity of the process, which no other has.
+    /// Identity of the process, unique among all.
     pub(crate) id: String,
     pub(crate) name: String,
     /// Version of lgoose.
@@ -50,23 +50,23 @@ pub(crate) struct Presence {
     /// Threads that drive users.
     pub(crate) threads: u64,
     pub(crate) cores: u64,
-    /// The run that it works for, if any.
+    /// The run that it takes part in, if any.
     pub(crate) run: Option<String>,
     /// Nanoseconds since 1970 on its clock.
     pub(crate) wall: u64,
 }
 
-/// A gather as it answers to [`names::GATHERS`](super::names::GATHERS).
+/// A gather's answer to [`names::GATHERS`](super::names::GATHERS).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GatherPresence {
-    /// Identity of the process, which no other has.
+    /// Identity of the process, unique among all.
     pub(crate) id: String,
     pub(crate) name: String,
     /// Version of lgoose.
     pub(crate) version: String,
-    /// Labels such as `region=eu`: it adds up the figures of workers that have one of them.
+    /// Labels such as `region=eu`: the gather adds up the figures of workers that have at least one of them.
     pub(crate) labels: BTreeSet<String>,
-    /// The runs that it works for.
+    /// The runs that it serves.
     pub(crate) runs: Vec<String>,
     /// Nanoseconds since 1970 on its clock.
     pub(crate) wall: u64,
@@ -84,44 +84,44 @@ pub(super) struct Request {
 pub(super) enum RequestKind {
     /// Work for this run and for no other until it is over.
     Claim,
-    /// A piece of what loading a version of the plan takes, in order; the first begins anew.
+    /// A piece of the packed version of the plan, in order; `first` starts over.
     Piece {
         plan_version: u64,
         first: bool,
         bytes: Vec<u8>,
     },
-    /// Load that version from its pieces.
+    /// Load that version of the plan from its pieces.
     Load {
         plan_version: u64,
         place: Option<Place>,
     },
-    /// Run the plan's function for that event.
+    /// Run the plan's function for this event.
     Event(Event),
-    /// What the user of the event is to do from now on.
+    /// What the user that runs the event is to do from now on.
     EventOrder(EventOrder),
-    /// The value that `test_start` returned elsewhere, as JSON.
+    /// The value that `test_start` returned on another worker, as JSON.
     Share(String),
-    /// Users begin.
+    /// Start users.
     Begin {
-        /// When, on the manager's clock, in nanoseconds.
+        /// The start on the manager's clock, in nanoseconds.
         at: u64,
-        /// How long after the origin of the times in logs that is.
+        /// Time from the origin of log times to the start.
         since_origin: Duration,
         revision: u64,
         order: Box<Order>,
     },
-    /// Nothing more is to be entered into logs: hand over what is there.
+    /// Log nothing more, and hand over what is logged.
     EndLogs,
-    /// Stop users as the end of the run does, hand over and be free.
+    /// Stop users as at the end of the run, hand over what is left, and be free.
     Dismiss,
-    /// End at once whatever goes on for that run, and be free.
+    /// End everything for this run at once, and be free.
     Release,
 }
 
 /// Place of a worker in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// The part of the load that it drives, one share for each of its threads.
+    /// The part of the load that it generates, one share for each of its threads.
     pub(super) part: Part,
     /// Number of its first shard in the figures.
     pub(super) first_shard: u64,
@@ -133,40 +133,40 @@ pub(super) struct Place {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Reply {
     Done,
-    /// The plan was loaded, and how far the worker's clock is away.
+    /// The plan is loaded; the offset of the worker's clock, if it was measured.
     Loaded(Option<Offset>),
     Event(Box<WorkerEvent>),
-    /// The lines that each log would have of this worker with nothing left out; `None` if it keeps none.
+    /// The lines that this worker would have written to each log with nothing left out; `None` if it keeps no logs.
     Logs(Option<Lines>),
-    /// It cannot or will not, and why.
+    /// The worker cannot or will not do it; the text says why.
     Refused(String),
 }
 
-/// The order that all workers follow, with a number that rises.
+/// The order that all workers follow, with a revision that increases with each change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Revised {
     pub(super) revision: u64,
     pub(super) order: Order,
 }
 
-/// All that another manager needs to go on with a run, beside what comes after it in the stream.
+/// What another manager needs to go on with a run, besides what follows this record in the stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Version of lgoose.
     pub(super) version: String,
     pub(super) facts: RunFacts,
-    /// How long after the record users begin.
+    /// Time from the record to the start of users.
     pub(super) ahead: Duration,
-    /// How long after the origin of the times in logs that is.
+    /// Time from the origin of log times to the start of users.
     pub(super) since_origin: Duration,
     /// Figures of `test_start`, encoded.
     pub(super) test_start: Option<Vec<u8>>,
     pub(super) members: Vec<RecordedMember>,
-    /// Whether workers that are lost are replaced.
+    /// Whether lost workers are replaced.
     pub(super) replaces: bool,
 }
 
-/// What whoever shows a run has to know of it.
+/// What a view or a report needs to know about a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RunFacts {
     /// Name of the plan.
@@ -180,7 +180,7 @@ pub(crate) struct RunFacts {
     pub(crate) stops_on_loss: bool,
 }
 
-/// A worker of a run, as it is recorded.
+/// A worker of a run, as the record lists it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RecordedMember {
     pub(super) presence: Presence,
@@ -201,11 +201,11 @@ pub(super) struct JournalLine {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum LineKind {
-    /// The director was told.
+    /// A note of the director.
     Told(Told),
-    /// Nothing was heard of the worker of that number.
+    /// The worker with that number is silent.
     Away { worker: usize, text: String },
-    /// A warning about the worker of that number.
+    /// A warning about the worker with that number.
     Warning { worker: usize, text: String },
     /// A worker took the place of another.
     Joined {
@@ -215,21 +215,21 @@ pub(super) enum LineKind {
     },
 }
 
-/// A worker's signal, numbered from 1.
+/// A signal of a worker, numbered from 1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Numbered {
     pub(super) sequence: u64,
     pub(super) signal: WorkerSignal,
 }
 
-/// A piece of what a worker has entered into logs.
+/// A piece of a worker's log entries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LogPiece {
     /// Numbered from 1.
     pub(super) number: u64,
     /// Name of the worker.
     pub(super) worker: String,
-    /// Lines that each log has of it so far with nothing left out.
+    /// Lines that the worker would have written to each log so far with nothing left out.
     pub(super) made: Lines,
     /// Whether it is the last one.
     pub(super) last: bool,

@@ -1,9 +1,9 @@
 //! One run on many machines: a manager and its workers, connected through NATS with JetStream.
 //!
-//! Only carries the engine's messages between machines. The manager sends requests to single workers (the plan, events,
-//! the start) and publishes the order that all of them follow, which is state; each worker sends one numbered stream of
-//! signals, which the broker keeps. Gathers in between can add up what many workers send. `docs/gaggle.md` describes
-//! subjects and guarantees.
+//! This module only carries the engine's messages between machines. The manager sends requests to single workers (the
+//! plan, events, the start) and publishes the order that all of them follow, which is state; each worker sends one
+//! numbered stream of signals, which the broker keeps. Gathers in between can add up what many workers send.
+//! `docs/gaggle.md` describes subjects and guarantees.
 
 mod broker;
 mod clock;

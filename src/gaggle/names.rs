@@ -1,10 +1,10 @@
 //! Names on the broker: subjects and the stream of a run.
 
-/// Subject on which managers and listings ask who is there.
+/// Subject on which managers and listings ask for workers.
 pub(super) const HELLO: &str = "lgoose.hello";
 
-/// Returns the identity of a worker: its name as a part of a subject, so that permissions can name it, and a number that no
-/// other has.
+/// Returns the identity of a worker: its name as one token of a subject, so that permissions can name it, and a
+/// unique number.
 pub(crate) fn identity(name: &str, number: u64) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let token = name.chars().map(|c| if plain(c) { c } else { '_' });
@@ -15,13 +15,14 @@ pub(crate) fn identity(name: &str, number: u64) -> String {
     )
 }
 
-/// Returns the number in the identity of a worker, which records of gathers have; `None` if it is none.
+/// Returns the number in a worker's identity, by which the records of gathers name the worker; `None` for other
+/// names.
 pub(super) fn worker_number(id: &str) -> Option<u64> {
     let (_, number) = id.rsplit_once('.')?;
     u64::from_str_radix(number, 16).ok()
 }
 
-/// Returns the subjects on which a worker gets answers.
+/// Returns the prefix of the subjects on which a worker receives answers.
 pub(crate) fn inbox(worker: &str) -> String {
     format!("lgoose.inbox.{worker}")
 }
@@ -37,7 +38,7 @@ pub(super) fn asked(subject: &str) -> &str {
     subject.strip_prefix("lgoose.worker.").unwrap_or_default()
 }
 
-/// Returns the stream of a run, which keeps its last order and all signals of its workers.
+/// Returns the name of a run's stream, which keeps its last order and all signals of its workers.
 pub(super) fn stream(run: &str) -> String {
     format!("LGOOSE_{run}")
 }
@@ -52,27 +53,27 @@ pub(super) fn order(run: &str) -> String {
     format!("lgoose.run.{run}.down.order")
 }
 
-/// Returns the subject of what another manager needs to go on with a run.
+/// Returns the subject of the record that another manager needs to go on with a run.
 pub(super) fn record(run: &str) -> String {
     format!("lgoose.run.{run}.kept.record")
 }
 
-/// Returns the subject of what the director of a run is told beside signals.
+/// Returns the subject of what the director of a run is told besides signals.
 pub(super) fn journal(run: &str) -> String {
     format!("lgoose.run.{run}.kept.journal")
 }
 
-/// Returns the subject on which whoever leads a run says so.
+/// Returns the subject on which a manager says that it leads a run.
 pub(super) fn lead(run: &str) -> String {
     format!("lgoose.run.{run}.kept.lead")
 }
 
-/// Returns the beginning of all subjects of a run.
+/// Returns the prefix of all subjects of a run.
 pub(super) fn of_run(run: &str) -> String {
     format!("lgoose.run.{run}.")
 }
 
-/// Returns the beginnings of the subjects on which JetStream is asked for what the stream of a run keeps.
+/// Returns the prefixes of the subjects on which a reader asks JetStream for what the stream of a run keeps.
 pub(super) fn reading(run: &str) -> [String; 2] {
     let stream = stream(run);
     [
@@ -81,7 +82,7 @@ pub(super) fn reading(run: &str) -> [String; 2] {
     ]
 }
 
-/// Returns all that the stream of a run keeps.
+/// Returns the subjects that the stream of a run keeps.
 pub(super) fn kept(run: &str) -> Vec<String> {
     vec![
         all_signals(run),
@@ -96,7 +97,7 @@ pub(super) fn beat(run: &str) -> String {
     format!("lgoose.run.{run}.down.beat")
 }
 
-/// Returns the subjects of all that goes down to the workers of a run.
+/// Returns the subjects of everything that is sent to all workers of a run.
 pub(super) fn down(run: &str) -> String {
     format!("lgoose.run.{run}.down.*")
 }
@@ -114,37 +115,38 @@ pub(super) fn signals(run: &str, slot: Option<&str>, worker: &str) -> String {
     }
 }
 
-/// Returns the subjects of all that a manager reads of a run: signals of workers without a gather, and records.
+/// Returns the subjects of everything that a manager reads: signals of workers without a gather, and records.
 pub(super) fn all_signals(run: &str) -> String {
     format!("lgoose.run.{run}.up.>")
 }
 
-/// Returns the stream of what workers have entered into the logs of a run. It is none of those that are listed as runs.
+/// Returns the name of the stream that keeps the log entries of a run's workers. Its prefix is not that of
+/// [`stream`], so it is not listed as a run.
 pub(super) fn log_stream(run: &str) -> String {
     format!("LGOOSELOGS_{run}")
 }
 
-/// Returns the subject of what one worker has entered into logs.
+/// Returns the subject of one worker's log entries.
 pub(super) fn logs(run: &str, worker: &str) -> String {
     format!("lgoose.run.{run}.log.{worker}")
 }
 
-/// Returns the subjects of everything that was entered into the logs of a run.
+/// Returns the subjects of all log entries of a run.
 pub(super) fn all_logs(run: &str) -> String {
     format!("lgoose.run.{run}.log.>")
 }
 
-/// Returns the subject on which a worker tells what it cannot hand over as a signal.
+/// Returns the subject on which a worker says why it cannot hand over its signals.
 pub(super) fn told(run: &str, worker: &str) -> String {
     format!("lgoose.run.{run}.told.{worker}")
 }
 
-/// Returns the subjects of all that workers of a run tell.
+/// Returns the subjects on which any worker of a run says so.
 pub(super) fn all_told(run: &str) -> String {
     format!("lgoose.run.{run}.told.>")
 }
 
-/// Returns the worker of the subject of a piece of a log, or of what it tells.
+/// Returns the worker in a subject of [`logs`] or [`told`]; `None` for other subjects.
 pub(super) fn teller(subject: &str) -> Option<&str> {
     let mut words = subject.splitn(5, '.').skip(3);
     let kind = words.next()?;
@@ -156,17 +158,17 @@ pub(super) fn signals_of_slot(run: &str, slot: &str) -> String {
     format!("lgoose.run.{run}.part.{slot}.>")
 }
 
-/// Returns the subject of the records of a slot.
+/// Returns the subject of a slot's records.
 pub(super) fn records(run: &str, slot: &str) -> String {
     format!("lgoose.run.{run}.up.{slot}")
 }
 
-/// Returns the name of the slot of that number. No worker's identity is like it.
+/// Returns the name of the slot with that number. It has no dot, so it differs from every worker's identity.
 pub(super) fn slot(number: usize) -> String {
     format!("slot{number}")
 }
 
-/// Returns whether that is the name of a slot.
+/// Returns whether `name` is the name of a slot.
 pub(super) fn is_slot(name: &str) -> bool {
     name.starts_with("slot") && !name.contains('.')
 }
@@ -186,7 +188,7 @@ pub(super) fn sender(subject: &str) -> &str {
     }
 }
 
-/// Subject on which managers and listings ask which gathers there are.
+/// Subject on which managers and listings ask for gathers.
 pub(super) const GATHERS: &str = "lgoose.gather.hello";
 
 /// Returns the subject of requests to one gather.

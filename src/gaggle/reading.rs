@@ -1,4 +1,4 @@
-//! Reading of what a run's stream keeps, in order, whatever breaks on the way.
+//! Reader of a run's stream: delivers its messages in order, whatever fails on the way.
 
 use super::broker::{Broker, Contact};
 use super::names;
@@ -8,31 +8,31 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time between two attempts of something that failed.
+/// Time between two attempts at something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Time for which something may fail while the broker can be reached: then it will not pass by itself.
+/// Time for which an operation may fail while the broker is reachable; after it, the failure counts as lasting.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Messages that are read ahead of whoever takes them.
+/// Number of messages that are read ahead.
 pub(super) const READ_AHEAD: usize = 4_096;
 
-/// A message as the stream has it.
+/// A message of the stream.
 #[derive(Debug, Clone)]
 pub(super) struct Heard {
     pub(super) subject: String,
     /// The worker's identity, or the name of a slot.
     pub(super) sender: String,
-    /// Number in the run's stream.
+    /// Sequence number in the run's stream.
     pub(super) number: u64,
-    /// When the broker got it, in nanoseconds since 1970.
+    /// When the broker stored it, in nanoseconds since 1970.
     pub(super) kept_at: i128,
-    /// Whether no other followed when it was read.
+    /// Whether no other message followed when it was read.
     pub(super) is_last: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Something that fails again and again.
+/// Tracks an operation that is tried again and again, and reports failures that last.
 pub(super) struct Failing {
     since: Option<Instant>,
     told: mpsc::UnboundedSender<Error>,
@@ -43,7 +43,7 @@ impl Failing {
         Failing { since: None, told }
     }
 
-    /// Notes a failure, and tells of it once it has lasted too long.
+    /// Notes a failure, and reports it once failures have lasted for [`PATIENCE`].
     pub(super) fn note(&mut self, broker: &Broker, error: Error) {
         tracing::debug!(target: "lgoose::gaggle", "{error}");
         if *broker.contact().borrow() != Contact::Up {
@@ -57,9 +57,9 @@ impl Failing {
         }
     }
 
-    /// Tells of a failure that will not pass.
+    /// Reports a failure that will not pass.
     fn tell(&mut self, error: Error) {
-        // The run is at its end.
+        // Nobody receives it once the run is over.
         let _over = self.told.send(error);
     }
 
@@ -68,9 +68,10 @@ impl Failing {
     }
 }
 
-/// Reads all messages of a run with that subject, or all with `""`, in order, from that number of the stream on. What is broken off begins
-/// anew where it was, and at once when the broker is back: a reader would notice only after half a minute. Ends when the
-/// broker does not permit it.
+/// Reads all messages of a run with that subject, or with any for `""`, in order, from number `from` of the stream
+/// on. After an error, or as soon as the broker is reachable again, it starts a new reader where the last one
+/// stopped: the old one would notice only after half a minute. Ends when the broker denies permission or nobody
+/// receives any more.
 pub(super) async fn read(
     broker: Broker,
     run: String,
@@ -129,7 +130,8 @@ pub(super) async fn read(
                 Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                     tokio::time::sleep(AGAIN).await;
-                    // A stream that is gone gives nothing but errors, and only a new reader is told why.
+                    // A stream that no longer exists yields nothing but errors, and only opening a new reader tells
+                    // why.
                     break;
                 }
                 None => break,

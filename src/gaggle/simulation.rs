@@ -1,5 +1,5 @@
-//! Simulated workers for benchmarks of a manager: they answer like workers, drive no users, and deliver the figures of
-//! as many requests as they are told each second.
+//! Simulated workers for benchmarks of a manager: they answer like workers, drive no users, and deliver the figures
+//! of a given number of requests each second.
 
 use super::broker::Broker;
 use super::clock::{Clock, Offset};
@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Names of requests.
+/// Number of different request names.
 const NAMES: usize = 12;
-/// Different deliveries of a second; workers share them.
+/// Number of different deliveries for one second; workers share them.
 const PATTERNS: u64 = 16;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Serves one run as so many workers of one thread, each with so many requests a second; returns how many requests were
-/// delivered in all, and by how many milliseconds a delivery was late at most.
+/// Serves one run as `workers` workers on one thread, each with `requests` requests a second. Returns how many
+/// requests were delivered in all, and the largest delay of a delivery in milliseconds.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -138,13 +138,13 @@ struct Worker {
     begin: Instant,
     source: Source,
     delivered: Arc<AtomicU64>,
-    /// The most milliseconds by which a delivery was late.
+    /// The largest delay of a delivery, in milliseconds.
     late: Arc<AtomicU64>,
 }
 
 impl Worker {
     async fn work(self, mut stopped: watch::Receiver<bool>) {
-        // As real ones are: a little after the second, each at its own time.
+        // Like real workers: a little after the second, each at its own time.
         let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
         let mut sequence = 0;
         for second in 1.. {
@@ -170,13 +170,13 @@ impl Worker {
         let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
         let bytes = messages::encode(&Numbered { sequence, signal });
         let id = format!("{}:{sequence}", self.id);
-        // Until the run is gone with its manager.
+        // Until the manager has ended the run and removed its stream.
         while let Err((_, true)) = self.broker.keep(subject.clone(), &id, bytes.clone()).await {}
     }
 }
 
-/// What workers deliver. A second of one pattern is recorded once for all workers that have it, so that the cores of the
-/// machine are left to the manager: a real worker's figures cost other machines.
+/// What workers deliver. A second of one pattern is recorded once for all workers that share it, so that the cores of
+/// the machine are left to the manager: real workers record their figures on other machines.
 #[derive(Clone)]
 struct Source {
     begin: Instant,
@@ -207,8 +207,8 @@ impl Source {
         }
     }
 
-    /// Returns the encoded figures of that second, counted from 1, of the worker whose shard that is, and how many requests
-    /// are in them.
+    /// Returns the encoded figures of one second, counted from 1, for the worker with that first shard, and the
+    /// number of requests in them.
     fn figures(&self, shard: u64, second: u32) -> (Vec<u8>, u64) {
         let number = shard % PATTERNS;
         let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +223,7 @@ impl Source {
         (delta.shift_shards(shard).encode(), self.requests as u64)
     }
 
-    /// Records the requests of a second that is over, with latencies that are spread over decades.
+    /// Records the requests of a second that is over, with latencies spread over two decades.
     fn record(&self, recorder: &mut Recorder, pattern: u64, second: u32) {
         let from = self.begin + SECOND * (second - 1);
         let step = SECOND / (self.requests as u32 + 1);

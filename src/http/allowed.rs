@@ -1,4 +1,4 @@
-//! Hosts that requests may go to: a bound for plans that others have written.
+//! Hosts that requests may go to: a limit for plans that other people wrote.
 
 use super::failure::{ErrorClass, Failure};
 use crate::wildcard::fits;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct AllowedHosts(Arc<[String]>);
 
 impl AllowedHosts {
-    /// Makes the bound of these hosts; '*' stands for any text.
+    /// Makes the limit from host patterns; '*' stands for any text.
     pub fn new(patterns: &[String]) -> AllowedHosts {
         AllowedHosts(patterns.iter().map(|one| one.to_lowercase()).collect())
     }

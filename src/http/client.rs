@@ -18,17 +18,17 @@ use std::sync::Arc;
 pub struct Client {
     pub(super) config: ClientConfig,
     pub(super) connector: Connector,
-    /// The default headers as they are sent.
+    /// The default headers, encoded for HTTP/1.1.
     pub(super) header_lines: Vec<u8>,
-    /// The same as HTTP/2 has them.
+    /// The same headers, encoded for HTTP/2.
     pub(super) header_fields: Vec<u8>,
     pub(super) read_buffer: Rc<ReadBuffer>,
-    /// The buffer that requests are put together in; taken while one is being written.
+    /// The buffer in which requests are built; taken while one is being written.
     pub(super) write_buffer: RefCell<Vec<u8>>,
-    /// The maker of trace contexts, if requests have them.
+    /// The maker of trace contexts, if requests carry them.
     pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
-    /// The base URL asked for last, with its target: users of one scenario share it.
+    /// The base URL that was asked for last, with its target: users of one scenario share it.
     base: RefCell<Option<(String, Rc<Target>)>>,
 }
 
@@ -40,7 +40,7 @@ struct ConnectionNumbers {
 }
 
 impl Client {
-    /// A client for the users of one shard; the resolver is the process's.
+    /// A client for the users of one shard; the process has one resolver.
     #[cfg(any(test, feature = "internals"))]
     pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
         Client::for_shard(config, resolver, 0, 1)
@@ -105,7 +105,7 @@ impl Client {
         NonZeroU64::new(number)
     }
 
-    /// The number of connections that its sessions have open; what `reqwest` has is not known.
+    /// The number of connections that its sessions have open. Those of `reqwest` are not known.
     pub fn open_connections(&self) -> u64 {
         self.connector.open_connections()
     }

@@ -13,39 +13,40 @@ use std::time::Duration;
 /// Settings that all sessions of a run share.
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// The time from the call until the last byte of the final answer, at most.
+    /// The time limit from the call to the last byte of the final response.
     pub timeout: Duration,
-    /// The largest body that is read, in bytes.
+    /// The largest body that is accepted, in bytes.
     pub max_body: u64,
     /// Whether redirects are shown as they are followed.
     pub show_hops: bool,
     /// Headers sent with every request unless the request has one of that name.
     pub headers: HeaderMap,
-    /// What sends the requests.
+    /// The transport that sends the requests.
     pub transport: Transport,
-    /// The version of HTTP that is spoken.
+    /// The version of HTTP to use.
     pub version: Version,
-    /// The certificates to trust and to show.
+    /// The certificates to trust and to present.
     pub tls: Arc<Tls>,
     /// Whether a connection is used for more than one request.
     pub keep_alive: bool,
     /// Whether cookies are kept and sent.
     pub cookies: bool,
-    /// The number of redirects after which the next one is the answer; `None`: it is a failure, after ten.
+    /// The number of redirects to follow, after which a further redirect is itself the response; `None`: ten, and a
+    /// further one is a failure.
     pub max_redirects: Option<u32>,
-    /// Whether requests say which page they come from.
+    /// Whether requests name the page that they come from.
     pub referer: bool,
-    /// Whether users keep what a browser would not ask for again.
+    /// Whether users cache responses as a browser does.
     pub cache: bool,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,
-    /// The address that connections come from.
+    /// The local address that connections come from.
     pub local_address: Option<IpAddr>,
-    /// The share of the traces that is sampled; `None`: requests have no trace context.
+    /// The share of traces that is sampled; `None`: requests have no trace context.
     pub trace_sample: Option<f64>,
     /// The hosts that requests may go to.
     pub allowed: AllowedHosts,
-    /// A site inside the test that answers in place of any other.
+    /// A site inside the test that responds in place of any other.
     #[cfg(test)]
     pub(crate) script: Option<Script>,
 }

@@ -1,17 +1,17 @@
-//! The failure of a request: the reason why it got no usable answer. It is data: counted under its class, and
+//! The failure of a request: the reason why it got no usable response. It is data: it is counted under its class, and
 //! the run goes on.
 
 use std::fmt;
 use std::io;
 
-/// The classes that failures without an answer are counted under.
+/// The classes under which failures without a response are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     /// The host's name could not be looked up.
     Dns,
     /// Nothing listens at the address.
     Refused,
-    /// No connection within the timeout.
+    /// No connection was made within the timeout.
     ConnectTimeout,
     /// Any other failure to connect.
     Connect,
@@ -19,11 +19,11 @@ pub enum ErrorClass {
     Tls,
     /// The connection was reset.
     Reset,
-    /// The connection was closed before the answer was complete.
+    /// The connection was closed before the response was complete.
     ClosedEarly,
-    /// No complete answer within the timeout.
+    /// No complete response came within the timeout.
     Timeout,
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     Protocol,
     /// The headers or the body are larger than the limit.
     TooLarge,
@@ -35,7 +35,7 @@ pub enum ErrorClass {
     BadRedirect,
     /// The URL cannot be requested.
     BadUrl,
-    /// The host is none that requests may go to.
+    /// Requests may not go to the host.
     NotAllowed,
     /// No local port is free.
     OutOfPorts,
@@ -46,7 +46,7 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    /// The class as reports show it.
+    /// The name of the class in reports.
     pub fn name(self) -> &'static str {
         match self {
             ErrorClass::Dns => "dns",
@@ -71,8 +71,8 @@ impl ErrorClass {
     }
 }
 
-/// A failed request: its class and a detail that is the same for every failure of one cause, so that
-/// reports can count them together.
+/// A failed request: its class, and a detail that is the same for every failure of one cause, so that reports can
+/// count them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The class that reports count it under.
@@ -90,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// Whether no connection was opened, so that trying again at once would only burn CPU.
+    /// Whether no connection was opened, so that an immediate retry would only burn CPU.
     pub fn is_connect(&self) -> bool {
         use ErrorClass::*;
         matches!(
@@ -99,41 +99,41 @@ impl Failure {
         )
     }
 
-    /// The failure of a stream whose server says that it has not looked at the request, so that any may be sent
-    /// again (RFC 9113, section 8.7).
+    /// The failure of a stream that the server says it has not processed, so that any request on it may be sent again
+    /// (RFC 9113, section 8.7).
     pub(super) fn refused_stream() -> Self {
         Failure::new(ErrorClass::ClosedEarly, REFUSED_STREAM)
     }
 
-    /// The failure of a request that found its connection gone before any of it was sent.
+    /// The failure of a request whose connection was gone before any of it was sent.
     #[cfg(feature = "reqwest")]
     pub(super) fn not_sent() -> Self {
         Failure::new(ErrorClass::ClosedEarly, NOT_SENT)
     }
 
-    /// Whether the server has not looked at the request, so that any may be sent again.
+    /// Whether the server has not processed the request, so that any request may be sent again.
     pub(super) fn is_unseen(&self) -> bool {
         self.is_refused_stream() || self.class == ErrorClass::ClosedEarly && self.detail == NOT_SENT
     }
 
-    /// Whether it is that of a refused stream.
+    /// Whether this is the failure of a refused stream.
     pub(super) fn is_refused_stream(&self) -> bool {
         self.class == ErrorClass::ClosedEarly && self.detail == REFUSED_STREAM
     }
 
-    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come. A server
-    /// that resets a stream of HTTP/2 does not: it has looked at the request.
+    /// Whether this happens when a server closes an idle connection, provided that no byte of a response has come.
+    /// The reset of an HTTP/2 stream is not such a failure: the server has processed the request.
     pub(super) fn is_stale(&self) -> bool {
         let of_connection = !self.detail.starts_with(HTTP2);
         of_connection && matches!(self.class, ErrorClass::Reset | ErrorClass::ClosedEarly)
     }
 
-    /// The failure that an error of HTTP/2 itself means.
+    /// The failure for an error of the HTTP/2 protocol.
     pub(super) fn from_http2(class: ErrorClass, detail: impl fmt::Display) -> Self {
         Failure::new(class, format!("{HTTP2}{detail}"))
     }
 
-    /// The failure that an error while connecting to `address` means.
+    /// The failure for an error while connecting to `address`.
     pub(super) fn from_connect_error(error: &io::Error, address: &str) -> Self {
         match class_of(error) {
             Some(class) => Failure::new(class, address),
@@ -146,7 +146,7 @@ impl Failure {
         class_of(error) == Some(ErrorClass::OutOfDescriptors)
     }
 
-    /// The failure that an error of an open connection means.
+    /// The failure for an error on an open connection.
     pub(super) fn from_io_error(error: &io::Error) -> Self {
         // A server may refuse a client's certificate only after the handshake (RFC 8446, section 4.4.2.4).
         let of_tls = error
@@ -162,7 +162,7 @@ impl Failure {
     }
 }
 
-/// The beginning of the details of errors of HTTP/2 itself.
+/// Prefix of the details of HTTP/2 protocol errors.
 const HTTP2: &str = "http/2: ";
 const REFUSED_STREAM: &str = "http/2: refused stream";
 const NOT_SENT: &str = "before the request was sent";

@@ -1,6 +1,6 @@
-//! Entry points of the fuzz targets in `fuzz/`: everything that reads bytes of a target. No part of lgoose's
-//! interface: they exist with the feature `internals` only, and in tests. Each function panics where a rule is broken
-//! that must hold.
+//! Entry points of the fuzz targets in `fuzz/`: everything that reads bytes from a target. They are not part of
+//! lgoose's interface, and exist only with the feature `internals` and in tests. Each function panics if a rule is
+//! broken that must hold.
 
 use super::failure::ErrorClass;
 use super::h1::{ChunkDecoder, EncodedRequest, ReadOutcome, read_start};
@@ -15,7 +15,7 @@ use url::Url;
 /// The largest body, in bytes.
 const MAX_BODY: u64 = 1 << 20;
 
-/// Reads the start of a response at once and cut in two at `cut`, which must come to the same.
+/// Parses the start of a response at once and cut in two at `cut`; both must give the same result.
 pub fn head(bytes: &[u8], cut: usize) {
     for method in [Method::GET, Method::HEAD] {
         if let Ok(Some(head)) = ResponseHead::parse(bytes, &method) {
@@ -67,7 +67,7 @@ pub fn head(bytes: &[u8], cut: usize) {
     }
 }
 
-/// Decodes a chunked body at once and in pieces of `size` bytes, which must come to the same.
+/// Decodes a chunked body at once and in pieces of `size` bytes; both must give the same result.
 pub fn chunks(bytes: &[u8], size: usize) {
     let decode = |size: usize| {
         let (mut chunks, mut body, mut left) = (ChunkDecoder::default(), BytesMut::new(), 0);
@@ -93,7 +93,7 @@ pub fn coding(header: &str, body: &[u8]) {
     }
 }
 
-/// Stores `Set-Cookie` lines of one URL and reads twice which cookies another gets, which must be the same.
+/// Stores `Set-Cookie` lines of one URL, and reads the cookies for another one twice; both must be the same.
 pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) {
     let target = |text: &str| Url::parse(text).ok().and_then(|url| Target::of(&url).ok());
     let (Some(from), Some(to)) = (target(from), target(to)) else {
@@ -106,8 +106,8 @@ pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) 
     jar.get(&to, "a");
 }
 
-/// Gives a connection of HTTP/2 with two requests under way what a server sends, at once and in pieces of `size` bytes,
-/// which must come to the same.
+/// Gives an HTTP/2 connection with two requests under way what a server sends, at once and in pieces of `size` bytes;
+/// both must give the same result.
 pub fn http2(bytes: &[u8], size: usize) {
     let whole = h2::outcomes_of(bytes, bytes.len(), MAX_BODY);
     for (_, response) in &whole {
@@ -122,7 +122,7 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{RngExt as _, SeedableRng as _};
 
-    /// Each of the texts with a few of its bytes changed, a hundred times over.
+    /// Passes each text to `read` a hundred times, with a few bytes changed.
     fn changed(texts: &[&str], mut read: impl FnMut(&[u8], usize)) {
         let mut random = StdRng::seed_from_u64(1);
         for text in texts {

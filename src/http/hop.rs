@@ -1,4 +1,4 @@
-//! One hop of a request: what redirects change of it, and where the next one goes.
+//! One hop of a request: what redirects change in it, and where the next one goes.
 
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
@@ -9,11 +9,11 @@ use http::{HeaderName, HeaderValue, Method, header};
 pub(super) struct Hop {
     pub(super) method: Method,
     pub(super) body: Bytes,
-    /// Whether it has left the origin it was meant for.
+    /// Whether a redirect has led to another origin.
     pub(super) cross_origin: bool,
-    /// Whether a site other than that of the page it was found on has redirected it to another.
+    /// Whether a site other than that of the referring page has redirected the request to another origin.
     pub(super) tainted: bool,
-    /// The answer to a challenge of its site, in place of any other `Authorization`.
+    /// The answer to a digest challenge of the site, which replaces any other `Authorization`.
     pub(super) authorization: Option<HeaderValue>,
 }
 
@@ -29,8 +29,8 @@ impl Hop {
         }
     }
 
-    /// Changes the request as the Fetch standard says: 303 turns all but GET and HEAD into GET, 301 and 302 turn
-    /// POST into GET. Another origin gets no credentials.
+    /// Changes the request as the Fetch standard says: 303 turns every method but GET and HEAD into GET, 301 and 302
+    /// turn POST into GET. A hop to another origin gets no credentials.
     pub(super) fn redirect(&mut self, status: u16, leaves_origin: bool) {
         let becomes_get = match status {
             303 => !matches!(self.method, Method::GET | Method::HEAD),
@@ -60,7 +60,7 @@ impl Hop {
             && !(self.authorization.is_some() && *name == header::AUTHORIZATION)
     }
 
-    /// The `Content-Length` that is sent. A POST, PUT or PATCH without a body says so, as browsers do.
+    /// The `Content-Length` to send. A POST, PUT or PATCH without a body has one too, as in browsers.
     pub(super) fn content_length(&self) -> Option<usize> {
         let sent = !self.body.is_empty()
             || matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
@@ -79,10 +79,10 @@ pub(super) fn is_redirect(status: u16) -> bool {
 /// A [`Failure`] of class `bad redirect`.
 pub(super) fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
     let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
-    // Servers send raw UTF-8 in Location; browsers take it as such.
+    // Servers send raw UTF-8 in Location, and browsers accept it.
     let text =
         std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
-    // Joined, it would be the page that it came from, again and again.
+    // It would resolve to the same URL, again and again.
     if text.trim().is_empty() {
         return Err(bad("Location is empty".to_owned()));
     }

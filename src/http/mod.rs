@@ -1,16 +1,16 @@
-//! The HTTP client of a user: a [`Session`] with cookies, redirects and connections of its own. Driven by the
-//! engine's user loop; knows nothing of Lua, names or statistics.
+//! The HTTP client of a user: a [`Session`] with its own cookies, redirects and connections. The engine's user loop
+//! drives it; it knows nothing of Lua, names of requests or figures.
 //!
-//! | room | subject |
+//! | module | subject |
 //! |---|---|
 //! | `session` | what a browser owns: cookies, default headers, redirects, idle connections |
 //! | `reqwest` | the transport for proxies, over the crate of that name |
-//! | `h2` | HTTP/2, over the crate of that name |
-//! | `h1` | HTTP/1.1, spoken by lgoose itself |
+//! | `h2` | HTTP/2, implemented by lgoose itself |
+//! | `h1` | HTTP/1.1, implemented by lgoose itself |
 //! | `connect` | names, TCP and TLS |
-//! | `message` | requests and responses, as all of them see them |
+//! | `message` | requests and responses, in the form that all transports share |
 //!
-//! Imports go one way, from a room to those below it; `tests/layers.rs` finds circles.
+//! Imports go one way, from each module to those below it; `tests/layers.rs` finds circles.
 
 mod allowed;
 mod client;

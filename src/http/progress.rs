@@ -1,5 +1,4 @@
-//! The progress of a request while it is under way. Every transport writes to it; the session makes an
-//! [`Exchange`] of it.
+//! The progress of a request under way. Every transport updates it; the session turns it into an [`Exchange`].
 
 use super::failure::{ErrorClass, Failure};
 use super::message::{self, Exchange, Response};
@@ -14,13 +13,14 @@ use tokio::time::Instant;
 pub(super) struct Progress {
     pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
-    /// The number of times it was sent again after a kept-alive connection turned out to be closed.
+    /// The number of times it was sent again: a kept-alive connection was closed, its stream was refused, or it
+    /// answers a digest challenge.
     pub(super) retries: u32,
     /// Bytes received.
     pub(super) bytes: u64,
     /// Whether a connection is being opened.
     pub(super) connecting: bool,
-    /// Whether the latest answer came over HTTP/2, if reqwest has sent the request.
+    /// Whether the latest response came over HTTP/2, if reqwest sent the request.
     #[cfg(feature = "reqwest")]
     pub(super) is_http2: bool,
     /// The connection that the latest hop was sent over.
@@ -30,7 +30,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The progress of a request that begins at `begin`, in that trace.
+    /// The progress of a request that begins at `begin` as part of `trace`.
     pub(super) fn starting(begin: Instant, trace: Option<Box<Trace>>) -> Self {
         Progress {
             stopwatch: Stopwatch::started_at(begin),
@@ -45,7 +45,7 @@ impl Progress {
         }
     }
 
-    /// Shows what an answer that redirects says: its status, where it came from, its headers.
+    /// Shows the status, the URL and the headers of a response that redirects.
     pub(super) fn show_hop(&self, status: u16, from: &Target, head: &[u8]) {
         let mut text = format!("redirected\n  < {status} from {}", from.text());
         for (name, value) in message::headers(head) {
@@ -54,7 +54,7 @@ impl Progress {
         tracing::info!(target: "http", "{}", crate::error::printable(&text));
     }
 
-    /// The exchange that has ended with `outcome`, `None` if the time was up.
+    /// The exchange that ended with `outcome`; `None` if it timed out.
     pub(super) fn exchange(
         mut self,
         begin: Instant,
@@ -64,7 +64,7 @@ impl Progress {
             true => ErrorClass::ConnectTimeout,
             false => ErrorClass::Timeout,
         };
-        // A failure may come after the last phase that was stamped, an answer comes with one.
+        // A failure may come after the last phase was stamped; a response comes with a stamp.
         let end = match &outcome {
             Some(Ok(_)) => self.stopwatch.last(),
             Some(Err(_)) => Instant::now(),

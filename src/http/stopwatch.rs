@@ -1,5 +1,5 @@
-//! The stopwatch of one request: each phase begins where the one before ended, so that the phases add up to
-//! the latency and the clock is read once per phase.
+//! The stopwatch of one request. Each phase begins where the one before ended, so the phases add up to the latency
+//! and the clock is read once per phase.
 
 use crate::phases::Phases;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 pub(super) struct Stopwatch {
     last: Instant,
     phases: Phases,
-    /// The phase that is under way, once one is.
+    /// The phase under way, once there is one.
     current: Option<SelectPhase>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Stopwatch {
 type SelectPhase = fn(&mut Phases) -> &mut Duration;
 
 impl Stopwatch {
-    /// A stopwatch that runs since `begin`.
+    /// A stopwatch that has been running since `begin`.
     pub(super) fn started_at(begin: Instant) -> Self {
         Stopwatch {
             last: begin,
@@ -27,12 +27,12 @@ impl Stopwatch {
         }
     }
 
-    /// Notes which phase is under way: a request that ends now ends in it.
+    /// Notes which phase is under way; a request that is interrupted ends in it.
     pub(super) fn enter(&mut self, phase: SelectPhase) {
         self.current = Some(phase);
     }
 
-    /// Ends the phase under way, for a request whose time is up.
+    /// Ends the phase under way, for a request that timed out.
     pub(super) fn interrupt_at(&mut self, end: Instant) {
         if let Some(phase) = self.current {
             self.lap_at(end, phase);
@@ -44,7 +44,7 @@ impl Stopwatch {
         self.lap_at(Instant::now(), phase);
     }
 
-    /// Ends a phase at a time seen elsewhere; one before the phase began ends nothing.
+    /// Ends a phase at a time that was noted elsewhere. A time before the phase began adds nothing.
     pub(super) fn lap_at(&mut self, end: Instant, phase: SelectPhase) {
         *phase(&mut self.phases) += end.saturating_duration_since(self.last);
         self.last = self.last.max(end);

@@ -1,5 +1,5 @@
-//! The target of a request: an [`Origin`] and a path. Plain paths on a known origin skip the URL parser, which
-//! costs more than the rest of building a request.
+//! The target of a request: an [`Origin`] and a path. Plain paths on a known origin bypass the URL parser, which
+//! costs more than all other work for building a request.
 
 use super::failure::{ErrorClass, Failure};
 use crate::units::masked_url;
@@ -10,20 +10,20 @@ use percent_encoding::percent_decode_str;
 use std::rc::Rc;
 use url::Url;
 
-/// A scheme, host and port, with what is derived from them once.
+/// A scheme, host and port, with values that are derived from them once.
 #[derive(Debug)]
 pub struct Origin {
     /// Whether the scheme is https.
     pub secure: bool,
-    /// The host as DNS or an address literal without brackets.
+    /// The host: a DNS name, or an address literal without brackets.
     pub host: String,
-    /// The port, the scheme's default included.
+    /// The port, also if it is the default of the scheme.
     pub port: u16,
     /// `scheme://host[:port]`, without a slash at the end.
     pub text: String,
     /// The `Host` header.
     pub(super) host_header: HeaderValue,
-    /// The `Authorization` header that the user name and password of its URL are sent as.
+    /// The `Authorization` header for the user name and password in its URL.
     pub(super) credentials: Option<HeaderValue>,
 }
 
@@ -83,12 +83,12 @@ fn credentials(url: &Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// An origin and the path that is requested of it.
+/// An origin and a path on it.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The scheme, host and port.
     pub origin: Rc<Origin>,
-    /// The path and query as sent; shared with the request that asks for it, where nothing was resolved.
+    /// The path and query as sent; shared with the request if nothing had to be resolved.
     pub path: Rc<str>,
 }
 
@@ -118,7 +118,7 @@ impl Target {
         Target::of(&url)
     }
 
-    /// The first page of the same origin.
+    /// The root page of the same origin.
     pub(super) fn root(&self) -> Target {
         Target {
             origin: self.origin.clone(),
@@ -131,7 +131,7 @@ impl Target {
         format!("{}{}", self.origin.text, self.path)
     }
 
-    /// The URL parsed.
+    /// The URL, parsed.
     pub fn url(&self) -> Url {
         Url::parse(&self.text()).expect("a target is made from a valid URL")
     }
@@ -150,8 +150,8 @@ impl Target {
         }
     }
 
-    /// The target that `reference` (absolute, or relative to this one) names. The origin is shared when it
-    /// stays the same.
+    /// The target of `reference`, which is absolute or relative to this one. If the origin stays the same, it is
+    /// shared.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url`.
@@ -167,7 +167,7 @@ impl Target {
             Failure::new(ErrorClass::BadUrl, format!("'{shown}': {error}"))
         })?;
         let target = Target::of(&url)?;
-        // A path on the same site goes on with the credentials of the site, unless it brings others.
+        // A reference to the same site keeps the site's credentials, unless it has its own.
         let shares = target.origin.same(&self.origin) && target.origin.credentials.is_none();
         Ok(match shares {
             true => Target {
@@ -179,8 +179,8 @@ impl Target {
     }
 }
 
-/// `reference` as a path on `origin` when no URL rule can change it: it starts with one slash (or with the
-/// origin itself and then one) and holds only characters that are sent as they are.
+/// `reference` as a path on `origin`, if no URL rule can change it: it starts with one slash (or with the origin and
+/// then one) and has only characters that are sent as they are.
 fn plain_path<'a>(origin: &Origin, reference: &'a str) -> Option<&'a str> {
     let path = match reference.as_bytes() {
         [b'/', b'/', ..] => return None,

@@ -1,6 +1,6 @@
-//! Gives requests their trace context, which they carry as `traceparent` (W3C Trace Context). One a shard. Its random
-//! numbers are its own, seeded by the operating system: a plan makes the same requests with and without it, and two
-//! runs of one seed have different traces, which a site would mix up else.
+//! Maker of the trace contexts that requests carry as `traceparent` (W3C Trace Context), one for each shard. It has
+//! its own random numbers, seeded by the operating system: a plan makes the same requests with and without it, and
+//! two runs with the same seed have different traces, which a site would otherwise mix up.
 
 use crate::trace::{Trace, TraceContext};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -12,8 +12,8 @@ use std::num::{NonZeroU64, NonZeroU128};
 /// The header that carries the context.
 pub(super) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// The bits of a trace id that decide whether it is sampled: the last 56, as OpenTelemetry's consistent probability
-/// sampling has it, so that samplers after this one decide alike.
+/// The number of bits that decide whether a trace is sampled: the last bits of its id, as in OpenTelemetry's
+/// consistent probability sampling, so that later samplers decide the same.
 const DECIDING_BITS: u32 = 56;
 
 /// Maker of trace contexts.
@@ -21,14 +21,14 @@ const DECIDING_BITS: u32 = 56;
 pub(super) struct Tracer {
     // Never borrowed across an await.
     random: RefCell<Xoshiro256PlusPlus>,
-    /// Trace ids whose deciding bits are less than that are not sampled.
+    /// Trace ids whose deciding bits are less than this are not sampled.
     threshold: u64,
-    /// The header that all requests have, if the run sets one.
+    /// The `traceparent` of all requests, if the run sets one.
     of_all: Option<HeaderValue>,
 }
 
 impl Tracer {
-    /// A tracer that samples this share of the traces; `headers` are those of every request.
+    /// A maker that samples this share of traces; `headers` are those of every request.
     pub(super) fn new(sample: f64, headers: &HeaderMap) -> Tracer {
         let all = (1_u64 << DECIDING_BITS) as f64;
         Tracer {
@@ -38,8 +38,8 @@ impl Tracer {
         }
     }
 
-    /// The trace of a request that begins. `own` is the header that the request or its user has set: it wins, and what
-    /// cannot be read of it is no trace.
+    /// The trace of a request that begins. `own` is the header that the request or its user has set; it replaces a
+    /// new trace, and if it is not valid, the request has no trace.
     pub(super) fn begin(&self, own: Option<&HeaderValue>) -> Option<Trace> {
         if let Some(given) = own.or(self.of_all.as_ref()) {
             let context = TraceContext::parse(given.as_bytes())?;
@@ -59,7 +59,7 @@ impl Tracer {
         Some(Trace::new(first, false))
     }
 
-    /// A new span's number.
+    /// A number for a new span.
     pub(super) fn span_id(&self) -> NonZeroU64 {
         loop {
             if let Some(id) = NonZeroU64::new(self.random.borrow_mut().random()) {
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_share_that_is_sampled_is_that_which_was_asked_for() {
         assert_eq!((sampled(0.0), sampled(1.0)), (0, 10_000));
-        // Ten standard deviations: wrong once in 10^22 runs.
+        // Ten standard deviations: fails by chance once in 10^22 runs.
         assert!((2_067..=2_933).contains(&sampled(0.25)));
     }
 

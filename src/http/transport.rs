@@ -1,15 +1,15 @@
-//! The choice of transport: what carries requests out, through which proxy, and which version of HTTP it speaks.
+//! The choice of transport: what sends requests, through which proxy, and with which version of HTTP.
 
 #[cfg(feature = "reqwest")]
 use url::Url;
 
-/// What carries requests out.
+/// What sends requests.
 #[derive(Debug, Clone, Default)]
 pub enum Transport {
-    /// lgoose's own HTTP/1.1, and HTTP/2 over `h2`.
+    /// lgoose's own HTTP/1.1 and HTTP/2.
     #[default]
     Direct,
-    /// reqwest, through a proxy or not.
+    /// reqwest, with or without a proxy.
     #[cfg(feature = "reqwest")]
     Reqwest(ReqwestProxy),
 }
@@ -18,21 +18,21 @@ pub enum Transport {
 #[cfg(feature = "reqwest")]
 #[derive(Debug, Clone)]
 pub enum ReqwestProxy {
-    /// None.
+    /// No proxy.
     None,
-    /// The one that the variables of the environment name.
+    /// The proxy that environment variables name.
     Environment,
-    /// The one at this URL.
+    /// The proxy at this URL.
     At(Url),
 }
 
 impl Transport {
-    /// Whether it is lgoose's own.
+    /// Whether it is lgoose's own transport.
     pub fn is_direct(&self) -> bool {
         matches!(self, Transport::Direct)
     }
 
-    /// Whether TLS is spoken to its proxy, as far as that is known before a request.
+    /// Whether the proxy is contacted over TLS, as far as this is known before a request.
     pub fn needs_tls(&self) -> bool {
         match self {
             #[cfg(feature = "reqwest")]
@@ -42,7 +42,7 @@ impl Transport {
     }
 }
 
-/// The version of HTTP that a client speaks.
+/// The version of HTTP that a client uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/2 where the server offers it over TLS, else HTTP/1.1.
@@ -50,6 +50,6 @@ pub enum Version {
     Any,
     /// HTTP/1.1 only.
     Http1,
-    /// HTTP/2 only; without TLS on the knowledge that the server speaks it.
+    /// HTTP/2 only; without TLS it assumes that the server supports it.
     Http2,
 }

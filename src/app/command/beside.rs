@@ -1,5 +1,5 @@
-//! What goes on beside a run: its server, its export. Both are opened before anything is done for the run, so that a mistake in
-//! a flag costs nobody a wait for workers.
+//! Services that accompany a run: its web server and its export. Both are opened before anything is done for the run,
+//! so that a mistake in a flag is found before anybody waits for workers.
 
 #[cfg(feature = "otlp")]
 use super::export;
@@ -9,7 +9,7 @@ use crate::app::supervisor::Begun;
 use crate::cli;
 use crate::error::Error;
 
-/// What is to go on beside a run.
+/// Opened services, ready to accompany a run.
 pub(super) struct Opened {
     #[cfg(feature = "web")]
     web: Option<crate::web::Server>,
@@ -17,7 +17,7 @@ pub(super) struct Opened {
     export: Option<crate::otlp::Options>,
 }
 
-/// What goes on beside a run.
+/// Services that accompany a run under way.
 pub(super) struct Beside {
     #[cfg(feature = "web")]
     pub(super) web: Option<web::Web>,
@@ -26,10 +26,10 @@ pub(super) struct Beside {
 }
 
 impl Opened {
-    /// Opens what the flags want.
+    /// Opens the services that the flags ask for.
     ///
     /// # Errors
-    /// A mistake in a flag or in a variable of the environment; trouble with the port.
+    /// A mistake in a flag or in an environment variable; trouble with the port.
     pub(super) fn open(flags: &cli::Run) -> Result<Opened, Error> {
         Ok(Opened {
             #[cfg(feature = "web")]
@@ -39,10 +39,10 @@ impl Opened {
         })
     }
 
-    /// Starts it for this run.
+    /// Starts the services for this run.
     ///
     /// # Errors
-    /// Trouble with a thread, or with whoever hosts the run.
+    /// Trouble with a thread, or with the host of the run.
     pub(super) fn start(self, flags: &cli::Run, begun: &Begun) -> Result<Beside, Error> {
         Ok(Beside {
             #[cfg(feature = "web")]

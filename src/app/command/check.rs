@@ -1,4 +1,4 @@
-//! `lgoose check`: loads a plan, reviews it, and shows what a run of it would do. Sends nothing.
+//! `lgoose check`: loads a plan, reviews it, and shows what a run of it would do. It sends nothing.
 
 use super::flags;
 use super::screen::{say, warn};
@@ -9,10 +9,10 @@ use crate::error::{Diagnostic, Error, exit};
 use crate::lua;
 use crate::plan;
 
-/// Checks a plan as the flags would have it run. Returns the exit code.
+/// Checks a plan with the options that the flags set. Returns the exit code.
 ///
 /// # Errors
-/// A mistake in the plan, in what it sets or in a flag.
+/// A mistake in the plan, in its options or in a flag.
 pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
     let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;

@@ -1,4 +1,5 @@
-//! `lgoose compare`: reads reports or runs a plan, compares runs before a change with those after it, and says what it found.
+//! `lgoose compare`: reads reports or runs a plan, compares the runs before a change with those after it, and prints
+//! the result.
 
 use super::outputs::{apart, read, write};
 use super::repeat::Runs;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Compares the reports that the flags name, and returns the exit code.
 ///
 /// # Errors
-/// A mistake in a limit, or a file that is no report, or the same one twice.
+/// A mistake in a limit, a file that is not a report, or a file that is named twice.
 pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
     let limits: Vec<Limit> = flags
         .max_regression
@@ -77,7 +78,7 @@ fn sides(flags: &cli::Compare) -> Result<(&[PathBuf], &[PathBuf]), Error> {
     }
 }
 
-/// Reads reports; `texts` are those of all that were read, with their names.
+/// Reads reports; `texts` has the names and texts of all reports read so far.
 pub(super) fn read_reports(
     files: &[PathBuf],
     texts: &mut Vec<(String, String)>,

@@ -14,7 +14,7 @@ use crate::{error::exit, machine};
 /// Serves the site until the process ends.
 ///
 /// # Errors
-/// No site has that name; trouble with the port.
+/// A mistake if no site has that name; trouble with the port.
 #[cfg(feature = "demo")]
 pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
     let behaviour = Behaviour {
@@ -35,7 +35,7 @@ pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
     Ok(exit::OK)
 }
 
-/// Says that no site is built in.
+/// Returns the mistake that no site is built in.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! `lgoose doctor`: looks at this machine as a load generator, and says what to change for so many users.
+//! `lgoose doctor`: checks this machine as a load generator, and says what to change for a number of users.
 
 use super::screen::say;
 use crate::app::preflight;
@@ -9,17 +9,17 @@ use crate::units::{show_count, show_duration, show_size};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Naps by which it is found how late threads wake.
+/// Number of naps that measure how late threads wake.
 const NAPS: usize = 100;
-/// The median delay of a nap above which figures suffer: Linux wakes a thread within some 0.1 ms.
+/// The median delay of a nap above which figures suffer; Linux usually wakes a thread within 0.1 ms.
 const LATE: Duration = Duration::from_millis(1);
 
-/// Something that was looked at.
+/// The result of one check.
 #[derive(Debug, PartialEq)]
 struct Finding {
     what: &'static str,
     value: String,
-    /// What is wrong with it and what helps.
+    /// What is wrong, and what to do about it; `None` if nothing is.
     remedy: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Finding {
     }
 }
 
-/// Prints what was found. The exit code is 1 if a run with that many users would lack something.
+/// Prints the findings. The exit code is 1 if a run with that many users would lack something.
 pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
     let mut findings = vec![cores(), load(), memory()];
     findings.extend(network());

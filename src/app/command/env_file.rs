@@ -1,20 +1,20 @@
-//! Reads `--env-file`: variables for the plan's `env()`, one `NAME=VALUE` a line, as shells and containers write
-//! them.
+//! Reads `--env-file`: variables for the plan's `env()`, one `NAME=VALUE` per line, as for shells and containers.
 //!
-//! Own code in place of `dotenvy`, whose rules are others: it puts variables of the environment in place of `$NAME`,
-//! so that a password with a dollar changes, reads backslashes and `#` within values, refuses a value of several words
-//! without quotes, and its errors do not say which line they are about.
+//! This does not use `dotenvy`, whose rules differ: it replaces `$NAME` by a variable of the environment, which
+//! changes a password with a dollar sign, it interprets backslashes and `#` within values, it refuses a value of
+//! several words without quotes, and its errors do not name the line.
 
 use crate::error::{Diagnostic, Error};
 use crate::files;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads a file of variables. Empty lines and those that begin with `#` are passed over, `export ` before a
-/// name too; one pair of quotes around a value is taken off, with a comment after it; a later line wins.
+/// Reads a file of variables. It skips empty lines, lines that begin with `#`, and `export ` before a name. It
+/// removes one pair of quotes around a value, and a comment after them. If a name occurs twice, the later line
+/// counts.
 ///
 /// # Errors
-/// A mistake with the file and the line that is no variable.
+/// A mistake with the file, or with a line that is not a variable.
 pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
     let text = files::read_to_string(path).map_err(|error| {
         Diagnostic::new(format!(

@@ -1,4 +1,4 @@
-//! Exports the run while it goes on, as the flags say.
+//! Export of a run while it is under way, as the flags say.
 
 use crate::app::runtime;
 use crate::app::supervisor::Begun;
@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::metrics::Report;
 use crate::otlp::{Exporter, Options};
 
-/// Returns how the run is to be exported, if the flags want that.
+/// Returns the options of the export, if the flags ask for one.
 ///
 /// # Errors
-/// A mistake in the flag or in a variable of the environment.
+/// A mistake in the flag or in an environment variable.
 pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
     let Some(endpoint) = &flags.export.otlp else {
         return Ok(None);
@@ -19,16 +19,16 @@ pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
     Options::read(endpoint, |name| std::env::var(name).ok()).map(Some)
 }
 
-/// Begins to export the run.
+/// Starts the export of the run.
 ///
 /// # Errors
-/// A header that cannot be sent; trouble with a thread.
+/// A mistake for a header that cannot be sent; trouble with a thread.
 pub(super) fn start(options: Options, begun: &Begun) -> Result<Exporter, Error> {
     let facts = (&*begun.prepared().name, &*begun.target());
     Exporter::start(options, runtime()?, begun.handle().clone(), facts)
 }
 
-/// Exports the report of the run, which is told there if something did not arrive.
+/// Exports the report of the run. If something did not arrive, the report gets a warning.
 pub(super) fn finish(exporter: Option<Exporter>, report: &mut Report) {
     let warning = exporter.and_then(|exporter| exporter.finish(report));
     report.warnings.extend(warning);

@@ -1,4 +1,4 @@
-//! What the flags say of a plan and its run.
+//! What the flags determine about a plan and its run.
 
 use super::env_file;
 use super::url_plan::UrlPlan;
@@ -13,10 +13,10 @@ use crate::plan::Plan;
 use crate::units::masked_url;
 use std::path::{Path, PathBuf};
 
-/// Puts together the run of the plan at that path.
+/// Prepares a run of the plan at that path.
 ///
 /// # Errors
-/// A mistake in the plan or in a flag, or trouble with what they need.
+/// A mistake in the plan or in a flag, or trouble with a file or a site that they name.
 pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
     if flags.screen.watch {
         may_load(path, flags)?;
@@ -26,7 +26,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     })
 }
 
-/// Returns the source from which the plan of these flags is loaded again.
+/// Returns the source from which the plan is reloaded with these flags.
 pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
     let (path, flags) = (path.to_owned(), flags.clone());
     Source {
@@ -42,7 +42,7 @@ fn compose_again(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, E
     })
 }
 
-/// Checks that the plan can be loaded a second time.
+/// Checks that the plan can be reloaded.
 fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
     let what = match (flags.url(), path == Path::new("-")) {
         (Some(_), _) => "a URL is no plan that could change",
@@ -52,12 +52,12 @@ fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(what).help("write the plan into a file and name that"))
 }
 
-/// Returns what the command line gives for the plan at that path.
+/// Returns the plan at that path with everything that the command line sets for it.
 fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     let (name, source, host) = read(path, flags)?;
     let mut typed = flags.settings();
     if host.is_some() {
-        // A benchmark of one page: nobody waits for its users.
+        // This is a benchmark of one page, where nobody wants to wait for users to start.
         typed.start_at_once();
     }
     typed.host = host.or(typed.host);
@@ -72,7 +72,7 @@ fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     })
 }
 
-/// Returns the files that flags name and no option of a plan does.
+/// Returns the files that flags name, apart from those named by options that a plan has, too.
 pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
     let env_file = flags.machine.env_file.iter();
     let env_file = env_file.map(|path| Place::new("the file of '--env-file'", path));
@@ -88,13 +88,13 @@ pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
     }
 }
 
-/// Returns the file of lgoose's own log, if it has one.
+/// Returns the file of lgoose's own log, if there is one.
 pub(super) fn log_file(flags: &cli::Run) -> Option<Place> {
     let path = flags.screen.log_file.as_deref()?;
     Some(Place::new("the file of '--log-file'", path))
 }
 
-/// Applies the flags that no plan can set.
+/// Applies the flags that have no option in a plan.
 fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
         once(config, plan);
@@ -107,7 +107,7 @@ fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 
-/// Reads the plan, and returns its name and text; the host too, if it is a URL.
+/// Reads the plan, and returns its name, its text and, if it is a URL, the host.
 pub(super) fn read(
     path: &Path,
     flags: &cli::Run,
@@ -124,7 +124,7 @@ pub(super) fn read(
     }
 }
 
-/// Returns the folder of the plan that is run, to which the plan's own paths are relative.
+/// Returns the folder of the plan, to which the plan's own paths are relative.
 pub(super) fn folder(flags: &cli::Run) -> PathBuf {
     let plan = flags.plan.as_deref().unwrap_or(Path::new(""));
     folder_of(plan).to_owned()
@@ -151,13 +151,13 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.iterations = Some(1);
     config.shared_iterations = None;
     config.run_time = None;
-    // One iteration is for looking, not for judging.
+    // One iteration is for looking at, not for judging.
     config.thresholds.clear();
     config.co_mitigation = CoMitigation::Disabled;
     config.co_wanted = false;
 }
 
-/// Returns the variables for the plan's `env()` beside the environment, and which of that it may read.
+/// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.
 pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
     let machine = &flags.machine;
     given_variables(
@@ -167,8 +167,8 @@ pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
     )
 }
 
-/// Returns the variables of a file and those given one by one, which take precedence. Of the environment the plan may
-/// read only the allowed ones; all, if none is named.
+/// Returns the variables of a file and those given one by one, which take precedence. Of the environment, the plan
+/// may read only the allowed variables, or all if none is named.
 pub(super) fn given_variables(
     file: Option<&Path>,
     each: &[(String, String)],

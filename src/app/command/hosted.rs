@@ -1,4 +1,4 @@
-//! `lgoose hosted`: a run that `lgoose serve` has started as a process of its own, or the look at a plan before that.
+//! `lgoose hosted`: a process that `lgoose serve` has started, for one run or to check a plan.
 
 use super::{flags, screen};
 use crate::cli::{self, WebPlace};
@@ -7,7 +7,7 @@ use crate::serve::Order;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is left to do for a host.
+/// What is left to do for the host.
 pub(super) enum Hosted {
     /// A run of this plan.
     Run(PathBuf, Box<cli::Run>),
@@ -15,10 +15,10 @@ pub(super) enum Hosted {
     Done(u8),
 }
 
-/// Takes the order of the host, and looks at the plan if that is all it says.
+/// Receives the order of the host, and checks the plan if the order is only that.
 ///
 /// # Errors
-/// A mistake in the plan; trouble if nobody hosts this process.
+/// A mistake in the plan; trouble if this process has no host.
 pub(super) fn take() -> Result<Hosted, Error> {
     let (order, link) = Order::receive()?;
     let mut run_flags = match cli::parse_run(order.arguments) {

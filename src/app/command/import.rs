@@ -1,4 +1,5 @@
-//! `lgoose import`: reads a recording, prints its plan, writes the files that go with it, and tells what is left to do.
+//! `lgoose import`: reads a recording, prints its plan, writes the files that belong to it, and prints what is left
+//! to do.
 
 use super::screen::{aside, put};
 use crate::cli;
@@ -9,10 +10,10 @@ use std::fs::OpenOptions;
 use std::io::{BufReader, ErrorKind, Write as _};
 use std::path::Path;
 
-/// Imports what the flags name.
+/// Imports the file that the flags name.
 ///
 /// # Errors
-/// What cannot be read, or a file that cannot be written or is there already.
+/// A mistake for input that cannot be read or a file that already exists with other contents; trouble with writing.
 pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
@@ -48,7 +49,7 @@ pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
     Ok(exit::OK)
 }
 
-/// Writes a file over nothing but itself.
+/// Writes a new file. A file that already exists must have the same contents.
 fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
     let path = folder.join(name);
     std::fs::create_dir_all(folder)
@@ -87,7 +88,7 @@ mod tests {
     use crate::lua::GivenVariables;
     use serde_json::json;
 
-    /// Texts that would get out of a literal, a comment or a pattern.
+    /// Texts that try to break out of a literal, a comment or a pattern.
     const HOSTILE: [&str; 7] = [
         "\" .. os.exit() .. \"",
         "]] os.exit() --[[",
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn hostile_recordings_become_plans_that_load() {
-        // With times that make no sense, and with those of calls side by side.
+        // With times that make no sense, and with times of simultaneous calls.
         let alike = HOSTILE.map(|text| (text, "2026-05-04T10:00:00Z"));
         let odd = HOSTILE.map(|text| (text, text));
         for (text, begin) in alike.into_iter().chain(odd) {

@@ -1,4 +1,4 @@
-//! Runs the command from flags to exit code.
+//! Commands of the program, each from its flags to its exit code.
 
 mod beside;
 mod capacity;
@@ -57,13 +57,13 @@ use summary::Summary;
 #[cfg(feature = "tui")]
 use view::{View, ViewThread};
 
-/// Time without progress after which what is left for standard output is given up, at the end of the process.
+/// Time without progress at the end of the process, after which the rest of standard output is given up.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Time for standard error, which comes after that and is often the same terminal.
+/// Time for standard error, which comes after standard output and is often the same terminal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Runs the command of this process.
+/// Runs the command of this process, and returns its exit code.
 pub fn main() -> ExitCode {
     let cli = match cli::parse() {
         Ok(cli) => cli,
@@ -153,7 +153,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
     }
 }
 
-/// Whether another process of lgoose has started this one, and has told what there is to say of its environment.
+/// Returns whether another lgoose process started this one; it has already warned about the environment.
 fn is_hosted(cli: &Cli) -> bool {
     #[cfg(feature = "web")]
     return matches!(cli.command, Some(cli::Command::Hosted));
@@ -164,7 +164,7 @@ fn is_hosted(cli: &Cli) -> bool {
     }
 }
 
-/// Whether the guard is to hear Ctrl-C: not for a site, which has nothing to save, nor for a host, which stops its run first.
+/// Returns whether the guard handles Ctrl-C: a built-in site has nothing to save, and `serve` stops its run first.
 fn has_run(cli: &Cli) -> bool {
     match cli.command {
         Some(cli::Command::Demo(_)) => false,
@@ -219,7 +219,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     })
 }
 
-/// Runs what has begun to its end, calls `dismiss`, writes the outputs, and returns the exit code.
+/// Drives a run to its end, calls `dismiss`, writes the outputs, and returns the exit code.
 fn conduct(
     (begun, opened): (Begun, Opened),
     config: &Config,
@@ -291,12 +291,12 @@ fn conduct(
     if let Some(web) = beside.web {
         runtime.block_on(web.thread.leave());
     }
-    // A plan that is being loaded again keeps nobody waiting.
+    // Do not wait for a plan that is being reloaded.
     runtime.shutdown_background();
     Ok(code)
 }
 
-/// Whether users run on other machines, whose limits are their own.
+/// Returns whether users run on other machines, which have their own limits.
 fn on_workers(flags: &cli::Run) -> bool {
     #[cfg(feature = "gaggle")]
     return flags.gaggle.workers.is_some();
@@ -307,7 +307,7 @@ fn on_workers(flags: &cli::Run) -> bool {
     }
 }
 
-/// Waits until there is no view any more.
+/// Waits until the view has ended because its terminal has gone.
 #[cfg(feature = "tui")]
 async fn over(view: Option<&mut ViewThread>) {
     if let Some(view) = view {
@@ -316,7 +316,7 @@ async fn over(view: Option<&mut ViewThread>) {
     }
 }
 
-/// Shows a run line by line as it goes on, once `view` is over.
+/// Prints the progress of a run line by line, once the future `view` is ready.
 async fn show(
     handle: Handle,
     view: impl Future<Output = ()>,
@@ -330,8 +330,8 @@ async fn show(
     }
 }
 
-/// Prints the tables and gives the verdict's exit code, or that of outputs that could not be `written`. Only as much is
-/// waited for as can be read.
+/// Prints the tables, and returns the exit code: that of the verdict, or that of trouble if outputs could not be
+/// `written`. Waits for standard output only as long as it makes progress.
 async fn conclude(
     (outcome, summary): (&Outcome, Summary),
     written: Result<(), Vec<Error>>,
@@ -372,14 +372,14 @@ async fn conclude(
         complain(trouble, false);
     }
     match troubles.is_empty() {
-        // Whoever aborts what comes after the run gets no verdict either.
+        // Whoever aborts the wait after the run gets no verdict either.
         _ if run.is_aborted() => exit::ABORTED,
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
     }
 }
 
-/// Lists scenarios, and below each its tasks, one per line.
+/// Lists the scenarios, each followed by its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;

@@ -1,4 +1,4 @@
-//! Writes reports to the places that `-o` names, after a run or from a saved one.
+//! Writing of reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{self, complain, say, terminal_width};
 use crate::app::places::{self, Place, or_here};
@@ -15,11 +15,11 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Writes every output that can be written, files first: a pipe may keep whoever writes to it waiting. What goes to
-/// standard output is on its way when this returns. Calls `files_written` before anything that may keep it waiting.
+/// Writes all outputs, regular files first, since a pipe may block. Calls `files_written` before anything that may
+/// block. Output for standard output is queued when this returns.
 ///
 /// # Errors
-/// One for each that could not.
+/// An error for each output that could not be written.
 pub(super) fn write_all(
     outputs: &[Output],
     report: &Report,
@@ -41,7 +41,7 @@ pub(super) fn write_all(
     }
 }
 
-/// Writes one output, and returns what went wrong.
+/// Writes one output, and returns its errors.
 fn write_one(output: &Output, report: &Report) -> Vec<Error> {
     let written = output::render(report, output.format);
     let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
@@ -59,8 +59,8 @@ fn write_one(output: &Output, report: &Report) -> Vec<Error> {
     troubles
 }
 
-/// Runs `lgoose report`: prints the tables of a saved run, and writes its other formats. The verdict was the run's;
-/// here 0 means that all was shown and written.
+/// Runs `lgoose report`: prints the tables of a saved run, and writes other formats of it. The exit code does not
+/// depend on the run's verdict: 0 means that everything was printed and written.
 pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
     apart(&flags.file, &flags.output)?;
     let mut reports = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         })?,
     };
     if report.verdict.is_none() {
-        // An earlier lgoose wrote it, or it was written on the way.
+        // An earlier lgoose wrote it, or it was written during the run.
         report.verdict = Some(output::judge(&report, None));
     }
     let written = write_all(&flags.output, &report, || ());
@@ -95,7 +95,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
     Ok(written.map_or(exit::TROUBLE, |()| exit::OK))
 }
 
-/// Makes sure that no output is written over a report that is read.
+/// Checks that no output overwrites a report that is read.
 pub(super) fn apart<'a>(
     read: impl IntoIterator<Item = &'a PathBuf>,
     outputs: &[Output],
@@ -105,7 +105,7 @@ pub(super) fn apart<'a>(
     places::apart(&read, &places::reports(outputs))
 }
 
-/// Returns the name and the text of a saved report; `-` is standard input.
+/// Returns the name and text of a saved report; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
     let (name, found) = match path.to_str() {
@@ -144,12 +144,12 @@ pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Writes a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
+/// Writes a file in one step: a reader finds the old file or the new one, even after a crash, and never a part.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if is_device(path) {
         return File::options().append(true).open(path)?.write_all(bytes);
     }
-    // Not the link is replaced but what it stands for.
+    // For a link, this replaces the file that it points to, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     let mode = old.as_ref().map_or(0o666, |old| old.permissions().mode());
@@ -160,7 +160,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         .tempfile_in(folder);
     let mut file = match temporary {
         Ok(file) => file,
-        // A file may take what its folder does not.
+        // The file may be writable although its folder is not.
         Err(_) if old.is_some_and(|old| old.is_file()) => return fs::write(target, bytes),
         Err(error) => return Err(error),
     };

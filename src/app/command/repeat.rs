@@ -1,5 +1,5 @@
-//! Runs a plan several times for `lgoose compare`: against two sites in turn, or again where there are reports of runs
-//! before a change.
+//! Runs a plan several times for `lgoose compare`: against two sites in turn, or only after a change, if there are
+//! reports of runs before it.
 
 use super::compare::read_reports;
 use super::screen::{announcement, aside, warn};
@@ -21,10 +21,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The reports before a change and those after it.
+/// The reports before a change, and those after it.
 pub(super) type Sides = [Vec<NamedReport>; 2];
 
-/// Where a run belongs.
+/// Side of the comparison that a run belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Before,
@@ -40,26 +40,26 @@ impl Side {
     }
 }
 
-/// The runs that a comparison wants.
+/// The runs for a comparison.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     plan: &'a Path,
     flags: cli::Run,
-    /// The site after the change, if the plan is run against two.
+    /// The site after the change, if the plan runs against two sites.
     against: Option<&'a str>,
-    /// Reports of runs before the change; without any, the plan is run for both sides.
+    /// Reports of runs before the change. If there are none, the plan runs for both sides.
     pub(super) before: &'a [PathBuf],
     repeat: u64,
     keep: Option<&'a Path>,
 }
 
-/// Returns whether that is a plan and no report.
+/// Returns whether this is a plan and not a report.
 fn is_plan(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "lua")
 }
 
 impl<'a> Runs<'a> {
-    /// Returns the runs that the flags want; `None` if they only name reports.
+    /// Returns the runs that the flags ask for; `None` if they only name reports.
     ///
     /// # Errors
     /// A mistake in the flags, or in the options of the runs.
@@ -102,7 +102,7 @@ impl<'a> Runs<'a> {
         Ok(Some(runs))
     }
 
-    /// Makes sure that none of the reports is in the folder yet.
+    /// Checks that the folder has none of the reports yet.
     fn none_there(&self, folder: &Path) -> Result<(), Error> {
         let taken = self
             .order()
@@ -118,8 +118,8 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Returns the side of each run and its number there, in the order of the runs. Two sides alternate as A B B A, so that
-    /// what slowly changes on the machines falls on both alike.
+    /// Returns the side of each run and its number on that side, in the order of the runs. If there are two sides,
+    /// they alternate as A B B A, so that slow changes on the machines affect both alike.
     fn order(&self) -> Vec<(Side, u64)> {
         let pair = |number: u64| match (self.before.is_empty(), number % 2) {
             (false, _) => vec![Side::After],
@@ -132,15 +132,15 @@ impl<'a> Runs<'a> {
         all.collect()
     }
 
-    /// Runs the plan as often as is wanted, and returns all reports; `None` if it was stopped on the way.
+    /// Runs the plan as often as asked for, and returns all reports; `None` if somebody stopped the runs.
     ///
     /// # Errors
-    /// A mistake in the plan, a report that cannot be read or written, or trouble in a run; what was run before is lost but for
-    /// the reports that are kept.
+    /// A mistake in the plan, a report that cannot be read or written, or trouble in a run. Of the earlier runs, only
+    /// the reports that `--keep` has written remain.
     pub(super) fn run(mut self) -> Result<Option<Sides>, Error> {
         let mut sides = [read_reports(self.before, &mut Vec::new())?, Vec::new()];
         if let Some(first) = sides[0].first() {
-            // Without it each run would ask for other pages.
+            // Without a common seed, each run would request other pages.
             self.flags.load.seed.get_or_insert(first.report.seed);
         }
         let order = self.order();
@@ -169,7 +169,7 @@ impl<'a> Runs<'a> {
         Ok(Some(sides))
     }
 
-    /// Runs the plan once for that side; `told` says which run it is.
+    /// Runs the plan once for that side; `told` names the run in messages.
     fn run_once(
         &self,
         supervisor: &Supervisor,
@@ -194,7 +194,7 @@ impl<'a> Runs<'a> {
         }
         aside(&format!("{told}: {}", target(prepared)));
         let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()));
-        // Between runs and after them a signal has no run to stop: it ends the program.
+        // Between the runs and after them there is no run that a signal could stop: it ends the process.
         guard::leave();
         let outcome = outcome?;
         if let Some(trouble) = outcome.trouble {
@@ -215,7 +215,7 @@ impl<'a> Runs<'a> {
         Ok(outcome.report)
     }
 
-    /// Writes the report of a run into the folder of those that are kept, if there is one, and returns its name.
+    /// Writes the report of a run into the folder of `--keep`, if there is one, and returns the name of the report.
     fn kept(&self, side: Side, number: u64, report: &Report) -> Result<String, Error> {
         let Some(folder) = self.keep else {
             return Ok(format!("{}-{number}", side.name()));
@@ -226,7 +226,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Makes the folder of the reports.
+/// Makes the folder for the reports.
 fn make(folder: &Path) -> Result<(), Error> {
     let cannot = |error| {
         Trouble::cannot("make the folder")
@@ -240,7 +240,7 @@ fn file(folder: &Path, side: Side, number: u64) -> PathBuf {
     folder.join(format!("{}-{number}.json", side.name()))
 }
 
-/// Makes sure that nothing is said of runs where no plan is named.
+/// Checks that no option for runs is given if no plan is named.
 fn without_plan(wanted: &cli::Compare) -> Result<(), Diagnostic> {
     let typed = [
         ("--against", wanted.against.is_some()),
@@ -257,7 +257,7 @@ fn without_plan(wanted: &cli::Compare) -> Result<(), Diagnostic> {
     }
 }
 
-/// Returns the reports before the change; none if the plan is run for both sides.
+/// Returns the reports before the change; none if the plan runs for both sides.
 fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Diagnostic> {
     let shown = plan.display();
     let before = match (&wanted.file[..], &wanted.after[..]) {

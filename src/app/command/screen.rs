@@ -1,4 +1,4 @@
-//! Prints a run without a terminal view: figures to standard output, troubles and the plan's log to standard error.
+//! Prints a run without a terminal view: figures on standard output, troubles and the plan's log on standard error.
 
 use crate::app::prepare::Prepared;
 use crate::cli;
@@ -14,13 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A line when all users have started and one every `--running-metrics`. Never ends; what nobody reads is left out.
+/// Prints a line when all users have started, and one every `--running-metrics`. Never ends. Lines that nobody reads
+/// are dropped.
 pub(super) async fn report_progress(
     mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
     config: &Config,
     flags: &cli::Run,
 ) -> Error {
-    // Of a single iteration the log has each request.
+    // For a single iteration, the log shows each request.
     let silent = flags.screen.quiet || config.screen.only_summary || flags.load.once;
     if silent || writes_to_stdout(flags) {
         return std::future::pending().await;
@@ -53,26 +54,25 @@ pub(super) async fn report_progress(
     }
 }
 
-/// Prints the results of reloads, for whoever reads the log. Ends only with an error.
+/// Prints the results of reloads. Never ends.
 pub(super) async fn report_news(mut news: Reader<News>) -> Error {
     while let Some(heard) = news.next().await {
         match heard {
             Heard::Entry(Ok(told)) => tracing::info!(target: "lgoose::app::reload", "{told}"),
             Heard::Entry(Err(error)) => complain(&error, false),
-            // Newer ones follow.
+            // Newer results follow.
             Heard::Missed(_) => {}
         }
     }
     std::future::pending().await
 }
 
-/// Kinds of errors that were already reported.
+/// Kinds of errors that have been printed.
 #[derive(Default)]
 struct ReportedErrors(HashSet<(String, String, Option<String>)>);
 
 impl ReportedErrors {
-    /// Returns the errors of kinds that were not reported before, up to a limit; the tables at the end have the
-    /// rest. What goes beyond the most is in the tables at the end.
+    /// Returns the errors of kinds that are new, up to a limit; the tables at the end have the rest.
     fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {
         const MOST: usize = 20;
         let mut new = Vec::new();
@@ -93,7 +93,8 @@ impl ReportedErrors {
     }
 }
 
-/// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second (all run after 11s), for 30s`.
+/// Describes the run that is about to begin, such as `plans/drupal.lua: 12 users, 1 started per second (all run after
+/// 11s), for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config.run;
     let users = units::counted(config.users, "user") + &split(prepared);
@@ -120,7 +121,7 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         }
         Load::Users if config.hatch_rate.is_finite() => {
             let rate = config.hatch_rate;
-            // As exact as anybody can tell.
+            // No more digits than matter to anybody.
             let rate = match rate < 10.0 {
                 true => (rate * 1e3).round() / 1e3,
                 false => (rate * 10.0).round() / 10.0,
@@ -158,8 +159,8 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
     format!("{}: {part}{}", prepared.name, loads.join("; "))
 }
 
-/// Returns how the users are split over the scenarios, in brackets; nothing where there is only one, and in a run at a
-/// rate, which serves all of them in turn.
+/// Returns how the users are split among the scenarios, in brackets; empty if there is only one scenario, or in a run
+/// at a rate, where users serve all scenarios in turn.
 fn split(prepared: &Prepared) -> String {
     const NAMED: usize = 8;
     let config = &prepared.config.run;
@@ -188,8 +189,7 @@ fn parts(stages: usize) -> String {
     }
 }
 
-/// Returns whether the run is shown as it goes on a terminal of its own: standard output is one, and nobody wants
-/// it for anything else.
+/// Returns whether to show the live view: standard output is a capable terminal, and no flag asks for something else.
 pub(super) fn wants_view(flags: &cli::Run) -> bool {
     let screen = &flags.screen;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -206,7 +206,8 @@ pub(super) fn can_steer(flags: &cli::Run) -> bool {
     served || cfg!(feature = "tui") && wants_view(flags)
 }
 
-/// Returns whether colours may be used: <https://no-color.org> asks for a variable that is not empty.
+/// Returns whether colours are allowed: <https://no-color.org> defines a variable that forbids them unless it is
+/// empty.
 pub(super) fn may_colour(flags: &cli::Run) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !(flags.screen.no_color || no_color)
@@ -220,14 +221,14 @@ pub(super) fn terminal_width() -> usize {
     }
 }
 
-/// Says something of a run that is about to begin. Waits for nobody.
+/// Prints a line about a run that is about to begin, without waiting.
 pub(super) fn tell(flags: &cli::Run, line: &str) {
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         offer(line);
     }
 }
 
-/// Returns whether standard output belongs to a report that another program reads.
+/// Returns whether standard output is for a report that another program reads.
 pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
     flags
         .outputs
@@ -236,35 +237,35 @@ pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
         .any(|output| output.path.is_none())
 }
 
-/// Prints a line as soon as standard output takes it. Waits for nobody.
+/// Prints a line as soon as standard output takes it, without waiting.
 fn offer(text: &str) {
     console::out().offer(line(text));
 }
 
-/// Returns a text as it is printed. Plans and targets may have written parts of it, so that nothing in it steers a
-/// terminal.
+/// Returns a text as a printable line. Plans and targets may have written parts of it, so control characters are made
+/// harmless for the terminal.
 fn line(text: &str) -> Vec<u8> {
     format!("{}\n", printable(text.trim_end_matches('\n'))).into_bytes()
 }
 
-/// Prints a text and waits until it is read.
+/// Prints a text and waits until standard output has taken it.
 pub(super) fn say(text: &str) -> Result<(), Error> {
     put(line(text))
 }
 
-/// Prints bytes as they are and waits until they are read.
+/// Prints bytes unchanged and waits until standard output has taken them.
 pub(super) fn put(bytes: Vec<u8>) -> Result<(), Error> {
     console::out().put(bytes);
     written(console::out().settle(None))
 }
 
-/// Prints the last text of a run, as long as standard output goes on taking it: the run is over, and its exit code must
-/// not wait for a terminal or a pipe that nobody reads.
+/// Queues the last text of a run for standard output. It does not wait: the run is over, and its exit code must not
+/// depend on a terminal or a pipe that nobody reads.
 pub(super) fn say_last(text: &str) {
     console::out().put(line(text));
 }
 
-/// Checks that standard output has met no error; a reader that has gone is none.
+/// Checks that standard output has had no error; a reader that has gone is not an error.
 pub(super) fn written(state: State) -> Result<(), Error> {
     match state {
         State::Ended(errno) if !state.is_gone() => {
@@ -272,17 +273,17 @@ pub(super) fn written(state: State) -> Result<(), Error> {
             let message = format!("cannot write to {}: {error}", console::out().name());
             Err(Error::trouble(message))
         }
-        // Whoever read has gone, as in `lgoose … | head`: the run goes on for its other outputs.
+        // The reader has gone, as in `lgoose … | head`: the run goes on for its other outputs.
         State::Ended(_) | State::Idle | State::Busy => Ok(()),
     }
 }
 
-/// Prints text on standard error: the log after the view, or what stands where standard output belongs to a report.
+/// Prints a text on standard error, such as the log after the view, or lines for which standard output is not free.
 pub(super) fn aside(text: &str) {
     console::err().put(line(text));
 }
 
-/// What is wrong with the arguments of a hosted run.
+/// Prints what is wrong with the arguments of a hosted run.
 #[cfg(feature = "web")]
 pub(super) fn complain_of_arguments(told: &str) {
     console::err().put(line(told));
@@ -293,19 +294,19 @@ pub(super) fn complain(error: &Error, backtrace: bool) {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
         _ => None,
     };
-    // Nothing is left to tell if standard error is gone.
+    // If standard error is gone, nobody can be told.
     console::err().put(line(&match stack {
         Some(stack) => format!("{error}\nstack:{stack}"),
         None => error.to_string(),
     }));
 }
 
-/// A reason of the verdict, printed as the errors are: a verdict on the target is no error of lgoose's.
+/// Prints a reason for the verdict in the same form as an error. A verdict on the target is not an error of lgoose.
 pub(super) fn give_reason(reason: &str) {
     console::err().put(line(&format!("error: {reason}")));
 }
 
-/// Prints a warning about a plan, set off from what was printed before.
+/// Prints a warning about a plan, with an empty line before it.
 pub(super) fn warn(warning: &Diagnostic) {
     console::err().put(line(&format!("\n{}", warning.as_warning())));
 }

@@ -1,4 +1,4 @@
-//! `lgoose serve`: the runs, the server that shows it and the runner that works it off, until somebody interrupts.
+//! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
 
 use super::web::{announce, options};
 use crate::app::runtime;
@@ -55,7 +55,7 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
     })
 }
 
-/// Begins to listen for what ends a server: each time it comes, something can be received.
+/// Starts to listen for the signals that end the server; each one sends a message to the receiver.
 async fn listen() -> Result<mpsc::Receiver<()>, Error> {
     let cannot = |error| Error::cannot("listen for Ctrl-C", error);
     let (sender, interrupts) = mpsc::channel(8);
@@ -75,7 +75,7 @@ async fn listen() -> Result<mpsc::Receiver<()>, Error> {
 
 async fn pass_on(mut signals: Signal, interrupts: mpsc::Sender<()>) {
     while signals.recv().await.is_some() {
-        // More than eight that nobody has heard say no more.
+        // More than eight waiting interrupts mean nothing new.
         let _heard_already = interrupts.try_send(());
     }
 }

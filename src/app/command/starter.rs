@@ -1,5 +1,5 @@
-//! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. Where they are, it
-//! renews the stubs, and writes nothing over anything else.
+//! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. In a folder
+//! that already has them, it only renews the stubs. It overwrites nothing else.
 
 use crate::cli::Template;
 use crate::error::{Diagnostic, Error, Trouble};
@@ -26,7 +26,7 @@ fn plan_of(template: Template) -> &'static str {
     }
 }
 
-/// Writes the plan of a template into a folder, which is created if it is missing, and returns a message about it.
+/// Writes the plan of a template into a folder, which it creates if necessary, and returns a message about it.
 pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> {
     let files = files(template);
     if is_ours(folder) {
@@ -36,7 +36,7 @@ pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> 
         .iter()
         .map(|(path, _)| folder.join(path))
         .find(|path| {
-            // A dangling link is something that stands there, too.
+            // A dangling link counts as something that exists.
             path.symlink_metadata().is_ok()
         })
     {
@@ -48,7 +48,7 @@ pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> 
     let plan = folder.join(PLAN);
     let plan = plan.strip_prefix(".").unwrap_or(&plan).display();
     let first = match template {
-        // There is no such site to try it on.
+        // There is no built-in site for this plan.
         Template::Wordpress => String::new(),
         _ => format!("  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n"),
     };
@@ -60,7 +60,7 @@ pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> 
     ))
 }
 
-/// Whether a folder has stubs that some lgoose has written.
+/// Returns whether a folder has stubs that lgoose has written, in whatever version.
 fn is_ours(folder: &Path) -> bool {
     let (first, _) = lua::STUBS[0];
     let library = folder.join(LIBRARY);
@@ -69,7 +69,7 @@ fn is_ours(folder: &Path) -> bool {
     is_folder && stub.is_ok_and(|text| text.starts_with("---@meta"))
 }
 
-/// Replaces the stubs that are not those of this lgoose, and returns a message about it.
+/// Replaces the stubs that differ from those of this lgoose, and returns a message about it.
 fn renew(folder: &Path) -> Result<String, Error> {
     let library = folder.join(LIBRARY);
     let mut renewed = 0;
@@ -78,7 +78,7 @@ fn renew(folder: &Path) -> Result<String, Error> {
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        // A link, or a folder, is nobody's stub.
+        // A link or a folder is not a stub.
         match path.symlink_metadata() {
             Ok(found) if !found.is_file() => return Err(occupied(&path)),
             Ok(_) => std::fs::remove_file(&path)
@@ -95,7 +95,7 @@ fn renew(folder: &Path) -> Result<String, Error> {
     })
 }
 
-/// Returns the path below the folder and the text of every file.
+/// Returns the path below the folder and the text of each file.
 fn files(template: Template) -> Vec<(PathBuf, &'static str)> {
     let stubs = lua::STUBS
         .iter()
@@ -137,10 +137,10 @@ mod tests {
     use crate::config::RequestNames;
     use std::collections::BTreeMap;
 
-    /// Returns a folder for one test, which does not exist yet.
+    /// Returns the path of a folder for one test, which does not exist yet.
     fn scratch(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("lgoose-{name}-{}", std::process::id()));
-        // It is there only if an earlier test of this process number was killed.
+        // It exists only if an earlier test with the same process number was killed.
         let _absent = std::fs::remove_dir_all(&folder);
         folder
     }

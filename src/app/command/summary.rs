@@ -1,4 +1,4 @@
-//! What the plan's function for the report wants to be written when a run is over: a text, and files beside the plan.
+//! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
 
 use super::{flags, outputs, screen};
 use crate::app::places::{self, Place};
@@ -9,14 +9,14 @@ use crate::error::{Error, Trouble};
 use crate::lua::Written;
 use std::path::PathBuf;
 
-/// The texts of a plan on its run, and what went wrong with its files.
+/// The texts that a plan returned for its run, and what went wrong with its files.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     texts: Vec<Vec<u8>>,
     pub(super) troubles: Vec<Error>,
 }
 
-/// Gives the report to the plan's function, if it has one, and writes the files that it returns.
+/// Passes the report to the plan's function, if it has one, and writes the files that it returns.
 pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summary {
     let mut summary = Summary::default();
     match outcome.summary() {
@@ -37,7 +37,7 @@ pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summa
 }
 
 impl Summary {
-    /// Prints the texts, on standard error where standard output belongs to a report.
+    /// Prints the texts; on standard error if standard output is for a report.
     pub(super) fn show(&self, run: &cli::Run) {
         for text in &self.texts {
             let text = String::from_utf8_lossy(text);

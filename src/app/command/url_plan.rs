@@ -1,11 +1,11 @@
-//! Translates `lgoose URL`, one page over and over, into a plan.
+//! Translates `lgoose URL`, which requests one page over and over, into a plan.
 
 use crate::cli;
 use crate::error::{Diagnostic, Error};
 use crate::files;
 use std::fmt::Write as _;
 
-/// The plan that a URL stands for.
+/// The plan for a URL.
 #[derive(Debug)]
 pub(super) struct UrlPlan {
     /// Source of the plan in Lua.
@@ -15,10 +15,10 @@ pub(super) struct UrlPlan {
 }
 
 impl UrlPlan {
-    /// Makes a plan of one task that requests the URL; bodies are read, and kept only where they are to be shown.
+    /// Makes a plan of one task that requests the URL. Bodies are discarded unless `keep` is set.
     ///
     /// # Errors
-    /// A mistake with the method, or a file of a body that cannot be read.
+    /// A mistake in the method, or a file for the body that cannot be read.
     pub(super) fn new(url: &str, request: &cli::OneRequest, keep: bool) -> Result<UrlPlan, Error> {
         let (host, path) = split(url);
         let body = match &request.body {
@@ -49,7 +49,7 @@ impl UrlPlan {
     }
 }
 
-/// Splits a URL into its base and its path with the query; without a path, `/`.
+/// Splits a URL into its base and its path with the query; if it has no path, that is `/`.
 fn split(url: &str) -> (&str, &str) {
     let begin = url.find("://").map_or(0, |scheme| scheme + 3);
     match url[begin..].find(['/', '?', '#']) {
@@ -59,7 +59,7 @@ fn split(url: &str) -> (&str, &str) {
     }
 }
 
-/// Returns the bytes of a body; `@FILE` is the file's, as in other tools.
+/// Returns the bytes of a body; `@FILE` stands for the contents of the file, as in other tools.
 fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(text.as_bytes().to_vec());

@@ -1,4 +1,4 @@
-//! Serves the run over HTTP, as the flags say.
+//! The web server of a run, as the flags say.
 
 use crate::app::runtime;
 use crate::app::supervisor::Begun;
@@ -13,13 +13,13 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A server of the run, and the address of its page.
+/// A server of a run, and the address of its page.
 pub(super) struct Web {
     pub(super) thread: WebThread,
     pub(super) url: String,
 }
 
-/// Opens the server of a run, if the flags want one.
+/// Opens the server of a run, if the flags ask for one.
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
@@ -30,10 +30,10 @@ pub(super) fn open(flags: &cli::Run) -> Result<Option<Server>, Error> {
     Server::open(options(&flags.web, place), &machine::host_name()).map(Some)
 }
 
-/// Serves the run.
+/// Starts to serve the run.
 ///
 /// # Errors
-/// Trouble with a thread, or with whoever hosts the run.
+/// Trouble with a thread, or with the host of the run.
 pub(super) fn serve(server: Server, flags: &cli::Run, begun: &Begun) -> Result<Web, Error> {
     let (url, address) = (server.url(), server.address());
     let facts = Facts {
@@ -68,21 +68,21 @@ pub(super) fn options(flags: &cli::Web, place: &cli::WebPlace) -> Options {
     }
 }
 
-/// Says where the page is, and opens it if that is wanted.
+/// Prints where the page is, and opens it in the browser if the flags ask for it.
 pub(super) fn announce(what: &str, url: &str, flags: &cli::Web) {
-    // Not by the log, whose file others may read.
+    // Not in the log, whose file others may read: the address may have the token.
     console::err().put(format!("page of {what}: {url}\n").into_bytes());
     if flags.open {
         show(url);
     }
 }
 
-/// Stops the run when whoever hosts it has gone: nobody else could.
+/// Stops the run when the host of this process has gone, since nobody else could.
 fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
     let thread = std::thread::Builder::new().name("host".to_owned());
     let waiting = thread.spawn(move || {
         serve::host_gone(&host);
-        // Whoever asked has gone.
+        // Nobody waits for the answer.
         drop(run.ask(Ask::Interrupt(Interrupt::Signal)));
     });
     waiting
@@ -104,7 +104,7 @@ fn show(url: &str) {
         .stderr(Stdio::null());
     match command.spawn() {
         Ok(mut opener) => {
-            // It may stay as long as the browser does.
+            // The command may run as long as the browser.
             std::thread::spawn(move || opener.wait());
         }
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Runs whose users are on workers: hires these, and attaches to runs of others.
+//! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
 use super::beside::Opened;
 use super::conduct;
@@ -9,7 +9,7 @@ use crate::app::{guard, log, runtime, writable};
 use crate::cli;
 use crate::error::Error;
 
-/// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
+/// Moves the users to workers, if the flags ask for it. The returned value is to be ended after the run.
 pub(super) fn hire(
     begun: &mut Begun,
     flags: &cli::Run,
@@ -23,7 +23,7 @@ pub(super) fn hire(
     let Some(workers) = flags.gaggle.workers else {
         return Ok(None);
     };
-    // Whoever was claimed is let go before the process ends.
+    // Claimed workers are let go before the process ends.
     guard::attend(begun.handle());
     let stop = guard::interrupted();
     let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);

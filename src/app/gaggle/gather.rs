@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Time limit for the broker to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Gathers until a signal ends it; returns the exit code.
+/// Serves runs as a gather until a signal ends the process; returns the exit code.
 ///
 /// # Errors
 /// Returns trouble with the broker.

@@ -104,7 +104,7 @@ impl Job {
         logs: LogSelection,
     ) -> Result<Job, Error> {
         let program = &version.program;
-        // Those that its tasks name count as much as those that its top level has read.
+        // Variables that only tasks read travel with the plan, too, and not just those that its top level has read.
         program.take_up(&lua::variables_asked(program));
         Ok(Job {
             bundle: program.bundle()?,
@@ -163,7 +163,7 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
         let allowed = crate::http::check_allowed(host, &client.allowed);
         allowed.map_err(|failure| Error::trouble(failure.detail))?;
     }
-    // The files are read here, and needed no more.
+    // The files have been read, so their folder may go. Only the TLS configuration is still to be made.
     client.tls.prepare()?;
     let run = Arc::new(config.run);
     let version = PlanVersion::new(program, plan, job.hosts, run.clone()).numbered(offer.number);

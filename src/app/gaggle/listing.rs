@@ -42,7 +42,7 @@ fn text(
         .map(str::to_owned),
     ];
     for (worker, took) in workers {
-        // The answer was given about half of the round trip ago, and asking took the longest answer's time.
+        // The clock was read about half a round trip ago, and collecting the answers took time as well.
         let offset = (worker.wall as f64 - now.as_nanos() as f64) / 1e6;
         let known = took.as_secs_f64() * 1e3;
         rows.push([

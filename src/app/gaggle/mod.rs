@@ -1,4 +1,4 @@
-//! The commands for runs on many machines, and how a plan gets from here to a worker.
+//! Commands for runs on many machines, and the transport of a plan from here to a worker.
 
 mod attaching;
 mod gather;
@@ -23,10 +23,10 @@ use server::Server;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time that workers have to come, unless said.
+/// Time limit for workers to come, unless a flag sets one.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is left to end when a run on workers is over.
+/// What must be ended after a run on workers.
 pub(super) struct Dismissal {
     leave: Leave,
     /// The broker, if it was started for this run.
@@ -41,10 +41,10 @@ impl Dismissal {
     }
 }
 
-/// Waits for so many workers until `stop`, and gives them the plan.
+/// Waits for this many workers, unless `stop` completes first, and gives them the plan.
 ///
 /// # Errors
-/// Trouble with the broker, too few workers, a plan that one of them refuses; a mistake in the flags.
+/// Trouble with the broker, too few workers, or a plan that one of them refuses; a mistake in the flags.
 pub(super) async fn hire(
     workers: usize,
     flags: &cli::Workers,
@@ -108,7 +108,7 @@ pub(super) async fn hire(
     Ok((manager, Dismissal { leave, server }))
 }
 
-/// Checks that nothing is wanted that belongs to one machine.
+/// Checks that no option is set that only makes sense on one machine.
 fn fits(config: &Config) -> Result<(), Error> {
     if config.local.local_address.is_some() {
         let told = Diagnostic::new(
@@ -119,7 +119,7 @@ fn fits(config: &Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the address of a broker with what the flags say of reaching it.
+/// Returns the address of a broker with the credentials and certificates that the flags set.
 fn address(url: &str, reached: &cli::Nats) -> Result<Address, Error> {
     let mut address = Address::parse(url)?;
     address.creds.clone_from(&reached.nats_creds);

@@ -109,12 +109,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // 'wait' would close it, on which the attendant kills.
+        // 'wait' would close standard input, and the second shell would kill a process id that may be in use again.
         let attendant = self.child.stdin.take();
         // It may have ended by itself.
         let _ended = self.child.kill();
         let _status = self.child.wait();
-        // Whoever waits there ends, and nothing else.
+        // With a line of input, that shell ends without killing anything.
         if let Some(mut attendant) = attendant {
             let _gone = attendant.write_all(b"over\n");
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Time limit for the broker to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Works until a signal ends it, or after one run with `--once`; returns the exit code.
+/// Works until a signal ends the process, or for one run with `--once`; returns the exit code.
 ///
 /// # Errors
 /// Returns trouble with the broker.

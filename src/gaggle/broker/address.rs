@@ -1,4 +1,4 @@
-//! Address of the broker with its credentials. The credentials are never shown.
+//! Address of the broker with its credentials, which are never shown.
 
 use crate::error::Diagnostic;
 use std::fmt;
@@ -8,25 +8,25 @@ use url::Url;
 /// Port of a broker whose URL has none.
 const PORT: u16 = 4222;
 
-/// Address of a broker, and how to prove who one is.
+/// Address of a broker, and the credentials for it.
 #[derive(Clone, Default)]
 pub(crate) struct Address {
     /// `nats://host:4222` or `tls://host:4222`, without credentials.
     url: String,
     user: Option<String>,
     password: Option<String>,
-    /// File with a JWT and its key.
+    /// File with a JWT and its key, as NATS writes it.
     pub(crate) creds: Option<PathBuf>,
     /// Certificates to trust.
     pub(crate) ca: Option<PathBuf>,
-    /// The client's certificate, and its key.
+    /// The client's certificate and, below, its key.
     pub(crate) cert: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
-    /// Subjects on which answers come, if they are not the usual ones.
+    /// Prefix of the subjects on which answers come, if not the usual one.
     pub(crate) inbox: Option<String>,
 }
 
-/// Ways to prove who one is.
+/// Credentials in the address.
 pub(super) enum Credentials<'a> {
     None,
     Token(&'a str),
@@ -37,7 +37,7 @@ impl Address {
     /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`.
     ///
     /// # Errors
-    /// A mistake that does not repeat what may be secret.
+    /// A mistake whose text does not repeat what may be secret.
     pub(crate) fn parse(text: &str) -> Result<Address, Diagnostic> {
         let wrong = |why: &str| {
             Diagnostic::new(format!("the address of the broker {why}"))

@@ -1,4 +1,4 @@
-//! Connection to the broker: made anew by itself when it breaks, and everything that lgoose asks of JetStream.
+//! Connection to the broker, which reconnects by itself when it breaks, and everything that lgoose asks of JetStream.
 
 use super::address::Address;
 use super::denials::Denials;
@@ -19,11 +19,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Time for which a repeated message is recognized by the broker itself.
+/// Time for which the broker itself recognizes a repeated message.
 pub(super) const REPEATS: Duration = Duration::from_secs(120);
-/// Time after which the broker forgets a run that nobody has ended.
+/// Time after which the broker forgets a run that nobody ended.
 pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
-/// Time that an answer of the broker may take.
+/// Time limit for an answer of the broker.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A connection to a broker. Cheap to clone.
@@ -39,19 +39,20 @@ pub(crate) struct Broker {
 /// Reasons why a message was not kept.
 #[derive(Debug)]
 pub(in crate::gaggle) enum NotKept {
-    /// Another message of its subject came before.
+    /// Another message of the same subject came first.
     Overtaken,
     /// The run is over.
     NoStream,
-    /// It may pass.
+    /// The failure may pass.
     Failed(Error),
 }
 
 impl Broker {
-    /// Connects, and tries again for so long while nobody listens there.
+    /// Connects, and tries again for as long as `patience` while nobody listens there.
     ///
     /// # Errors
-    /// Trouble that names the broker: nobody listens, its certificate or the credentials do not fit.
+    /// Trouble that names the broker: nobody listens there, or it or this side does not accept a certificate or
+    /// credentials.
     pub(crate) async fn connect(
         address: &Address,
         name: &str,
@@ -92,12 +93,12 @@ impl Broker {
         &self.url
     }
 
-    /// Returns a receiver of the contact, now and from now on.
+    /// Returns a receiver of the state of the contact.
     pub(in crate::gaggle) fn contact(&self) -> watch::Receiver<Contact> {
         self.contact.clone()
     }
 
-    /// Returns the most bytes that a message should have: half of what the broker takes.
+    /// Returns the most bytes that a message should have: half of what the broker takes, but 16 to 512 KiB.
     pub(in crate::gaggle) fn most_bytes(&self) -> usize {
         (self.client.max_payload() / 2).clamp(16 << 10, 512 << 10)
     }
@@ -113,16 +114,16 @@ impl Broker {
         Ok(heard)
     }
 
-    /// Sends a message that the broker does not keep. One that cannot be sent now is lost.
+    /// Sends a message that the broker does not keep. If it cannot be sent now, it is lost.
     pub(in crate::gaggle) async fn send(&self, subject: String, bytes: Vec<u8>) {
-        // A sign of life or an answer that is late is worth nothing.
+        // A late sign of life or answer is worthless.
         let _lost = self.client.publish(subject, bytes.into()).await;
     }
 
-    /// Waits until what was sent has left.
+    /// Waits until everything sent so far has left.
     ///
     /// # Errors
-    /// Trouble with a connection that is closed, or a broker that cannot be reached.
+    /// Trouble with a connection that is closed, or with a broker that cannot be reached.
     pub(in crate::gaggle) async fn flush(&self) -> Result<(), Error> {
         let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
         match left {
@@ -132,7 +133,8 @@ impl Broker {
         }
     }
 
-    /// Asks whoever listens to the subject, and returns all that answer within that time.
+    /// Asks everybody who listens to the subject, and returns all answers that come within that time, each with the
+    /// time it took.
     ///
     /// # Errors
     /// Trouble with a connection that is closed.
@@ -160,10 +162,10 @@ impl Broker {
         Ok(all)
     }
 
-    /// Asks one who listens to the subject.
+    /// Asks one listener of the subject.
     ///
     /// # Errors
-    /// A sentence: nobody listens, or no answer came in time.
+    /// A sentence that says why: nobody listens, or no answer came in time.
     pub(in crate::gaggle) async fn ask(
         &self,
         subject: String,
@@ -185,10 +187,10 @@ impl Broker {
         }
     }
 
-    /// Sends a request to one who listens to the subject, and returns the reply.
+    /// Sends a request to one listener of the subject, and returns the reply.
     ///
     /// # Errors
-    /// A sentence: nobody listens, no answer came in time, or it refuses.
+    /// A sentence that says why: nobody listens, no answer came in time, or the request was refused.
     pub(in crate::gaggle) async fn reply(
         &self,
         subject: String,
@@ -206,7 +208,7 @@ impl Broker {
     /// Sends a request to a worker and returns its reply.
     ///
     /// # Errors
-    /// A sentence about the worker: it is gone, does not answer, or refuses.
+    /// A sentence about the worker: it is gone, does not answer, or refused.
     pub(in crate::gaggle) async fn request(
         &self,
         worker: &str,
@@ -219,7 +221,7 @@ impl Broker {
     /// Makes the stream of a run.
     ///
     /// # Errors
-    /// Trouble that says what the broker lacks: JetStream, permissions, room.
+    /// Trouble that says what the broker lacks: JetStream, permissions or room.
     pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
@@ -233,10 +235,10 @@ impl Broker {
             .await
     }
 
-    /// Makes a stream, which errors name as what could not be done.
+    /// Makes a stream; errors name `action` as what could not be done.
     ///
     /// # Errors
-    /// As [`Broker::make_stream`].
+    /// The same as for [`Broker::make_stream`].
     pub(super) async fn make(&self, action: &str, config: Config) -> Result<(), Error> {
         let made = self.jetstream.create_stream(config).await;
         made.map(drop).map_err(|error| {
@@ -262,16 +264,16 @@ impl Broker {
         })
     }
 
-    /// Removes the stream of a run, with all that it keeps.
+    /// Removes the stream of a run with everything in it.
     pub(in crate::gaggle) async fn remove_stream(&self, run: &str) {
-        // It is forgotten in time otherwise.
+        // If this fails, the broker forgets it in time.
         let _kept = self.jetstream.delete_stream(names::stream(run)).await;
     }
 
     /// Returns the runs that the broker keeps.
     ///
     /// # Errors
-    /// Trouble with a broker that does not say.
+    /// Trouble with a broker that cannot list them.
     pub(crate) async fn runs(&self) -> Result<Vec<String>, Error> {
         let mut names = self.jetstream.stream_names();
         let mut runs = Vec::new();
@@ -282,10 +284,10 @@ impl Broker {
         Ok(runs)
     }
 
-    /// Publishes a message that the stream of the run keeps, once by its `id`.
+    /// Publishes a message that the stream of the run keeps, once for each `id`.
     ///
     /// # Errors
-    /// Trouble of a kind that may pass: the same message can be published again. The second field says whether it will.
+    /// Trouble, and whether it may pass: then the same message can be published again.
     pub(in crate::gaggle) async fn keep(
         &self,
         subject: String,
@@ -300,8 +302,8 @@ impl Broker {
         })
     }
 
-    /// Publishes a message that the stream of the run keeps, once by its `id`, if the last one of its subject is still
-    /// that of number `last` in the stream, 0 for none. Returns the number that it has got.
+    /// Publishes a message that the stream of the run keeps, once for each `id`, if `last` is still the sequence
+    /// number of the last message of its subject (0 for none). Returns the sequence number of the new message.
     ///
     /// # Errors
     /// Why it was not kept.
@@ -322,21 +324,21 @@ impl Broker {
         })
     }
 
-    /// Publishes a message, and returns the number that it has got in its stream.
+    /// Publishes a message, and returns its sequence number in the stream.
     async fn publish(&self, subject: String, message: PublishMessage) -> Result<u64, PublishError> {
         let sent = self.jetstream.send_publish(subject, message).await?;
         Ok(sent.await?.sequence)
     }
 
-    /// Returns the last message that a run's stream keeps of a subject.
+    /// Returns the last message of a subject in a run's stream; `None` if there is none or the broker cannot say.
     pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<StreamMessage> {
         self.find_last(run, subject).await.ok()?
     }
 
-    /// Returns the last message that a run's stream keeps of a subject; `None` if there is none.
+    /// Returns the last message of a subject in a run's stream; `None` if there is none.
     ///
     /// # Errors
-    /// Trouble with a broker that does not say.
+    /// Trouble with a broker that cannot say.
     pub(in crate::gaggle) async fn find_last(
         &self,
         run: &str,
@@ -352,11 +354,11 @@ impl Broker {
         }
     }
 
-    /// Returns what the stream of a run keeps of these subjects, in order, from that number on; all with `""`. The second
-    /// field is the broker's time now, in nanoseconds since 1970.
+    /// Returns the messages that a run's stream keeps of these subjects (`""` for all), in order, from sequence
+    /// number `from` on. The second field is the broker's time now, in nanoseconds since 1970.
     ///
     /// # Errors
-    /// Trouble with a broker that does not give them.
+    /// Trouble with a broker that does not deliver them.
     pub(in crate::gaggle) async fn kept(
         &self,
         run: &str,

@@ -1,10 +1,10 @@
-//! What the broker does not permit, as it says while the connection lasts: whoever asks for it gets no answer.
+//! Permissions that the broker denies. It says so on the connection; whoever asked for it gets no answer.
 
 use super::connection::Broker;
 use crate::error::{Error, Trouble};
 use std::collections::BTreeSet;
 
-/// Denials that are remembered.
+/// The most denials that are remembered.
 const MOST: usize = 64;
 
 /// What the broker has refused for want of permission, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
@@ -12,7 +12,7 @@ const MOST: usize = 64;
 pub(super) struct Denials(BTreeSet<String>);
 
 impl Denials {
-    /// Notes what the broker says; returns whether it is a denial that was not known.
+    /// Notes what the broker says; returns whether it is a new denial.
     pub(super) fn note(&mut self, said: &str) -> bool {
         let Some((_, what)) = said.split_once("Permissions Violation for ") else {
             return false;
@@ -23,7 +23,7 @@ impl Denials {
         self.0.len() < MOST && self.0.insert(what)
     }
 
-    /// Forgets all: the next connection may have other permissions.
+    /// Forgets all denials: the next connection may have other permissions.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }
@@ -34,7 +34,7 @@ impl Denials {
 }
 
 impl Broker {
-    /// Returns trouble with that action if the broker has denied a subject in which this text occurs.
+    /// Returns trouble with that action if the broker has denied a subject that contains this text.
     pub(in crate::gaggle) fn denied(&self, action: &str, subject: &str) -> Option<Error> {
         let denials = self.denials.borrow();
         denials
@@ -42,7 +42,8 @@ impl Broker {
             .map(|what| self.not_permitted(action, what))
     }
 
-    /// Waits until the broker denies a subject in which one of these texts occurs, and returns trouble with that action.
+    /// Waits until the broker denies a subject that contains one of these texts, and returns trouble with that
+    /// action.
     pub(in crate::gaggle) async fn denial(&self, action: &str, subjects: &[String]) -> Error {
         let mut denials = self.denials.clone();
         let find = |denials: &Denials| {
@@ -53,7 +54,7 @@ impl Broker {
         let what = denied.ok().and_then(|denials| find(&denials));
         match what {
             Some(what) => self.not_permitted(action, &what),
-            // The connection is closed for good: nothing is denied any more.
+            // The connection is closed for good: no more denials will come.
             None => std::future::pending().await,
         }
     }

@@ -1,6 +1,7 @@
-//! Stream of what workers enter into the logs of a run: it is bounded, and what the manager has written is removed.
+//! Stream of the log entries of a run's workers. It is bounded, and the manager removes what it has written to files.
 //!
-//! Not an object store, which keeps everything until the end of the run and has no bound that makes a writer wait.
+//! It is not an object store, which would keep everything until the end of the run and has no bound that makes a
+//! writer wait.
 
 use super::connection::{Broker, FORGET, REPEATS};
 use crate::error::Error;
@@ -11,13 +12,13 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use futures_util::StreamExt as _;
 use std::time::Duration;
 
-/// The most bytes that the broker keeps of what was not written yet; it takes no more until there is room.
+/// The most bytes in the stream; beyond it, the broker takes nothing until the manager has removed some.
 const MOST_BYTES: i64 = 256 << 20;
-/// Time after which a message is given again that was not acknowledged.
+/// Time after which an unacknowledged message is delivered again.
 const GIVE_AGAIN: Duration = Duration::from_secs(5);
-/// The most messages of one batch: with those of the workers, some 16 MiB.
+/// The most messages of one batch: some 16 MiB with messages as large as workers make them.
 const BATCH: usize = 32;
-/// Time that a batch waits for messages.
+/// Time for which a batch waits for messages.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// Consumer of a run's log stream.
@@ -60,19 +61,21 @@ impl Broker {
         ))
     }
 
-    /// Removes the log stream of a run, with all that it keeps.
+    /// Removes the log stream of a run with everything in it.
     pub(in crate::gaggle) async fn remove_log_stream(&self, run: &str) {
-        // It is forgotten in time otherwise.
+        // If this fails, the broker forgets it in time.
         let _kept = self.jetstream.delete_stream(names::log_stream(run)).await;
     }
 }
 
 impl LogConsumer {
-    /// Returns what is there, after a short time at most. What is not [removed](LogConsumer::remove) is given again.
+    /// Returns the messages that are there, or come within a short time. A message that is not
+    /// [removed](LogConsumer::remove) is delivered again.
     pub(in crate::gaggle) async fn batch(&self) -> Vec<Message> {
         let batch = self.0.batch().max_messages(BATCH).expires(WAIT).messages();
         let Ok(mut batch) = batch.await else {
-            // The broker is away, or has another's stream of that name; the end of the run ends it.
+            // The broker is unreachable, or has a stream of that name that is not ours; the end of the run ends this,
+            // too.
             tokio::time::sleep(WAIT).await;
             return Vec::new();
         };
@@ -83,9 +86,9 @@ impl LogConsumer {
         all
     }
 
-    /// Lets the broker remove a message that was written.
+    /// Lets the broker remove a message that was written to its file.
     pub(in crate::gaggle) async fn remove(message: &Message) {
-        // It is given again otherwise.
+        // If this is lost, the message is delivered again.
         let _lost = message.ack().await;
     }
 }

@@ -1,4 +1,4 @@
-//! How the broker is connected to, and what is known of the connection since.
+//! Options of a connection to the broker, and what is known of the connection since.
 
 use super::address::{Address, Credentials};
 use super::denials::Denials;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Time that one attempt to connect may take.
+/// Time limit for one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Time between two attempts.
 pub(super) const AGAIN: Duration = Duration::from_millis(500);
 
-/// Contact with the broker, as it is now.
+/// Current state of the contact with the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::gaggle) enum Contact {
     Up,
-    /// Broken since then.
+    /// Broken since that moment.
     Down(Instant),
 }
 
 impl Contact {
-    /// Returns for how long the broker could not be reached; `None` while it can.
+    /// Returns how long the broker has been unreachable; `None` while it can be reached.
     pub(in crate::gaggle) fn down_for(self) -> Option<Duration> {
         match self {
             Contact::Up => None,
@@ -31,10 +31,10 @@ impl Contact {
     }
 }
 
-/// Returns how to connect; contact and denials are told of from then on.
+/// Returns the options of a connection, whose contact and denials are sent to these channels.
 ///
 /// # Errors
-/// Trouble with the file of credentials.
+/// Trouble with the credentials file.
 pub(super) async fn options(
     address: &Address,
     name: &str,
@@ -101,7 +101,7 @@ fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, even
         Event::ServerError(error) => {
             let said = error.to_string();
             let is_denial = said.contains("Permissions Violation");
-            // What is asked for again and again is told once.
+            // A denial that comes again and again is reported once.
             if denials.send_if_modified(|denials| denials.note(&said)) || !is_denial {
                 tracing::warn!(target: "lgoose::gaggle", "the broker says: {said}");
             }
@@ -110,7 +110,7 @@ fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, even
     }
 }
 
-/// Returns the trouble of a connection that did not come about, and what to do.
+/// Returns trouble for a connection that could not be made, and what to do about it.
 pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError) -> Error {
     let trouble = Trouble::cannot("connect to the broker").with_address(address.url());
     let source = |error: &async_nats::ConnectError| {

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};
 use work::{Ended, gather};
 
-/// Time that gathers have to answer who they are.
+/// Time limit for gathers to answer.
 const HELLO: Duration = Duration::from_millis(400);
 
 /// Returns all gathers that answer now.
@@ -36,7 +36,7 @@ pub(crate) async fn gathers(broker: &Broker) -> Result<Vec<GatherPresence>, Erro
     Ok(all)
 }
 
-/// Gathers until a signal ends it.
+/// Serves runs as a gather until a signal ends the process.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -78,7 +78,7 @@ pub(crate) async fn serve_gather(
                 let reply = match messages::decode(&message.payload) {
                     Ok(GatherRequest::Gather { run, slot }) => {
                         let task = tasks.spawn(gather(broker.clone(), run.clone(), slot.clone()));
-                        // One that works for it already may know less of it: what matters is in the stream.
+                        // A gather task already at work may know less than the stream: whatever matters is there.
                         if let Some(before) = slots.insert((run, slot), task) {
                             before.abort();
                         }

@@ -1,4 +1,4 @@
-//! State of a slot at its gather: signals that were added up and are in no record yet.
+//! State of a slot at its gather: signals that are added up but not in a record yet.
 
 use super::record::{Reached, Record, RecordKind};
 use crate::engine::WorkerSignal;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// A slot as its gather knows it.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// Number of the last record, 0 without one.
+    /// Number of the last record, 0 before the first.
     number: u64,
-    /// Number in the stream of the last signal that is in a record.
+    /// Sequence number in the stream of the last signal that is in a record.
     through: u64,
-    /// How far the signals of each worker are in records.
+    /// How far records account for the signals of each worker.
     members: BTreeMap<u64, Member>,
     /// Signals that are in no record yet, in the order of the stream.
     waiting: Vec<Heard>,
@@ -27,25 +27,25 @@ struct Member {
     sequence: u64,
     epoch: u64,
     ended: bool,
-    /// How many records in a row have nothing of it.
+    /// Number of consecutive records without any of its signals.
     absent: u64,
 }
 
-/// Records without a worker after which no record waits for it.
+/// Number of consecutive records without a worker after which records no longer wait for it.
 const ABSENT: u64 = 3;
 
-/// What signals in the order of the stream add up to.
+/// Sum of signals, in the order of the stream.
 #[derive(Debug, Clone, Default)]
 struct Fold {
     through: u64,
-    /// Number of the latest signal of each worker, how many there were, and its latest measurement.
+    /// Number of the latest signal of each worker, the count of its signals, and its latest measurement.
     members: BTreeMap<u64, (u64, u64, u64)>,
     figures: GatheredDelta,
     passed: Vec<(u64, u64, WorkerSignal)>,
 }
 
 impl Slot {
-    /// Goes on after the last record of the slot, if there is one.
+    /// Continues after the last record of the slot, if there is one.
     pub(super) fn after(last: Option<&Record>) -> Slot {
         let Some(last) = last else {
             return Slot::default();
@@ -66,7 +66,7 @@ impl Slot {
         }
     }
 
-    /// Returns the number in the stream of the last signal that is in a record.
+    /// Returns the sequence number in the stream of the last signal that is in a record.
     pub(super) fn through(&self) -> u64 {
         self.through
     }
@@ -80,12 +80,12 @@ impl Slot {
         self.waiting.push(heard);
     }
 
-    /// Returns whether anything waits for a record.
+    /// Returns whether any signal waits for a record.
     fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Returns whether each worker that is there and has not ended has something that waits for a record.
+    /// Returns whether each worker that is at work has a signal that waits for a record.
     pub(super) fn is_complete(&self) -> bool {
         let at_work = self.members.iter();
         let at_work = at_work.filter(|(_, member)| !member.ended && member.absent < ABSENT);
@@ -93,8 +93,8 @@ impl Slot {
         self.is_waiting() && workers.all(|worker| self.fold.members.contains_key(worker))
     }
 
-    /// Takes what waits, as records of at most so many bytes of figures and signals each as far as single signals have no
-    /// more; one with nothing in it if nothing waits.
+    /// Takes what waits as records of at most `most_bytes` of figures and signals each; only a record of a single
+    /// signal may have more. If nothing waits, it is one record with nothing in it.
     pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<Record> {
         let waiting = std::mem::take(&mut self.waiting);
         let fold = std::mem::take(&mut self.fold);
@@ -167,7 +167,7 @@ impl Slot {
 }
 
 impl Fold {
-    /// Adds a signal, unless it is a repeat of one that is in a record of these members or was added before.
+    /// Adds a signal, unless these members' records already have it or it was added before.
     fn add(&mut self, heard: &Heard, known: &BTreeMap<u64, Member>) {
         self.through = heard.number;
         let Some(worker) = names::worker_number(&heard.sender) else {
@@ -193,7 +193,7 @@ impl Fold {
             self.figures.add(worker, &delta);
             return;
         }
-        // Figures that cannot be read are the manager's to tell of.
+        // The manager reports figures that cannot be read.
         self.passed.push((worker, sequence, signal));
     }
 }
@@ -204,8 +204,8 @@ mod tests {
     use crate::metrics::{Effort, Phases, Recorder, Sample};
     use std::time::{Duration, Instant};
 
-    /// Returns a worker's signals in the order in which the stream has them: figures of so many requests each, then what
-    /// ends them.
+    /// Returns workers' signals in the order of the stream: figures of several requests each, and an end for each
+    /// worker.
     fn signals(workers: u64, seconds: u32) -> Vec<Heard> {
         let begin = Instant::now();
         let mut recorders: Vec<Recorder> = (0..workers)
@@ -301,7 +301,8 @@ mod tests {
     fn records_add_up_to_the_signals_whoever_dies_between_them() {
         let signals = signals(5, 6);
         let mut stream: Vec<Record> = Vec::new();
-        // Each gather hears what is in no record, and dies after two of them or with one that nobody got.
+        // Each gather hears what is in no record yet, and dies after two records or while writing one that nobody
+        // gets.
         for life in 0.. {
             let mut slot = Slot::after(stream.last());
             let from = signals.partition_point(|heard| heard.number <= slot.through());
@@ -309,7 +310,7 @@ mod tests {
             for _ in 0..2 {
                 for heard in left.by_ref().take(4) {
                     slot.hear(heard.clone());
-                    // A repeat under another number of the stream, as after a long cut.
+                    // A repeat with another sequence number, as after a long outage.
                     slot.hear(Heard {
                         number: heard.number + 1,
                         ..heard.clone()

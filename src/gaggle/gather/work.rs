@@ -1,4 +1,5 @@
-//! Work of a gather for one slot of a run: reads signals, writes records, until it is over or another gather's.
+//! Work of a gather for one slot of a run: reads signals and writes records until the run is over or another gather
+//! takes over.
 
 use super::record::Record;
 use super::slot::Slot;
@@ -11,28 +12,28 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time after a record from which on another one is written as soon as all workers have delivered.
+/// Time after a record from which the next one is written as soon as all workers have delivered.
 const LEAST: Duration = Duration::from_millis(400);
-/// Time that a signal waits for those of others.
+/// Time for which a signal waits for those of other workers.
 const PATIENCE: Duration = Duration::from_millis(600);
-/// Time after a record at which another one is written, if only as a sign of life.
+/// Time after a record at which the next one is written in any case, if only as a sign of life.
 const MOST: Duration = Duration::from_millis(1_250);
 /// Time between two looks at what waits.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time between two attempts of something that failed.
+/// Time between two attempts at something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
-/// Time without a signal after which a run counts as over.
+/// Time without a signal after which a run is taken to be over.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// End of the work for a slot.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) run: String,
-    /// A sentence.
+    /// The reason, as a sentence.
     pub(super) why: String,
 }
 
-/// Gathers for a slot of a run until that is over. May be dropped at any time.
+/// Gathers for a slot of a run until the run is over. May be dropped at any time.
 pub(super) async fn gather(broker: Broker, run: String, slot: String) -> Ended {
     let why = match go_on(&broker, &run, &slot).await {
         Ok(why) => why.to_owned(),
@@ -52,7 +53,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     };
     let mut slot = Slot::after(record.as_ref());
     tracing::info!(target: "lgoose::gaggle", "run {run}: figures are added up");
-    // Never that of another one, which may still write.
+    // A new identity for each task: one that was replaced may still write.
     let by = format!("{:016x}", rand::random::<u64>());
     let (sender, mut received) = mpsc::channel(READ_AHEAD);
     let (told, mut troubles) = mpsc::unbounded_channel();
@@ -68,7 +69,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     let mut reading = tokio::task::JoinSet::from_iter([reading]);
     let mut look = tokio::time::interval(LOOK);
     let (mut written, mut heard) = (Instant::now(), Instant::now());
-    // When the first signal came that is in no record.
+    // When the first signal came that is not in a record yet.
     let mut waiting: Option<Instant> = None;
     loop {
         tokio::select! {
@@ -89,7 +90,8 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         let since = written.elapsed();
         let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
         let due = since >= MOST || since >= LEAST && (late || slot.is_complete());
-        // Also when all workers that it knows have ended: the manager may wait for one that is lost and was never heard here.
+        // Written even if all known workers have ended: the manager may wait for a lost one that was never heard
+        // here.
         if !due {
             continue;
         }
@@ -106,13 +108,13 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     }
 }
 
-/// Reasons why no record of this gather is taken any more.
+/// Reasons why no more records of this gather are accepted.
 enum Stopped {
     Over,
     Overtaken,
 }
 
-/// Writes a record after the one of that number in the stream, and returns its own.
+/// Writes a record if `last` is still the sequence number of the one before it, and returns its own.
 async fn write(
     broker: &Broker,
     subject: &str,
@@ -129,7 +131,7 @@ async fn write(
             Ok(number) => return Ok(number),
             Err(NotKept::NoStream) => return Err(Stopped::Over),
             Err(NotKept::Overtaken) => {
-                // It may be this very record, whose acknowledgement was lost.
+                // The last record may be this very one: its acknowledgement was lost.
                 let run = names::run_of_subject(subject);
                 match broker.find_last(run, subject).await {
                     Ok(Some(last)) if *last.payload == *bytes => return Ok(last.sequence),

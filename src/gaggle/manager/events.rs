@@ -7,11 +7,11 @@ use crate::plan::Event;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Time that an event's function may take at most: its own limits end it long before.
+/// Time limit for an event's function; its own limits end it long before.
 const EVENT: Duration = Duration::from_secs(24 * 3_600);
 
 impl Pump {
-    /// Runs an event on a worker, and gives the others what it returned.
+    /// Runs an event on a worker, and sends the value that it returned to the others.
     pub(super) async fn event(&mut self, task: EventTask) {
         let EventTask {
             event,
@@ -24,7 +24,7 @@ impl Pump {
             Ok(EventEnd::failed(why))
         };
         let Some(member) = self.roll.any_present() else {
-            // The director may not wait any more.
+            // The director may no longer wait for it.
             let _given_up = result.send(failed("no worker is left to run it".to_owned()));
             return;
         };
@@ -80,7 +80,7 @@ impl Pump {
         };
         match event {
             Event::TestStart => {
-                // Nothing else is to be pumped before users begin.
+                // Users have not begun, so the pump has nothing else to do.
                 let ended = running.await;
                 self.shared = told.await.ok();
                 self.chronicle.test_start = measured.await.ok();

@@ -1,15 +1,15 @@
-//! Figures of many workers that the manager reads itself, added up for a moment before they are passed on: adding up
-//! costs less than a third of merging each delivery into the store of the run and into those of labels.
+//! Figures of many workers that the manager reads itself, added up for a moment before they are passed on. This costs
+//! less than a third of merging each delivery into the store of the run and those of its labels.
 
 use super::pump::Pump;
 use crate::engine::SignalKind;
 use crate::metrics::{Delivery, GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
 
-/// Workers up to which each delivery is passed on at once.
+/// Number of workers up to which each delivery is passed on at once.
 const FEW: usize = 32;
 
-/// Figures that were not passed on yet, by the labels of their workers.
+/// Figures that are not passed on yet, by the labels of their workers.
 #[derive(Debug, Default)]
 pub(super) struct Folding(BTreeMap<BTreeMap<String, String>, Folded>);
 
@@ -21,7 +21,7 @@ struct Folded {
 }
 
 impl Folding {
-    /// Adds what a worker of that number and with these labels delivered.
+    /// Adds the delivery of the worker with that number and these labels.
     fn add(
         &mut self,
         labels: &BTreeMap<String, String>,
@@ -41,7 +41,7 @@ impl Folding {
 }
 
 impl Pump {
-    /// Adds up figures of a worker, if there are many; returns whether it did.
+    /// Adds up a worker's figures if the run has many workers; returns whether it did.
     pub(super) fn fold(&mut self, number: usize, reached: u64, bytes: &[u8]) -> bool {
         if self.roll.0.len() <= FEW {
             return false;
@@ -54,7 +54,7 @@ impl Pump {
         true
     }
 
-    /// Passes on to the director what was added up.
+    /// Passes what was added up on to the director.
     pub(super) fn pass_on(&mut self) {
         for Folded { figures, reached } in std::mem::take(&mut self.folding.0).into_values() {
             let delivery = Delivery::Gathered {

@@ -1,4 +1,4 @@
-//! Handing out: gives a version of the plan to workers, in pieces, and hears what each makes of it.
+//! Handing out of the plan: sends a version of it to workers in pieces, and collects their replies.
 
 use super::pump::Pump;
 use super::roll::{Member, Roll};
@@ -12,17 +12,17 @@ use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time that a worker has for one piece.
+/// Time limit for a worker to take one piece.
 const PIECE: Duration = Duration::from_secs(20);
-/// Time that a worker has to load the plan.
+/// Time limit for a worker to load the plan.
 const LOAD: Duration = Duration::from_secs(120);
-/// Workers that are served at a time.
+/// Number of workers that are served at a time.
 const AT_A_TIME: usize = 32;
 
-/// Gives that version of the plan to all workers that are there.
+/// Sends that version of the plan to all workers that are present.
 ///
 /// # Errors
-/// Trouble that names each worker that cannot load it, and why.
+/// Trouble that names each worker that cannot load the plan, and why.
 pub(super) async fn hand_out(
     broker: &Broker,
     run: &str,
@@ -58,7 +58,7 @@ pub(super) async fn hand_out(
     }
 }
 
-/// Gives a version of the plan to one worker, and returns how far its clock is away, if it was asked.
+/// Sends a version of the plan to one worker, and returns the offset of its clock if that was measured.
 pub(super) async fn hand_to(
     broker: &Broker,
     run: &str,
@@ -92,7 +92,7 @@ pub(super) async fn hand_to(
 }
 
 impl Pump {
-    /// Gives another version of the plan to all workers, and offers it to the director once they have loaded it.
+    /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
     pub(super) async fn hand_out(&mut self, offer: Offer) {
         let Offer {
             plan_version,

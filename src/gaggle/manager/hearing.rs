@@ -1,4 +1,4 @@
-//! Hearing: passes what workers send on to the director, each signal once.
+//! Hearing of workers: passes their signals on to the director, each once.
 
 use super::pump::{ANSWER, Pump};
 use crate::engine::{SignalKind, WorkerSignal};
@@ -9,7 +9,7 @@ use async_nats::Message;
 use tokio::time::Instant;
 
 impl Pump {
-    /// Warns that a worker cannot hand its figures over, and why.
+    /// Warns that a worker cannot hand over its figures, and why.
     pub(super) fn warn_of(&self, message: &Message) {
         let number = names::teller(&message.subject).and_then(|id| self.roll.number_of(id));
         if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
@@ -19,7 +19,7 @@ impl Pump {
         }
     }
 
-    /// Passes a worker's signal on to the director, once.
+    /// Passes a worker's signal on to the director, unless it is a repeat.
     pub(super) fn hear(&mut self, heard: &Heard) {
         let Some(number) = self.roll.number_of(&heard.sender) else {
             return;
@@ -34,8 +34,8 @@ impl Pump {
         }
     }
 
-    /// Notes that so many signals of a worker have come, the last of them that of this number; returns whether they are
-    /// new.
+    /// Notes that `signals` more signals of a worker have come, of which the last has the number `sequence`; returns
+    /// whether they are new.
     pub(super) fn come_to(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();
         let member = &mut self.roll.0[number];
@@ -53,14 +53,14 @@ impl Pump {
         true
     }
 
-    /// Passes a worker's signal of that number on.
+    /// Passes a worker's signal on, and heeds it where it concerns the manager.
     pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
         if let WorkerSignal::Figures { reached, bytes } = &signal
             && self.fold(number, *reached, bytes)
         {
             return;
         }
-        // What comes after figures is heard after them.
+        // Figures that came before this signal go first.
         self.pass_on();
         let kind = self.roll.heed(number, sequence, signal);
         if let SignalKind::Away(_) = kind {
@@ -69,7 +69,7 @@ impl Pump {
         self.signal(number, kind);
     }
 
-    /// Lets a worker that another has replaced come to its end.
+    /// Tells a worker that another one has replaced to stop its users and end.
     fn dismiss(&self, number: usize) {
         let (broker, request) = (self.line.broker.clone(), self.request(RequestKind::Dismiss));
         let id = self.roll.0[number].presence.id.clone();

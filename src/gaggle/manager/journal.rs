@@ -1,4 +1,4 @@
-//! What a manager keeps in the stream of its run, so that another one can go on with it: the record at the beginning,
+//! What a manager keeps in the stream of its run so that another one can go on with it: the record at the beginning,
 //! and a journal of what its director is told.
 
 use super::roll::{Member, Roll};
@@ -11,30 +11,30 @@ use crate::gaggle::reading::Failing;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Time between two attempts of something that failed.
+/// Time between two attempts at something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// What a manager knows at the beginning of a run that another needs to go on with it.
+/// What another manager needs to go on with the run: facts for the record, and the journal.
 pub(super) struct Chronicle {
     pub(super) facts: RunFacts,
-    /// Whether workers that are lost are replaced.
+    /// Whether lost workers are replaced.
     pub(super) replaces: bool,
     /// Figures of `test_start`, encoded.
     pub(super) test_start: Option<Vec<u8>>,
     /// Identity of this manager.
     pub(super) leader: String,
-    /// Number of the latest line.
+    /// Number of the latest journal line.
     pub(super) number: u64,
-    /// Takes lines that are to be kept, with their numbers in the stream.
+    /// Takes lines for the stream.
     pub(super) lines: mpsc::UnboundedSender<JournalLine>,
 }
 
 impl Chronicle {
-    /// Writes a line.
+    /// Writes a line to the journal.
     pub(super) fn write(&mut self, at: Duration, kind: LineKind) {
         self.number += 1;
         let number = self.number;
-        // The run is over.
+        // Nobody receives it once the run is over.
         let _over = self.lines.send(JournalLine {
             number,
             leader: self.leader.clone(),
@@ -43,7 +43,7 @@ impl Chronicle {
         });
     }
 
-    /// Writes what the director is told of a worker, if no signal of its own shows it.
+    /// Writes what the director is told about a worker, if none of the worker's own signals shows it.
     pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &SignalKind) {
         let line = match kind {
             SignalKind::Away(text) => LineKind::Away {
@@ -59,7 +59,7 @@ impl Chronicle {
         self.write(at, line);
     }
 
-    /// Keeps the record of a run that begins so long after this.
+    /// Keeps the record of a run that begins `ahead` from now.
     ///
     /// # Errors
     /// Trouble with the broker.
@@ -85,7 +85,7 @@ impl Chronicle {
     }
 }
 
-/// Keeps lines in the stream, in order, until no more come.
+/// Keeps journal lines in the stream, in order, until no more come.
 pub(super) async fn keep(
     broker: Broker,
     run: String,
@@ -104,7 +104,7 @@ pub(super) async fn keep(
 }
 
 impl Member {
-    /// Returns the worker as the stream of the run records it.
+    /// Returns this worker for the record of the run.
     pub(super) fn recorded(&self) -> RecordedMember {
         RecordedMember {
             presence: self.presence.clone(),

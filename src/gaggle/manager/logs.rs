@@ -1,5 +1,6 @@
-//! Logs of a run on workers, as they come to the manager: pieces from the broker into the run's log files, each once. The
-//! broker removes a piece when it was written. No more is fetched until it is, so memory is bounded.
+//! Log entries of workers at the manager: pieces from the broker are written to the run's log files, each once. The
+//! manager has the broker remove them once they are written, and fetches no more until then, so its memory is
+//! bounded.
 
 use super::pump::ANSWER;
 use crate::engine::LogsWanted;
@@ -14,21 +15,21 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-/// Time without progress after the end of a run until what is missing is given up: longer than the broker takes to give a
-/// piece again.
+/// Time without progress after the end of a run until missing pieces are given up: longer than the broker takes to
+/// deliver a piece again.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Time for which a file may take nothing after the end of a run.
+/// Time for which the files may take nothing after the end of a run.
 const WRITING: Duration = Duration::from_secs(5);
-/// Time between two looks whether pieces were written.
+/// Time between two checks whether pieces are written.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What has come of one worker.
+/// What has come from one worker.
 struct Source {
     worker: LogWorker,
-    /// The pieces up to this number have all come; of those after it, some.
+    /// All pieces up to this number have come; of those after it, the ones in `beyond`.
     whole: u64,
     beyond: BTreeSet<u64>,
-    /// Number of the last one, once it is known.
+    /// Number of the last piece, once it is known.
     last: Option<u64>,
     made: Lines,
 }
@@ -47,7 +48,7 @@ impl Source {
         }
     }
 
-    /// Notes a piece; false if it has come before.
+    /// Notes a piece; returns false if it came before.
     fn note(&mut self, piece: &LogPiece) -> bool {
         if piece.number <= self.whole || !self.beyond.insert(piece.number) {
             return false;
@@ -69,24 +70,23 @@ impl Source {
     }
 }
 
-/// Fetches the logs of a run.
+/// Fetches the log entries of a run.
 pub(super) struct Collector {
     broker: Broker,
     run: String,
     consumer: LogConsumer,
-    /// By the identities of the workers.
+    /// By identity of the worker.
     sources: BTreeMap<String, Source>,
     over: oneshot::Receiver<()>,
-    /// Since when the run is over.
+    /// When the run was found to be over.
     over_since: Option<Instant>,
-    /// When something came or was written last.
+    /// When a piece last came or was written.
     progress: Instant,
     /// Whether the files take nothing more.
     stuck: bool,
 }
 
-/// Fetches the logs of a run from those workers, given by identity and name, and from those that join later; then removes
-/// their stream.
+/// Fetches the log entries of a run from these workers, given by identity and name, and from those that join later.
 pub(super) async fn collect(
     broker: Broker,
     run: String,
@@ -109,13 +109,13 @@ pub(super) async fn collect(
             stuck: false,
         };
         let warnings = collector.collect(&run_logs).await;
-        // Whoever waited for it was interrupted.
+        // Nobody receives them if the wait for the logs was interrupted.
         let _unheard = ended.send(warnings);
     }
 }
 
 impl Collector {
-    /// Fetches until the run is over and everything has come that will, and returns warnings.
+    /// Fetches until the run is over and everything that will come has come, and returns warnings.
     async fn collect(mut self, run_logs: &RunLogs) -> Vec<String> {
         while !self.is_over() {
             self.fetch(run_logs).await;
@@ -204,7 +204,7 @@ impl Collector {
         }
     }
 
-    /// Tells workers that nothing more is entered, and returns the lines of those that answer.
+    /// Tells workers to log nothing more, and returns the lines of those that answer.
     async fn end(&self) -> BTreeMap<String, Lines> {
         let workers = present(&self.broker).await.unwrap_or_default();
         let own = workers.into_iter().map(|(worker, _)| worker);
@@ -216,7 +216,7 @@ impl Collector {
             };
             match self.broker.request(&worker.id, &request, ANSWER).await {
                 Ok(Reply::Logs(Some(made))) => Some((worker.id, made)),
-                // One that has gone, or keeps none.
+                // It has gone, or keeps no logs.
                 Ok(_) | Err(_) => None,
             }
         });

@@ -36,10 +36,10 @@ pub(crate) use terms::{About, Recruitment, WorkerLoss};
 use terms::{Pack, Tell};
 use tokio::sync::{mpsc, oneshot};
 
-/// Time that connecting to the broker may take.
+/// Time limit for connecting to the broker.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Time between the decision to begin and the beginning.
+/// Time from the decision to begin until users begin.
 const LEAD: Duration = Duration::from_secs(1);
 
 /// The ends of the link to workers that are ready to begin.
@@ -51,9 +51,9 @@ pub(crate) struct Manager {
     pub(crate) link: Link,
     /// For the director: versions of the plan that all workers have loaded.
     pub(crate) offers: Offers,
-    /// For whoever loads the plan anew.
+    /// For the code that reloads the plan.
     pub(crate) versions: PlanVersions,
-    /// What workers enter into the logs of the run, if it keeps any.
+    /// Log entries of the workers, if the run keeps any logs.
     pub(crate) logs: Option<WorkerLogs>,
 }
 
@@ -73,8 +73,8 @@ impl Leave {
     }
 }
 
-/// Starts the thread of a manager: `prepare` makes what is to be done there and what the caller gets, unless `stop` comes
-/// before.
+/// Starts the thread of a manager, unless `stop` completes first: `prepare` makes the work for the thread and the
+/// value for the caller.
 async fn start_thread<T, Prepared, Doing>(
     prepare: impl FnOnce(oneshot::Receiver<()>) -> Prepared + Send + 'static,
     stop: impl Future<Output = ()>,
@@ -96,7 +96,7 @@ where
             let lead = async move {
                 match prepare(ends).await {
                     Ok((doing, given)) => {
-                        // Whoever has gone has ended it, too: workers that were claimed are let go.
+                        // If the caller has gone, `ends` has fired too, and the work lets claimed workers go at once.
                         let _unheard = ready.send(Ok(given));
                         doing.await;
                     }
@@ -114,7 +114,7 @@ where
         prepared = prepared => prepared.map_err(fault)?,
         () = stop => {
             drop(over);
-            // It lets go whom it has claimed.
+            // The thread lets go of the workers that it has claimed.
             let _panicked = thread.join();
             return Err(Error::trouble("stopped before the run began: nothing was sent"));
         }
@@ -123,11 +123,11 @@ where
 }
 
 impl Manager {
-    /// Connects, waits for workers and gives them the plan, unless `stop` comes before. Everything goes on by a thread of
-    /// its own.
+    /// Connects, waits for workers and sends them the plan, unless `stop` completes first. All work is done on a
+    /// thread of its own.
     ///
     /// # Errors
-    /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name; the stop.
+    /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name; or `stop`.
     pub(crate) async fn recruit(
         address: Address,
         recruitment: Recruitment,
@@ -145,7 +145,7 @@ impl Manager {
         start_thread(preparing, stop).await
     }
 
-    /// Makes a manager and the ends of the channels to its pump. With a `past` it comes to a run that is under way.
+    /// Makes a manager and the ends of the channels to its pump. With a `past`, the run is already under way.
     fn new(run: &str, roll: &Roll, stops_on_loss: bool, past: Option<Past>) -> (Manager, Ends) {
         let (signals, received) = mpsc::unbounded_channel();
         let (begun, begins) = oneshot::channel();
@@ -181,7 +181,7 @@ impl Manager {
     }
 }
 
-/// Makes all ready for the run, unless `ends` says before that nobody waits for it any more.
+/// Prepares the run, unless `ends` says first that nobody waits for it any more.
 async fn prepare(
     address: &Address,
     (recruitment, pack, tell): (Recruitment, Pack, Tell),
@@ -204,7 +204,7 @@ async fn prepare(
         let packed = pack(&plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
         hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
-        // Users of a manager that cannot reach their workers could not be stopped.
+        // A manager that may not publish its orders could not stop the users.
         if let Some(denied) = broker.denied("lead the run at the broker", &names::of_run(&run)) {
             return Err(denied);
         }
@@ -257,7 +257,7 @@ async fn prepare(
     Ok((pump, manager))
 }
 
-/// Returns a name for a run that no other has.
+/// Returns a random name for a run, which no other run has.
 fn run_name() -> String {
     const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
     let letter = |_| LETTERS[rand::random_range(0..LETTERS.len())] as char;

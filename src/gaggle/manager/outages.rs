@@ -1,9 +1,9 @@
-//! Outages of the broker as the manager sees them: how long it could not be reached, for the report.
+//! Outages of the broker as the manager sees them: their lengths, for the report.
 
 use crate::gaggle::broker::Contact;
 use tokio::time::Instant;
 
-/// The most outages that are told one by one.
+/// The most outages that are reported one by one.
 const MOST: u32 = 20;
 
 /// Outages of a run's broker so far.
@@ -14,7 +14,7 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    /// Notes what the contact is now, and returns a warning when an outage is over.
+    /// Notes the state of the contact, and returns a warning when an outage is over.
     pub(super) fn note(&mut self, contact: Contact) -> Option<String> {
         match contact {
             Contact::Down(since) => {

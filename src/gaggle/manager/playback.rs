@@ -1,5 +1,5 @@
-//! Playback of a run that another manager leads, or has led until it was lost: its stream from the beginning, handed to a
-//! director moment by moment.
+//! Playback of a run that another manager leads, or led until it was lost: hands the stream from the beginning to a
+//! director, moment by moment.
 
 use super::journal::Chronicle;
 use super::roll::{Member, Roll, SILENCE};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time between two looks at what only the passing of time changes.
+/// Time between two looks at what changes only with time.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A run whose stream is played.
@@ -23,49 +23,49 @@ pub(super) struct Playback {
     pub(super) roll: Roll,
     /// When users began.
     pub(super) begin: Instant,
-    /// When the record was kept, in nanoseconds since 1970 by the broker's clock.
+    /// When the broker stored the record, in nanoseconds since 1970 by its clock.
     recorded: i128,
     ahead: Duration,
     moments: mpsc::Sender<Moment>,
-    /// When each worker was heard last, in time since the run began.
+    /// When each worker was last heard, as time since the run began.
     heard: Vec<Duration>,
-    /// The manager that leads the run, as far as that was played.
+    /// The manager that leads the run, as of the moment played last.
     leader: String,
-    /// Number of the latest line of the journal.
+    /// Number of the latest journal line.
     pub(super) lines: u64,
     /// The latest order.
     pub(super) order: Option<Revised>,
-    /// Number in the stream of what follows.
+    /// Sequence number in the stream of the next message.
     pub(super) next: u64,
 }
 
-/// The lead of a run.
+/// State of the lead of a run.
 #[derive(Debug)]
 pub(super) enum State {
-    /// Another manager has it.
+    /// Another manager leads the run.
     Led,
-    /// Nobody had it any more, and this process has it now.
+    /// The manager was lost, and this process now leads the run.
     Unled,
-    /// The run has been let go by its manager.
+    /// The manager has ended the run.
     Gone,
-    /// Nobody has it, and this process cannot take it.
+    /// Nobody leads the run, and this process cannot.
     Failed(Error),
 }
 
-/// How a playback has come to its end.
+/// Ways in which a playback ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlayedBack {
-    /// Nobody leads the run.
+    /// The manager was lost, and this process now leads the run.
     Unled,
-    /// The run has gone from the broker, or nobody watches any more.
+    /// The run is gone from the broker, or nobody watches any more.
     Over,
 }
 
 impl Playback {
-    /// Reads the record of a run, and makes its playback.
+    /// Reads the record of a run and makes its playback.
     ///
     /// # Errors
-    /// Trouble: there is no such run, it has not begun, or it is of another version of lgoose.
+    /// Trouble: there is no such run, it has not begun, or its manager is of another version of lgoose.
     pub(super) async fn open(
         broker: &Broker,
         run: &str,
@@ -127,7 +127,7 @@ impl Playback {
         Ok((playback, record, received))
     }
 
-    /// Plays all that there is, and goes on to as long as another manager leads the run.
+    /// Plays everything in the stream, and goes on for as long as another manager leads the run.
     pub(super) async fn play(
         &mut self,
         mut state: impl AsyncFnMut() -> State,
@@ -169,7 +169,7 @@ impl Playback {
                 }
                 Some(trouble) = troubles.recv() => {
                     tracing::debug!(target: "lgoose::gaggle", "{trouble}");
-                    // Nothing more comes: unless the run is gone, it cannot be followed.
+                    // Nothing more will come: unless the run is gone, it cannot be followed.
                     (up_to_date, broken) = (true, Some(trouble));
                 }
             }
@@ -181,7 +181,7 @@ impl Playback {
         played
     }
 
-    /// Takes a message of the stream; false if nobody watches any more.
+    /// Takes a message of the stream; returns false if nobody watches any more.
     async fn take(&mut self, message: Heard) -> bool {
         self.next = message.number + 1;
         let since = message.kept_at - self.recorded - self.ahead.as_nanos() as i128;
@@ -196,7 +196,7 @@ impl Playback {
         }
         if subject == names::journal(&self.run) {
             return match messages::decode::<JournalLine>(&message.bytes) {
-                // Those of a manager that has lost the lead and does not know count for nothing.
+                // Lines of a manager that has lost the lead without knowing it do not count.
                 Ok(line) if line.number > self.lines && line.leader == self.leader => {
                     self.take_line(line).await
                 }
@@ -207,7 +207,7 @@ impl Playback {
             self.leader = String::from_utf8_lossy(&message.bytes).into_owned();
             return true;
         }
-        // What gathers make of the signals of their workers is not needed beside these.
+        // Records of gathers are not needed: the stream has the signals themselves, too.
         match self.roll.number_of(&message.sender) {
             Some(number) => self.take_signal(number, at, &message.bytes).await,
             None => true,
@@ -264,7 +264,7 @@ impl Playback {
         self.tell(at, What::Signal(Signal { from, kind })).await
     }
 
-    /// Tells of workers that have fallen silent since their manager was lost, when they did.
+    /// Reports workers that fell silent after their manager was lost, at the times when they did.
     async fn tell_of_silent(&mut self) {
         let now = self.begin.elapsed();
         let all = self.roll.0.iter().enumerate();
@@ -293,7 +293,7 @@ impl Playback {
         self.moments.send(Moment { at, what }).await.is_ok()
     }
 
-    /// Returns the chronicle that goes on where the journal ends.
+    /// Returns the chronicle that continues the journal.
     pub(super) fn chronicle(
         &self,
         record: Record,

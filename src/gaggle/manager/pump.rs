@@ -1,4 +1,4 @@
-//! Pump between the director of a run and its workers: directives go down as orders, signals come up.
+//! Pump between the director of a run and its workers: sends directives down as orders, and signals up.
 
 use super::folding::Folding;
 use super::journal::{Chronicle, keep};
@@ -23,18 +23,18 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Time that a worker has to answer.
+/// Time limit for an answer of a worker.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
-/// The pump's ends of the channels to the director and to whoever loads the plan anew.
+/// The pump's ends of the channels to the director and to the code that reloads the plan.
 pub(super) struct Ends {
     pub(super) signals: mpsc::UnboundedSender<Signal>,
     pub(super) journal: mpsc::UnboundedReceiver<Entry>,
     pub(super) begins: Option<oneshot::Receiver<Begun>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
-    /// Versions of the plan that workers are to load.
+    /// Versions of the plan that workers should load.
     pub(super) offered: Offers,
-    /// Takes those that they have loaded.
+    /// Takes the versions that all workers have loaded.
     pub(super) loaded: PlanVersions,
 }
 
@@ -52,19 +52,19 @@ pub(super) struct Pump {
     pub(super) slots: Slots,
     pub(super) folding: Folding,
     pub(super) ends: Ends,
-    /// The plan as workers get it; `None` where it is not at hand.
+    /// The plan as workers get it; `None` if this process does not have it.
     pub(super) plan: Option<PackedPlan>,
     pub(super) chronicle: Chronicle,
     lines: Option<mpsc::UnboundedReceiver<JournalLine>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
-    /// When users began, on the clock of the manager, and since the origin of the logs.
+    /// When users began, and how long that was after the origin of log times.
     begun: Option<(Instant, Duration)>,
-    /// Workers that were told to end, and are to be replaced if that is wanted.
+    /// Workers that were told to end. They are replaced if the run replaces workers.
     pub(super) leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
-    /// The subjects that are read, and the number in the stream of the first message that has not been heard.
+    /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
     reads: (String, u64),
     pub(super) up_since: Instant,
     outages: Outages,
@@ -106,7 +106,7 @@ impl Pump {
         }
     }
 
-    /// Makes the pump of a run that was played to the present.
+    /// Makes the pump of a run that was played up to the present.
     pub(super) fn of(line: Line, playback: Playback, ends: Ends, record: Record) -> Pump {
         let (sender, lines) = mpsc::unbounded_channel();
         let since_origin = record.since_origin;
@@ -117,7 +117,7 @@ impl Pump {
             order: watch::channel(playback.order).0,
             reads: (String::new(), playback.next),
             roll: playback.roll,
-            // What gathers add up is read from the workers, too: all that the stream keeps.
+            // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
             slots: Slots::none(),
             folding: Folding::default(),
             line,
@@ -130,7 +130,7 @@ impl Pump {
         }
     }
 
-    /// Pumps until the run is over, then lets the workers go. Leaves them to another manager that leads it.
+    /// Pumps until the run is over, then lets the workers go, unless another manager has taken over the lead.
     pub(super) async fn run(mut self, mut over: oneshot::Receiver<()>) {
         let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
@@ -174,7 +174,7 @@ impl Pump {
                 }
             };
             tokio::select! {
-                // What has come is heard before anybody counts as lost.
+                // In this order, so that what has come is heard before any worker counts as lost.
                 biased;
                 _ = &mut over => break,
                 Some(trouble) = self.line.deposed.recv() => {
@@ -233,7 +233,7 @@ impl Pump {
         }
     }
 
-    /// Gives a new order to all workers.
+    /// Publishes a new order to all workers.
     fn tell(&self, order: Order) {
         self.order.send_modify(|latest| {
             let revision = latest.as_ref().map_or(1, |latest| latest.revision + 1);
@@ -241,7 +241,7 @@ impl Pump {
         });
     }
 
-    /// Tells all workers when users begin, and what they are to do, unless they know.
+    /// Tells all workers when users begin and what they should do, unless they already know.
     async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
         let mut directives = begun.directives;
         let order = Order::from(&*directives.borrow_and_update());
@@ -277,7 +277,7 @@ impl Pump {
         directives
     }
 
-    /// Keeps what another manager needs to go on with the run.
+    /// Keeps the record that another manager needs to go on with the run.
     async fn record(&mut self, begin: Instant, since_origin: Duration) {
         let ahead = begin.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
@@ -310,16 +310,16 @@ impl Pump {
     }
 
     pub(super) fn signal(&self, from: usize, kind: SignalKind) {
-        // The director is at its end.
+        // Nobody receives it once the run is over.
         let _over = self.ends.signals.send(Signal { from, kind });
     }
 
-    /// Gives a warning to views and the report.
+    /// Sends a warning to views and the report.
     pub(super) fn warn(&self, text: &str) {
         self.signal(0, SignalKind::Warning(text.to_owned()));
     }
 
-    /// Tells the director what this manager has seen of a worker, which no signal of that shows.
+    /// Tells the director what this manager has noticed about a worker, which none of the worker's own signals shows.
     pub(super) fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
         self.chronicle.write_of(self.now(), from, &kind);
         self.signal(from, kind);
@@ -331,7 +331,7 @@ impl Pump {
             .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
     }
 
-    /// Looks for workers of whom nothing has been heard for too long.
+    /// Looks for workers that have been silent for too long.
     async fn look(&mut self) {
         if self.begun.is_none() {
             return;
@@ -355,7 +355,7 @@ impl Pump {
         latest.as_ref().is_some_and(|latest| latest.order.goes_on())
     }
 
-    /// Lets all workers go, and removes what the broker has kept.
+    /// Lets all workers and gathers go, and removes what the broker has kept.
     async fn release(&mut self) {
         let request = self.request(RequestKind::Release);
         let present = self.roll.0.iter().filter(|member| !member.away);
@@ -364,7 +364,7 @@ impl Pump {
                 .broker
                 .request(&member.presence.id, &request, ANSWER)
         });
-        // Whoever is gone needs no release.
+        // A worker that is gone needs no release.
         let _gone = futures_util::future::join_all(asked).await;
         self.slots.release(&self.line.broker, &self.line.run).await;
         self.line.broker.remove_stream(&self.line.run).await;

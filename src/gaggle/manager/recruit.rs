@@ -1,4 +1,4 @@
-//! Recruiting: finds free workers at the broker and claims as many as are wanted.
+//! Recruiting: finds free workers at the broker and claims as many as the run needs.
 
 use super::terms::{Recruitment, Tell};
 use crate::error::{Error, Trouble};
@@ -10,9 +10,9 @@ use std::fmt;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time that workers have to answer who they are, which is also the time between two questions.
+/// Time limit for workers to answer, which is also the time between two questions.
 const HELLO: Duration = Duration::from_millis(400);
-/// Time that a worker has to answer a claim.
+/// Time limit for a worker to answer a claim.
 const CLAIM: Duration = Duration::from_secs(5);
 
 /// Version of this lgoose.
@@ -26,11 +26,11 @@ struct Other {
 
 /// Reasons why a worker was not claimed.
 enum Why {
-    /// It is of that version.
+    /// It runs that version of lgoose.
     Version(String),
     /// It works for that run.
     Busy(String),
-    /// It refuses, or does not answer: a sentence.
+    /// It refuses or does not answer; a sentence.
     Refused(String),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Other {
     }
 }
 
-/// Returns all workers that answer now, with the time that each took.
+/// Returns all workers that answer now, each with the time it took.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -60,7 +60,7 @@ pub(crate) async fn present(broker: &Broker) -> Result<Vec<(Presence, Duration)>
     Ok(all)
 }
 
-/// Claims a worker that is free; `None` if there is none of this version, other than those left out.
+/// Claims a free worker of this version with enough threads, not among those left out; `None` if there is none.
 pub(super) async fn claim_one(
     broker: &Broker,
     run: &str,
@@ -87,10 +87,10 @@ async fn claim(broker: &Broker, run: &str, worker: &Presence) -> Result<(), Stri
     broker.request(&worker.id, &request, CLAIM).await.map(drop)
 }
 
-/// Waits for as many workers as are wanted, and claims them.
+/// Waits for as many workers as the run needs, and claims them.
 ///
 /// # Errors
-/// Trouble that lists who came, and why others were not taken.
+/// Trouble that lists the workers that came, and why others were not taken.
 pub(super) async fn recruit(
     broker: &Broker,
     run: &str,
@@ -167,7 +167,7 @@ fn too_few(recruitment: &Recruitment, claimed: &[Presence], others: &[Other]) ->
         .into()
 }
 
-/// Lets all workers of a run go that can be reached.
+/// Lets go of all workers of a run that can be reached.
 pub(super) async fn release_all(broker: &Broker, run: &str) {
     let request = Request {
         run: run.to_owned(),
@@ -178,7 +178,7 @@ pub(super) async fn release_all(broker: &Broker, run: &str) {
     };
     for (worker, _) in all {
         if worker.run.as_deref() == Some(run) {
-            // It gives the run up by itself otherwise.
+            // If this is lost, the worker gives the run up by itself.
             let _gone = broker.request(&worker.id, &request, CLAIM).await;
         }
     }

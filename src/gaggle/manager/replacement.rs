@@ -1,4 +1,4 @@
-//! Replacement of a worker that is lost: a free one takes its place.
+//! Replacement of a lost worker by a free one.
 
 use super::hand_out::hand_to;
 use super::pump::{ANSWER, PackedPlan, Pump};
@@ -28,7 +28,7 @@ impl Pump {
         let mut member = self.roll.successor(number, presence);
         if let Err(why) = self.bring_in(&mut member).await {
             let release = self.request(RequestKind::Release);
-            // Whoever is gone needs no release.
+            // A worker that is gone needs no release.
             let _gone = self
                 .line
                 .broker
@@ -50,7 +50,7 @@ impl Pump {
         self.signal(new, SignalKind::Joined { identity, text });
     }
 
-    /// Gives a worker that joins a run under way all that the others have.
+    /// Gives a worker that joins a running run everything that the others have.
     async fn bring_in(&self, member: &mut Member) -> Result<(), String> {
         let Some(PackedPlan { number, bytes, .. }) = &self.plan else {
             return Err("the plan is not here".to_owned());

@@ -1,4 +1,4 @@
-//! Roll of the workers of a run: who they are, and which shards each has.
+//! Roll of a run's workers: who they are, and which shards each one has.
 
 use crate::config::Part;
 use crate::engine::{SignalKind, WorkerSignal};
@@ -18,7 +18,7 @@ pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) presence: Presence,
-    /// The number in its identity.
+    /// The number in its identity; `None` if the identity has none.
     pub(super) worker: Option<u64>,
     pub(super) place: Place,
     /// Its shards in the figures.
@@ -26,22 +26,22 @@ pub(super) struct Member {
     pub(super) offset: Option<Offset>,
     /// Number of its latest signal.
     pub(super) sequence: u64,
-    /// When that came.
+    /// When the manager last heard from it.
     pub(super) heard: Instant,
-    /// Whether nothing has been heard from it for too long.
+    /// Whether it counts as away, because it was silent for too long.
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
-    /// Whether it was told to end, and will answer no more.
+    /// Whether it was told to end, so that it will not answer any more.
     pub(super) left: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
 }
 
-/// What the coming of a worker's signals means.
+/// What the arrival of a worker's signals means.
 #[derive(Debug, Default)]
 pub(super) struct Come {
-    /// For the director.
+    /// News for the director.
     pub(super) told: Vec<SignalKind>,
     /// Whether the worker was away before.
     pub(super) is_back: bool,
@@ -52,7 +52,7 @@ pub(super) struct Come {
 pub(super) struct Roll(pub(super) Vec<Member>);
 
 impl Roll {
-    /// Gives each worker its shards: as many as it has threads, one after another.
+    /// Gives each worker as many shards as it has threads, with consecutive numbers.
     pub(super) fn new(workers: Vec<Presence>) -> Roll {
         let of: u64 = workers.iter().map(|worker| worker.threads).sum();
         let mut first = 0;
@@ -69,7 +69,7 @@ impl Roll {
         Roll(members.collect())
     }
 
-    /// Returns the slot of the workers with exactly these labels.
+    /// Returns the slot of the workers with exactly these labels, if they have one.
     fn slot_of(&self, labels: &BTreeMap<String, String>) -> Option<String> {
         let mut alike = self.0.iter().filter(|one| one.presence.labels == *labels);
         alike.find_map(|one| one.place.slot.clone())
@@ -80,7 +80,7 @@ impl Roll {
         self.0.iter().map(Member::identity).collect()
     }
 
-    /// Returns the numbers of workers by those in their identities.
+    /// Returns the number of each worker, by the number in its identity.
     pub(super) fn numbers(&self) -> BTreeMap<u64, usize> {
         let all = self.0.iter().enumerate();
         all.filter_map(|(number, member)| Some((member.worker?, number)))
@@ -92,8 +92,8 @@ impl Roll {
         self.0.iter().position(|member| member.presence.id == id)
     }
 
-    /// Notes that so many signals of a worker have come, the last of them that of this number, and that nothing was heard
-    /// of it for that time before. `None` if they had come before.
+    /// Notes that `signals` more signals of a worker have come after `silent` without any, of which the last has the
+    /// number `sequence`. Returns `None` if they came before.
     pub(super) fn come_to(
         &mut self,
         number: usize,
@@ -124,7 +124,7 @@ impl Roll {
         Some(come)
     }
 
-    /// Takes a worker's signal of that number, and returns it as the director has it.
+    /// Takes a worker's signal with that number, and returns it in the form for the director.
     pub(super) fn heed(
         &mut self,
         number: usize,
@@ -141,7 +141,7 @@ impl Roll {
         kind.unwrap_or_else(SignalKind::Failed)
     }
 
-    /// Makes the member that is to take the place of another: the same part of the load, new shards in the figures.
+    /// Makes the member that takes the place of another: the same part of the load, with new shards in the figures.
     pub(super) fn successor(&self, number: usize, presence: Presence) -> Member {
         let ends = self.0.iter().map(|member| member.shards.end);
         let place = Place {
@@ -159,12 +159,12 @@ impl Roll {
         self.0.len() - 1
     }
 
-    /// Returns a worker that can be asked for something.
+    /// Returns a worker that can take a request.
     pub(super) fn any_present(&self) -> Option<&Member> {
         self.0.iter().find(|member| !member.away && !member.left)
     }
 
-    /// Returns those of whom nothing has been heard since `since` or for too long, each once.
+    /// Returns workers that have been silent for too long, counted from `since` at the earliest; each only once.
     pub(super) fn newly_away(&mut self, since: Instant) -> Vec<usize> {
         let all = self.0.iter_mut().enumerate();
         let silent = all.filter(|(_, member)| {
@@ -197,7 +197,7 @@ impl Member {
         }
     }
 
-    /// Returns what is told when nothing is heard from it any more.
+    /// Returns the sentence that reports the loss of the worker.
     pub(super) fn lost(&self) -> String {
         format!(
             "worker '{}' was lost: nothing has been heard from it for 5 s",

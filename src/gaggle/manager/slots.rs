@@ -1,4 +1,4 @@
-//! Slots of a run: the workers with the same labels whose figures a gather adds up.
+//! Slots of a run: groups of workers with the same labels whose figures a gather adds up.
 
 use super::pump::ANSWER;
 use super::roll::{Member, Roll};
@@ -30,34 +30,34 @@ pub(super) struct Slot {
     pub(super) name: String,
     /// Labels of its workers.
     pub(super) labels: BTreeMap<String, String>,
-    /// Identity and name of the gather that has been asked last.
+    /// Identity and name of the gather that was asked last.
     pub(super) gather: (String, String),
-    /// Number of the last record, in the slot and in the run's stream.
+    /// Number of the last record, within the slot and in the run's stream.
     pub(super) number: u64,
     pub(super) stream: u64,
-    /// Number in the run's stream of the last signal that is accounted for.
+    /// Sequence number in the run's stream of the last signal that is accounted for.
     pub(super) through: u64,
-    /// When a record came.
+    /// When the last record came.
     pub(super) heard: Instant,
     pub(super) turn: Turn,
 }
 
-/// Whose turn it is to read the signals of a slot.
+/// Who reads the signals of a slot.
 #[derive(Debug)]
 pub(super) enum Turn {
     Gather,
-    /// The manager is about to take over.
+    /// The manager is taking over.
     TakingOver,
     Manager {
         reading: AbortHandle,
-        /// When a gather was looked for.
+        /// When it last looked for a gather.
         asked: Instant,
     },
-    /// A gather is about to take over.
+    /// The manager is handing the slot back to a gather.
     HandingBack,
 }
 
-/// What happens to a slot beside its records.
+/// Something that happens to a slot besides its records.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) slot: usize,
@@ -68,16 +68,16 @@ pub(super) struct Event {
 pub(super) enum EventKind {
     /// A signal that the manager reads itself.
     Signal(Heard),
-    /// Its signals cannot be read.
+    /// The slot's signals cannot be read.
     Unreadable(Error),
     /// The manager's own record could not be written.
     NotTakenOver(NotKept),
-    /// A gather with a fitting label is there.
+    /// A gather with a fitting label has answered.
     Found(GatherPresence),
 }
 
 impl Slots {
-    /// Returns those of a run without gathers.
+    /// Returns the slots of a run without gathers.
     pub(super) fn none() -> Slots {
         let (sender, events) = mpsc::unbounded_channel();
         Slots {
@@ -87,7 +87,7 @@ impl Slots {
         }
     }
 
-    /// Looks for gathers, and gives each the workers that have one of its labels.
+    /// Looks for gathers, and assigns to each the workers that have one of its labels.
     ///
     /// # Errors
     /// Trouble with the broker.
@@ -139,7 +139,7 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Waits for something that happens beside records. Can be dropped and called again at any time.
+    /// Waits for the next event. Can be dropped and called again at any time.
     pub(super) async fn next(&mut self) -> Option<Event> {
         self.events.recv().await
     }
@@ -151,7 +151,7 @@ impl Slots {
             let request = GatherRequest::Release {
                 run: run.to_owned(),
             };
-            // It notices by itself that the stream is gone.
+            // If this is lost, the gather notices that the stream is gone.
             let _gone = broker.reply(names::gather(id), &request, ANSWER).await;
         }
         for slot in &self.all {
@@ -167,7 +167,7 @@ impl Slots {
 }
 
 impl Slot {
-    /// Returns the manager's next record of the slot, and the number in the stream of the one before it.
+    /// Returns the manager's next record of the slot, and the number in the stream of the record before it.
     pub(super) fn next(&self, kind: RecordKind, members: Vec<Reached>) -> (Record, u64) {
         let record = Record {
             number: self.number + 1,
@@ -196,13 +196,13 @@ impl Roll {
         reached.collect()
     }
 
-    /// Returns whether a worker of a slot has not sent its last signal.
+    /// Returns whether any worker of a slot still has to send its last signal.
     pub(super) fn any_at_work(&self, slot: &str) -> bool {
         let mut members = self.0.iter();
         members.any(|member| member.place.slot.as_deref() == Some(slot) && !member.ended)
     }
 
-    /// Judges the workers of a slot by their silence from now on only: what they sent waits for a gather.
+    /// Counts the silence of a slot's workers from now on: what they sent before may wait for a gather.
     pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
         for member in &mut self.0 {
             if member.place.slot.as_deref() == Some(slot) && !member.away {
@@ -212,7 +212,7 @@ impl Roll {
     }
 }
 
-/// Leaves those out that are of another version, and tells which of several stands by.
+/// Leaves out gathers of another version, and tells which one of several with the same label stands by.
 pub(super) fn fitting(present: Vec<GatherPresence>, tell: impl Fn(&str)) -> Vec<GatherPresence> {
     const OWN: &str = env!("CARGO_PKG_VERSION");
     let mut fitting: Vec<GatherPresence> = Vec::new();

@@ -1,4 +1,4 @@
-//! What goes on beside the pump: signs of life, the publishing of orders.
+//! Tasks beside the pump: signs of life, answers to questions for the time, and the publishing of orders.
 
 use super::terms::Latest;
 use crate::error::Error;
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 
 /// Time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
-/// Time between two attempts of something that failed.
+/// Time between two attempts at something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// A manager's line to the broker, on which it gives the time and signs of life.
+/// A manager's line to the broker, on which it answers questions for the time and gives signs of life.
 pub(super) struct Line {
     pub(super) broker: Broker,
     /// Name of the run.
@@ -26,16 +26,16 @@ pub(super) struct Line {
     /// Identity of this manager.
     pub(super) leader: String,
     pub(super) clock: Clock,
-    /// Gives trouble when another manager leads the run.
+    /// Delivers trouble when another manager leads the run.
     pub(super) deposed: mpsc::UnboundedReceiver<Error>,
-    /// What workers tell that cannot hand over signals.
+    /// Messages of workers that cannot hand over signals.
     pub(super) told: Subscriber,
     beating: JoinHandle<()>,
 }
 
 impl Line {
-    /// Takes the lead of a run, unless somebody has since the message `after` of its stream; then answers questions for
-    /// the time and gives signs of life. `None` if somebody has.
+    /// Takes the lead of a run, unless another manager has taken it since message `after` of the stream (`None`);
+    /// then answers questions for the time and gives signs of life.
     ///
     /// # Errors
     /// Trouble with the broker.
@@ -71,13 +71,13 @@ impl Line {
         }))
     }
 
-    /// Gives no more signs of life.
+    /// Stops giving signs of life.
     pub(super) fn close(self) {
         self.beating.abort();
     }
 }
 
-/// The lead of a run, until another manager has it.
+/// The lead of a run, until another manager takes it.
 struct Lead {
     broker: Broker,
     run: String,
@@ -97,7 +97,7 @@ impl Lead {
                     self.broker.send(inbox.to_string(), reading).await;
                 },
                 Some(heard) = beats.next() => if heard.payload != self.leader && self.is_deposed().await {
-                    // The run is at its end here.
+                    // Nobody receives it once the run is over here.
                     let _over = self.told.send(Error::trouble(
                         "another manager has taken the run over, because nothing was heard from this one",
                     ));
@@ -108,7 +108,7 @@ impl Lead {
         }
     }
 
-    /// Whether another manager has taken the lead since.
+    /// Returns whether another manager has taken the lead.
     async fn is_deposed(&self) -> bool {
         let last = self.broker.last(&self.run, &names::lead(&self.run)).await;
         last.is_some_and(|last| last.payload != self.leader)

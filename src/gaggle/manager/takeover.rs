@@ -1,4 +1,4 @@
-//! Attaching to a run that is under way: it is watched as long as its manager gives signs of life, and led by this process
+//! Attaching to a run that is under way: this process watches it while its manager gives signs of life, and leads it
 //! from then on.
 
 use super::playback::{Playback, PlayedBack, State};
@@ -20,19 +20,19 @@ use tokio::time::{Instant, timeout};
 /// Time without a sign of life after which a manager counts as lost.
 const SILENCE: Duration = Duration::from_millis(3_500);
 
-/// A run that was found at a broker.
+/// A run found at a broker.
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub(crate) facts: RunFacts,
-    /// Whether another manager leads it.
+    /// Whether another manager leads the run.
     pub(crate) is_led: bool,
 }
 
 impl Manager {
-    /// Connects and attaches to a run. Everything goes on by a thread of its own.
+    /// Connects and attaches to a run. All work is done on a thread of its own.
     ///
     /// # Errors
-    /// Trouble with the broker; no such run, or one that has not begun.
+    /// Trouble with the broker, or if there is no such run or it has not begun.
     pub(crate) async fn attach(
         address: Address,
         run: String,
@@ -72,7 +72,7 @@ struct Takeover {
     record: Record,
     ends: Ends,
     beats: Subscriber,
-    /// When the manager was heard last.
+    /// When the manager was last heard.
     heard: Instant,
 }
 
@@ -99,9 +99,9 @@ impl Takeover {
             let after = lead.map_or(0, |lead| lead.sequence);
             match Line::open(broker.clone(), &run, after).await {
                 Ok(Some(line)) => taken = Some(line),
-                // Another was faster.
+                // Another process took the lead first.
                 Ok(None) => (self.heard, is_led) = (Instant::now(), true),
-                // The broker does not answer: it is tried again.
+                // The broker does not answer: try again.
                 Err(error) => failing.note(&broker, error),
             }
             let denied = broker.denied("lead the run at the broker", &names::of_run(&run));

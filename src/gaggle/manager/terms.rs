@@ -1,4 +1,4 @@
-//! Terms of a run on workers: what is wanted of them, and what the manager is given for it.
+//! Terms of a run on workers: what it needs of them, and how the manager names it.
 
 use crate::engine::PlanVersion;
 use crate::error::Error;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// What becomes of a run that loses a worker.
+/// What happens to a run that loses a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum WorkerLoss {
     /// The others go on.
     #[default]
     Continue,
-    /// A free worker takes its shards.
+    /// A free worker takes over its part of the load.
     Replace,
     /// The run ends.
     Stop,
 }
 
-/// What is wanted of workers.
+/// What a run needs of workers.
 #[derive(Debug, Clone)]
 pub(crate) struct Recruitment {
     /// How many workers take part.
     pub(crate) workers: usize,
-    /// How long they are waited for.
+    /// How long to wait for them.
     pub(crate) timeout: Duration,
     pub(crate) on_loss: WorkerLoss,
     /// Whether any logs are kept.
@@ -42,8 +42,8 @@ pub(crate) struct About {
 /// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.
 pub(crate) type Pack = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
 
-/// Function that says how recruiting goes on.
+/// Function that reports progress of recruiting in a sentence.
 pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Value that a task waits for to change, for whoever needs the latest alone.
+/// Receiver of a value of which only the latest state matters.
 pub(super) type Latest<T> = watch::Receiver<T>;

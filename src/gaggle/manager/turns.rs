@@ -1,5 +1,5 @@
-//! Turns at the slots of a run: takes up the records of gathers, passes over a gather of which nothing is heard by
-//! reading its workers' signals, and leaves them to one that is there again.
+//! Turns of gathers and the manager at the slots of a run: takes in records of gathers, reads the workers' signals
+//! itself when their gather falls silent, and hands them back to a gather that is there again.
 
 use super::pump::Pump;
 use super::slots::{Event, EventKind, Turn, ask, fits, fitting};
@@ -14,17 +14,17 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time without a record from which on workers of a slot are not judged by their silence.
+/// Time without a record after which workers of the slot are no longer judged by their silence.
 const LATE: Duration = Duration::from_secs(2);
 /// Time without a record after which the manager reads a slot's signals itself.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Time between two looks for a gather that takes a slot again.
+/// Time between two searches for a gather that takes the slot back.
 const AGAIN: Duration = Duration::from_secs(2);
 /// Time between two attempts to write a record.
 const WRITE_AGAIN: Duration = Duration::from_millis(250);
 
 impl Pump {
-    /// Takes a record of a slot up.
+    /// Takes in a record of a slot.
     pub(super) fn hear_record(&mut self, heard: &Heard) {
         let Some(at) = self.slots.number_of(&heard.sender) else {
             return;
@@ -52,7 +52,7 @@ impl Pump {
         }
     }
 
-    /// Takes up what a gather has added up.
+    /// Takes in what a gather has added up.
     fn take_gathered(
         &mut self,
         members: &[Reached],
@@ -85,7 +85,7 @@ impl Pump {
         }
     }
 
-    /// Heeds what happens beside records.
+    /// Handles an event of a slot.
     pub(super) fn heed_slot(&mut self, Event { slot: at, kind }: Event) {
         match kind {
             EventKind::Signal(heard) => self.hear_directly(at, &heard),
@@ -95,7 +95,7 @@ impl Pump {
         }
     }
 
-    /// Waits for a gather on: what it sent meanwhile came first, or the manager cannot say that it takes over.
+    /// Keeps waiting for a gather: its record came first, or the manager could not write its own.
     fn go_on_waiting(&mut self, at: usize, why: &NotKept) {
         let slot = &mut self.slots.all[at];
         if !matches!(slot.turn, Turn::TakingOver) {
@@ -113,7 +113,7 @@ impl Pump {
         }
     }
 
-    /// Takes up a signal that the manager reads itself.
+    /// Takes in a signal that the manager reads itself.
     fn hear_directly(&mut self, at: usize, heard: &Heard) {
         let slot = &mut self.slots.all[at];
         if !matches!(slot.turn, Turn::Manager { .. }) || heard.number <= slot.through {
@@ -123,7 +123,8 @@ impl Pump {
         self.hear(heard);
     }
 
-    /// Looks for gathers of which nothing is heard, and for others in their places.
+    /// Takes over the slots of gathers that have fallen silent, and looks for other gathers for slots that it reads
+    /// itself.
     pub(super) fn look_at_slots(&mut self) {
         let now = Instant::now();
         for at in 0..self.slots.all.len() {
@@ -151,7 +152,7 @@ impl Pump {
         }
     }
 
-    /// Says in the slot's records that the manager reads its signals from now on. It does so once it has read that.
+    /// Records that the manager reads the slot's signals from now on. It begins once it has read that record.
     fn take_over(&mut self, at: usize) {
         let slot = &mut self.slots.all[at];
         slot.turn = Turn::TakingOver;
@@ -172,7 +173,7 @@ impl Pump {
         });
     }
 
-    /// Reads the signals of a slot from the last one on that is accounted for.
+    /// Reads the signals of a slot, from the first one that is not accounted for.
     fn read_directly(&mut self, at: usize) {
         let slot = &mut self.slots.all[at];
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
@@ -214,7 +215,7 @@ impl Pump {
         self.signal(0, SignalKind::Warning(text));
     }
 
-    /// Looks for a gather that could take a slot.
+    /// Looks for a gather that could take over a slot.
     fn look_for_gather(&mut self, at: usize) {
         let (broker, sender) = (self.line.broker.clone(), self.slots.sender.clone());
         let labels = self.slots.all[at].labels.clone();
@@ -231,7 +232,7 @@ impl Pump {
         });
     }
 
-    /// Leaves a slot's signals to a gather, from the next one on.
+    /// Hands a slot's signals over to a gather, from the next one on.
     fn hand_back(&mut self, at: usize, gather: GatherPresence) {
         let slot = &mut self.slots.all[at];
         let Turn::Manager { reading, .. } = &slot.turn else {
@@ -247,19 +248,19 @@ impl Pump {
             let subject = names::records(&run, &name);
             let number = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
-            // Until it is there, or another one.
+            // Tries until this record or another one is there.
             while let Err(NotKept::Failed(_)) = broker
                 .keep_after(subject.clone(), &number, last, bytes.clone())
                 .await
             {
                 tokio::time::sleep(WRITE_AGAIN).await;
             }
-            // One that does not answer is found silent.
+            // If the gather does not answer, its silence will be noticed.
             let _gone = ask(&broker, &id, &run, &name).await;
         });
     }
 
-    /// Takes up that a slot's signals are a gather's again.
+    /// Notes that a gather adds up the slot's signals again.
     fn go_on_with_gather(&mut self, at: usize) {
         let slot = &mut self.slots.all[at];
         slot.heard = Instant::now();

@@ -1,14 +1,14 @@
-//! Comparison of a worker's clock with the manager's, by requests.
+//! Comparison of a worker's clock with the manager's, by requests to the manager.
 
 use crate::gaggle::broker::Broker;
 use crate::gaggle::clock::{Clock, Offset, ROUND_TRIPS, Reading};
 use crate::gaggle::{messages, names};
 use std::time::Duration;
 
-/// Time that the manager's clock may take to answer.
+/// Time limit for an answer of the manager.
 const CLOCK: Duration = Duration::from_secs(2);
 
-/// Compares the own clock with the manager's; `None` if that does not answer.
+/// Compares this clock with the manager's; `None` if the manager does not answer.
 pub(in crate::gaggle) async fn compare_clocks(
     broker: &Broker,
     run: &str,

@@ -1,4 +1,4 @@
-//! Duty of a worker: one run, from its claim to its last figures.
+//! Duty of a worker: its part in one run, from the claim to the last figures.
 
 use super::clocks::compare_clocks;
 use super::following::Following;
@@ -22,14 +22,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, interval};
 
-/// Time without the broker after which users are stopped: no load without somebody who can stop it.
+/// Time without the broker after which users are stopped, so that no load goes on that nobody can stop.
 const ALONE: Duration = Duration::from_secs(40);
-/// Time without a sign of the manager after which a run without an end is stopped.
+/// Time without a sign of life from the manager after which users of a run without an end are stopped.
 const UNLED: Duration = Duration::from_secs(60);
-/// Time without a sign of the manager after which a run that has not begun, or is over here, is given up.
+/// Time without a sign of life from the manager after which a run that has not begun, or is over here, is given up.
 const NOT_BEGUN: Duration = Duration::from_secs(30);
 
-/// A run that this worker works for.
+/// A worker's part in one run.
 pub(super) struct Duty {
     run: String,
     broker: Broker,
@@ -39,9 +39,9 @@ pub(super) struct Duty {
     down: Subscriber,
     contact: watch::Receiver<Contact>,
     look: Interval,
-    /// When the manager gave its last sign of life.
+    /// When the manager last gave a sign of life.
     heard: Instant,
-    /// What the manager has packed, by version of the plan.
+    /// The plan as the manager packed it, by version.
     packed: BTreeMap<u64, Vec<u8>>,
     part: Part,
     first_shard: u64,
@@ -49,15 +49,15 @@ pub(super) struct Duty {
     slot: Option<String>,
     prepared: Prepared,
     following: Option<Following>,
-    /// Takes signals as long as users work.
+    /// Takes signals while users work.
     signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
     logs: Option<Logs>,
-    /// Origin of the times in logs, once users have begun.
+    /// Origin of log times, once users have begun.
     origin: Option<Instant>,
-    /// What goes on beside requests.
+    /// Tasks that run while requests of the manager are served.
     tasks: JoinSet<Result<Finished, Error>>,
-    /// Whether nobody wants more of it than what it still has to hand over.
+    /// Whether the duty ends as soon as everything is handed over.
     released: bool,
     begun: bool,
 }
@@ -106,10 +106,10 @@ impl Duty {
         &self.run
     }
 
-    /// Goes on with the run until it is over here: whether it had begun. Can be dropped and called again at any time.
+    /// Works for the run until it is over here; returns whether it had begun. Can be dropped and called again.
     ///
     /// # Errors
-    /// Trouble that ended it.
+    /// Trouble that ended the run here.
     pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
         loop {
             if self.released && (self.tasks.is_empty() || !self.begun) {
@@ -128,7 +128,7 @@ impl Duty {
                 changed = self.contact.changed() => {
                     let up = changed.is_ok() && *self.contact.borrow_and_update() == Contact::Up;
                     if up {
-                        // What was missed meanwhile.
+                        // Catches up on an order that was missed meanwhile.
                         let (broker, run) = (self.broker.clone(), self.run.clone());
                         self.tasks.spawn(async move {
                             let order = broker.last(&run, &names::order(&run)).await;
@@ -150,12 +150,12 @@ impl Duty {
         }
     }
 
-    /// Stops users when nobody could, and returns whether the duty goes on.
+    /// Stops users when nobody else could stop them, and returns whether the duty goes on.
     fn look(&mut self) -> bool {
         let down = self.contact.borrow().down_for();
         let unled = self.heard.elapsed();
         let Some(following) = self.following.as_mut().filter(|_| !self.tasks.is_empty()) else {
-            // Nothing goes on here; whoever leads the run may want more of it.
+            // No users work here, but the manager may still have requests.
             return unled < NOT_BEGUN || !self.tasks.is_empty();
         };
         if !following.goes_on() {
@@ -181,7 +181,7 @@ impl Duty {
         }
     }
 
-    /// Takes a request; `None` if its reply follows later, to that inbox.
+    /// Handles a request; `None` if the reply follows later, to `inbox`.
     pub(super) fn take(&mut self, kind: RequestKind, inbox: &str) -> Option<Reply> {
         self.heard = Instant::now();
         match kind {
@@ -216,7 +216,7 @@ impl Duty {
                 let (orders, ordered) = watch::channel(EventOrder::GoOn);
                 self.event_orders = Some(orders);
                 let run = match &self.following {
-                    // The plan as users run it now.
+                    // The version of the plan that users run now.
                     Some(following) => engine::Run {
                         plan_version: following.directives().borrow().plan_version.clone(),
                         ..run
@@ -261,7 +261,7 @@ impl Duty {
             }
             RequestKind::Release => {
                 self.released = true;
-                // Nobody fetches more of them.
+                // Nobody collects them any more.
                 self.logs = None;
                 if let Some(following) = &mut self.following {
                     following.abort();
@@ -271,18 +271,18 @@ impl Duty {
         }
     }
 
-    /// Ends the duty because this worker was told to end, and says so.
+    /// Ends the duty because this worker was told to end, and tells the manager.
     pub(super) fn leave(&mut self) {
         let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
         let works = self.following.as_ref().is_some_and(Following::goes_on);
         if let Some(signals) = signals.filter(|_| works) {
-            // It is told where there is still somebody to send it on.
+            // The receiver is gone once everything was handed over.
             let _over = signals.send(WorkerSignal::Leaving);
         }
         self.dismiss();
     }
 
-    /// Stops users as the end of the run does; the duty ends when all was handed over.
+    /// Stops users as at the end of the run; the duty ends when everything is handed over.
     fn dismiss(&mut self) {
         self.released = true;
         if let Some(following) = &mut self.following {
@@ -360,7 +360,7 @@ impl Duty {
             return refuse("no plan was loaded");
         };
         if self.begun {
-            // The answer to the first request was lost.
+            // This is a repeat: the answer to the first request was lost.
             return Reply::Done;
         }
         let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {

@@ -1,4 +1,5 @@
-//! A worker follows the order of its run: state at the broker, which is looked at anew whenever contact was lost.
+//! Following of a run's order by a worker. The order is state at the broker, which is read again after each lost
+//! contact.
 
 use crate::engine::{Directive, Order, Phase, PlanVersion};
 use crate::gaggle::messages::Revised;
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Versions of the plan that the worker has loaded, by their numbers.
+/// Versions of the plan that the worker has loaded, by number.
 pub(super) type Versions = BTreeMap<u64, Arc<PlanVersion>>;
 
 /// The order as this worker follows it.
@@ -14,12 +15,12 @@ pub(super) type Versions = BTreeMap<u64, Arc<PlanVersion>>;
 pub(super) struct Following {
     directives: watch::Sender<Directive>,
     revision: u64,
-    /// Whether users stop whatever the order says.
+    /// Whether users stop, whatever the order says.
     leaving: bool,
 }
 
 impl Following {
-    /// Begins to follow an order; `None` if it is of a version of the plan that was not loaded.
+    /// Begins to follow an order; `None` if its version of the plan is not loaded.
     pub(super) fn begin(revision: u64, order: &Order, versions: &Versions) -> Option<Following> {
         let version = versions.get(&order.plan_version)?;
         let directive = order.directive(version.clone());
@@ -64,19 +65,19 @@ impl Following {
         });
     }
 
-    /// Cuts off what still runs.
+    /// Aborts what still runs.
     pub(super) fn abort(&mut self) {
         self.leaving = true;
         self.directives
             .send_modify(|directive| directive.phase = Phase::Abort);
     }
 
-    /// Whether the run has an end by its timetable, which the worker keeps by itself.
+    /// Whether the run has an end by its timetable; the worker stops then on its own.
     pub(super) fn has_end(&self) -> bool {
         self.directives.borrow().end.is_some()
     }
 
-    /// Whether users are to run.
+    /// Whether users should run.
     pub(super) fn goes_on(&self) -> bool {
         self.directives.borrow().phase == Phase::Go
     }

@@ -1,6 +1,6 @@
-//! A worker's entries of logs, on their way to the manager: gathered into pieces, packed and handed over to the broker,
-//! some at a time. What the broker cannot take in time stays in the memory that [`RunLogs`] bounds; beyond, it is left out
-//! and counted there. No request waits for it.
+//! A worker's log entries on their way to the manager: collected into pieces, packed and handed over to the broker,
+//! several at a time. Entries that the broker cannot take in time stay in the memory that [`RunLogs`] bounds; beyond
+//! the bound, `RunLogs` leaves them out and counts them. No request waits for the broker.
 
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, LogPiece, Presence};
@@ -12,28 +12,28 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-/// Bytes that are gathered for one piece, and the time after which it is handed over with fewer.
+/// Bytes collected for one piece, and the time after which a smaller piece is handed over.
 const PIECE: usize = 256 << 10;
 const EVERY: Duration = Duration::from_secs(1);
-/// Pieces that wait for the broker, and that it is given before it has acknowledged the first of them.
+/// Pieces that wait for the broker, and pieces sent before it has acknowledged the first of them.
 const WAITING: usize = 8;
 const AT_A_TIME: usize = 8;
 /// Time between two attempts to hand a piece over.
 const AGAIN: Duration = Duration::from_millis(250);
-/// Time for which it is tried after the end of the logs.
+/// Time for which handing over is tried after the end of the logs.
 const FAREWELL: Duration = Duration::from_secs(120);
-/// What the broker's limit on messages leaves to the numbers and names around a piece.
+/// Bytes that numbers and names may take around a piece, within the broker's limit on messages.
 const AROUND: usize = 1 << 10;
 
-/// Logs of this worker's part of a run. Dropped, it hands over nothing more.
+/// Logs of this worker's part of a run. Hands over nothing more once it is dropped.
 pub(super) struct Logs {
     run_logs: RunLogs,
-    /// When they ended.
+    /// When the logs ended.
     ended: watch::Sender<Option<Instant>>,
     handing_over: JoinSet<()>,
 }
 
-/// Names of the run and of the worker that its pieces bear.
+/// Names of the run and of the worker for its pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
     run: String,
@@ -52,7 +52,7 @@ impl Sender {
 }
 
 impl Logs {
-    /// Hands over from now on what is entered into these logs, which comes by `entered`.
+    /// Hands over from now on what `entered` delivers for these logs.
     pub(super) fn start(
         broker: Broker,
         sender: Sender,
@@ -68,7 +68,7 @@ impl Logs {
             out,
         };
         let thread = std::thread::Builder::new().name("logs".to_owned());
-        // Without it nothing is handed over, which the manager tells.
+        // Without the thread nothing is handed over, and the manager warns that logs are incomplete.
         let _no_thread = thread.spawn(move || packing.pack_all(&entered));
         let (ended, end) = watch::channel(None);
         let mut handing_over = JoinSet::new();
@@ -80,7 +80,7 @@ impl Logs {
         }
     }
 
-    /// Ends them, and returns the lines that each log has with nothing left out.
+    /// Ends the logs, and returns the lines that each would have with nothing left out.
     pub(super) fn end(&mut self) -> Lines {
         let new = self.ended.send_if_modified(|ended| {
             let new = ended.is_none();
@@ -93,22 +93,22 @@ impl Logs {
         self.run_logs.all_made()
     }
 
-    /// Waits until everything was handed over, or cannot be.
+    /// Waits until everything is handed over, or cannot be.
     pub(super) async fn handed_over(&mut self) {
         self.end();
-        // A panic has been told.
+        // A panic has already been reported.
         while self.handing_over.join_next().await.is_some() {}
     }
 }
 
 impl Drop for Logs {
     fn drop(&mut self) {
-        // The thread that makes pieces ends.
+        // This ends the thread that makes pieces.
         self.end();
     }
 }
 
-/// A thread that makes pieces of what comes.
+/// Thread that makes pieces of log messages.
 struct Packing {
     worker: String,
     most: usize,
@@ -141,7 +141,7 @@ impl Packing {
                 Ok(LogMessage::End) | Err(RecvTimeoutError::Disconnected) => true,
             };
             let cut = pieces(&gathered, PIECE);
-            // Whoever would hand them over has gone.
+            // The receiver of pieces has gone.
             let gone = cut.into_iter().any(|piece| !self.put(piece, false));
             if gone || over {
                 self.put(&[], true);
@@ -152,7 +152,7 @@ impl Packing {
         }
     }
 
-    /// Puts a piece where it is handed over from, as soon as there is room. False if nobody is there.
+    /// Passes a piece on to be handed over, as soon as there is room; false if nobody receives it.
     fn put(&mut self, entries: &[u8], last: bool) -> bool {
         let piece = LogPiece {
             number: self.number + 1,
@@ -162,7 +162,7 @@ impl Packing {
             packed: pack_entries(entries),
         };
         if piece.packed.len() + AROUND > self.most && entries.len() > 1 {
-            // A broker that takes short messages only: smaller ones, or none if an entry is too long alone.
+            // The broker only takes shorter messages: send halves, or nothing if a single entry is too long.
             let halves = pieces(entries, entries.len() / 2);
             let halves: Vec<&[u8]> = halves.collect();
             return halves.len() == 1 || halves.into_iter().all(|half| self.put(half, false));
@@ -194,7 +194,7 @@ async fn hand_over(
     }
 }
 
-/// Hands a piece over, as often as it takes.
+/// Hands a piece over, trying until the broker has it or the failure is final.
 async fn keep(
     broker: &Broker,
     sender: &Sender,

@@ -22,26 +22,26 @@ use duty::Duty;
 use futures_util::StreamExt as _;
 use std::sync::{Arc, mpsc};
 
-/// Everything that a worker is given to load a plan from.
+/// What a worker needs to load a plan.
 #[derive(Debug)]
 pub(crate) struct Offer {
-    /// What the manager has packed.
+    /// The plan as the manager packed it.
     pub(crate) packed: Vec<u8>,
-    /// The part of the load that is this worker's.
+    /// This worker's part of the load.
     pub(crate) part: Part,
     /// Number of the plan's version, 0 for the first.
     pub(crate) number: u64,
-    /// Takes what is entered into logs, if the run keeps any; none with later versions.
+    /// Takes log entries, if the run keeps any; `None` for later versions.
     pub(crate) logs: Option<mpsc::Sender<LogMessage>>,
 }
 
-/// Function that makes a run of what was packed, ready to begin; called on a thread that may block.
+/// Function that turns a packed plan into a run that is ready to begin; called on a thread that may block.
 pub(crate) type Load = Arc<dyn Fn(Offer) -> Result<engine::Run, Error> + Send + Sync>;
 
-/// Serves runs until a signal ends it, or after the first with `once`.
+/// Serves runs until a signal ends the process; with `once`, until the first run that began or failed is over.
 ///
 /// # Errors
-/// Trouble with the broker, or with the only run.
+/// Trouble with the broker.
 pub(crate) async fn serve(
     broker: Broker,
     presence: Presence,
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
     let mut leaving = false;
     loop {
         if duty.is_none() && leaving {
-            // The last reply is on its way: somebody waits for it.
+            // Flush: somebody waits for the last reply.
             let _gone = broker.flush().await;
             return Ok(());
         }
@@ -105,7 +105,7 @@ pub(crate) async fn serve(
                         (Some(duty), RequestKind::Claim) => refuse(format!("it works for run {}", duty.run())),
                         (Some(duty), kind) if duty.run() == request.run => match duty.take(kind, &inbox) {
                             Some(reply) => reply,
-                            // It is sent when it is known.
+                            // The reply is sent later.
                             None => continue,
                         },
                         (_, RequestKind::Release | RequestKind::Dismiss) => Reply::Done,

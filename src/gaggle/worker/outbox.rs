@@ -1,4 +1,4 @@
-//! Outbox of a worker: its signals until the broker has them, in order, each once.
+//! Outbox of a worker: keeps its signals until the broker has them, in order, each once.
 
 use crate::engine::WorkerSignal;
 use crate::gaggle::broker::{Broker, Contact};
@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// The most bytes kept for a broker that cannot be reached; beyond, the oldest figures go.
+/// The most bytes kept while the broker cannot be reached; beyond it, the oldest figures are dropped.
 const MOST: usize = 64 << 20;
 
-/// Time between two attempts to hand over.
+/// Time between two attempts to hand a signal over.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Time for which a worker whose users have gone tries to hand over the last figures.
+/// Time for which a worker whose users have gone keeps trying to hand over the last figures.
 const FAREWELL: Duration = Duration::from_secs(120);
 
-/// Time for which nothing can be handed over to a broker that is there, until the manager is told why.
+/// Time without success at a reachable broker after which the manager is told why.
 const STUCK: Duration = Duration::from_secs(2);
 
 /// Signals that the broker does not have yet.
@@ -56,8 +56,8 @@ impl Outbox {
     }
 }
 
-/// Hands signals over to the broker until the last has been. Whatever fails is tried again: the number of a signal tells
-/// whoever reads it whether it is a repeat.
+/// Hands signals over to the broker until it has the last one. Whatever fails is tried again: the number of a signal
+/// tells readers whether it is a repeat.
 pub(super) async fn hand_over(
     broker: Broker,
     run: String,
@@ -105,7 +105,7 @@ pub(super) async fn hand_over(
                 let up = *broker.contact().borrow() == Contact::Up;
                 let since = *stuck.get_or_insert_with(Instant::now);
                 if up && since.elapsed() >= STUCK {
-                    // The stream takes nothing, so it goes beside that. Another try is told of again, in time.
+                    // The stream takes nothing, so this message bypasses it. If the failure lasts, it is sent again.
                     let told = messages::encode(&error.text());
                     broker.send(names::told(&run, &worker), told).await;
                     stuck = None;

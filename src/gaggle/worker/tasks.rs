@@ -1,4 +1,4 @@
-//! What a worker does beside the requests of its manager, and what it has prepared by them.
+//! Tasks of a worker that run while it serves its manager's requests, and what those requests have prepared.
 
 use super::following::Versions;
 use crate::engine;
@@ -15,7 +15,7 @@ pub(super) struct Prepared {
     pub(super) offset: Option<Offset>,
 }
 
-/// A task beside requests that has finished.
+/// A task that has finished.
 pub(super) enum Finished {
     /// A version of the plan was loaded, or refused.
     Loading(Box<Loaded>),
@@ -26,13 +26,13 @@ pub(super) enum Finished {
     Work,
 }
 
-/// What became of a version of the plan.
+/// Result of loading a version of the plan.
 pub(super) struct Loaded {
     pub(super) number: u64,
     pub(super) run: Result<engine::Run, Error>,
     pub(super) offset: Option<Offset>,
-    /// Gives what is entered into logs.
+    /// Delivers log entries.
     pub(super) entered: mpsc::Receiver<LogMessage>,
-    /// Where the reply goes.
+    /// Subject of the reply.
     pub(super) inbox: String,
 }

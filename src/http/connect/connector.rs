@@ -1,5 +1,5 @@
-//! The connector of a shard: looks a host up, opens a TCP connection and does the TLS handshake. Driven by the
-//! pools of the sessions.
+//! The connector of a shard: looks up a host, opens a TCP connection and does the TLS handshake. The pools of the
+//! sessions drive it.
 
 #[cfg(test)]
 use super::fixture::Script;
@@ -14,7 +14,7 @@ use rustls::ClientConfig;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What opens the connections of a shard's sessions, and counts them.
+/// Opens the connections of a shard's sessions, and counts them.
 #[derive(Debug)]
 pub(in crate::http) struct Connector {
     resolver: Arc<Resolver>,
@@ -36,14 +36,15 @@ impl Connector {
         }
     }
 
-    /// The same with a site inside the test in place of any other.
+    /// The same connector with a site inside the test in place of any other.
     #[cfg(test)]
     pub(in crate::http) fn with_script(mut self, script: Option<Script>) -> Self {
         self.script = script;
         self
     }
 
-    /// Opens a connection to `origin`; `tls` is asked for the user's configuration if the origin is https.
+    /// Opens a connection to `origin`; `tls` returns the user's configuration, and is called only if the origin is
+    /// https.
     pub(in crate::http) async fn connect(
         &self,
         origin: &Origin,
@@ -74,7 +75,7 @@ impl Connector {
         }
     }
 
-    /// The resolver, which is the process's.
+    /// The resolver, which is shared by the whole process.
     #[cfg(feature = "reqwest")]
     pub(in crate::http) fn resolver(&self) -> &Arc<Resolver> {
         &self.resolver

@@ -1,4 +1,4 @@
-//! A site inside a test, without sockets: it answers each request when its script says, on tokio's time, which
+//! A site inside a test, without sockets: it responds to each request when its script says, on tokio's time, which
 //! the test may advance.
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
-/// The time that the answer to a path takes; called when the request arrives.
+/// The time that the response to a path takes; called when the request arrives.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<dyn Fn(&str) -> Duration + Send + Sync>);
 
@@ -17,7 +17,7 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// A site whose answer to a path takes as long as `latency` says.
+    /// A site that takes as long as `latency` says to respond to a path.
     pub(crate) fn new(latency: impl Fn(&str) -> Duration + Send + Sync + 'static) -> Script {
         Script(Arc::new(latency))
     }
@@ -30,7 +30,7 @@ impl Script {
         client
     }
 
-    /// Answers the requests of one connection.
+    /// Responds to the requests of one connection.
     async fn serve(&self, mut stream: DuplexStream) -> std::io::Result<()> {
         let mut read = Vec::new();
         while stream.read_buf(&mut read).await? > 0 {

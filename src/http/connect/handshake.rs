@@ -1,11 +1,11 @@
-//! The failures of a TLS handshake, in words that name the host and the remedy.
+//! Failures of a TLS handshake, in words that name the host and the remedy.
 
 use super::verifiers::is_ca_used_as_end_entity;
 use crate::http::failure::{ErrorClass, Failure};
 use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 
-/// The failure that an error during the handshake means, in words that are the same for every failure of one cause.
+/// The failure for an error during the handshake. Failures of the same cause have the same words.
 pub(in crate::http) fn handshake_failure(error: &std::io::Error, host: &str) -> Failure {
     let cause = error
         .get_ref()
@@ -20,7 +20,7 @@ pub(in crate::http) fn handshake_failure(error: &std::io::Error, host: &str) -> 
     Failure::new(ErrorClass::Tls, detail)
 }
 
-/// The failure that an error of rustls during the handshake means.
+/// The failure for an error of rustls during the handshake.
 pub(in crate::http) fn handshake_error(error: &rustls::Error, host: &str) -> Failure {
     let detail = match error {
         rustls::Error::InvalidCertificate(problem) => certificate_problem(problem, host),
@@ -30,7 +30,7 @@ pub(in crate::http) fn handshake_error(error: &rustls::Error, host: &str) -> Fai
     Failure::new(ErrorClass::Tls, detail)
 }
 
-/// The words for a certificate that is not trusted.
+/// The words for a problem with a certificate.
 fn certificate_problem(problem: &CertificateError, host: &str) -> String {
     match problem {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -54,10 +54,10 @@ fn certificate_problem(problem: &CertificateError, host: &str) -> String {
     }
 }
 
-/// The name that a host's certificate is checked against.
+/// The name that the certificate of a host must be for.
 ///
 /// # Errors
-/// A [`Failure`] of class `tls` if no certificate can be for it.
+/// A [`Failure`] of class `tls` if no certificate can be for such a name.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, Failure> {
     ServerName::try_from(host.to_owned()).map_err(|_| {
         Failure::new(

@@ -1,4 +1,4 @@
-//! TCP connections to a host of several addresses, raced as RFC 8305 ("Happy Eyeballs") says.
+//! TCP connections to a host with several addresses, raced as RFC 8305 ("Happy Eyeballs") describes.
 
 use crate::http::failure::{ErrorClass, Failure};
 use futures_util::StreamExt as _;
@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 
-/// The pause before the next address is tried beside the one that does not answer (RFC 8305, section 5).
+/// The time to wait for an address before the next one is tried too (RFC 8305, section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// The first connection to any of the addresses: they are tried one after the other, the next when one has failed
-/// or has not answered for a quarter of a second, while those before go on.
+/// The first connection that any of the addresses accepts. They are tried in order: the next one when one has failed
+/// or has not answered for a quarter of a second, while earlier attempts go on.
 pub(super) async fn race(
     addresses: &[SocketAddr],
     local: Option<IpAddr>,
@@ -40,7 +40,7 @@ pub(super) async fn race(
     }
 }
 
-/// The addresses with their families interleaved, that of the first one first (RFC 8305, section 4).
+/// The addresses with their families alternating, starting with that of the first one (RFC 8305, section 4).
 fn interleaved(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) = addresses
@@ -76,7 +76,7 @@ fn bound(local: IpAddr, address: SocketAddr) -> Result<TcpSocket, Failure> {
         socket.map_err(|error| Failure::from_connect_error(&error, &address.to_string()))?;
     match socket.bind(SocketAddr::new(local, 0)) {
         Ok(()) => Ok(socket),
-        // Not a lack of ports, which is the meaning of the same error of a connection.
+        // On a connection, the same error means a lack of ports; here it does not.
         Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Err(Failure::new(
             ErrorClass::Connect,
             format!("'--local-address {local}' is not an address of this machine"),

@@ -1,5 +1,5 @@
-//! The resolver: looks host names up once per process and keeps the answers, so that DNS is measured once and not
-//! per user.
+//! The resolver: looks up host names once per process and caches the addresses, so that DNS is measured once and not
+//! once per user.
 
 use crate::http::failure::{ErrorClass, Failure};
 use std::collections::HashMap;
@@ -12,11 +12,11 @@ use tokio::time::Instant;
 /// A resolver of host names with a cache, shared by all shards.
 #[derive(Debug, Default)]
 pub struct Resolver {
-    // Locked only while a user opens a connection, never on the way of a request.
+    // Locked only while a user opens a connection, never while a request is under way.
     cache: Mutex<HashMap<String, CacheEntry>>,
-    /// The addresses that '--resolve' gives.
+    /// The addresses that '--resolve' sets.
     pinned: HashMap<(String, u16), IpAddr>,
-    /// The time that an answer is kept; `None`: as long as the process runs.
+    /// The time for which an answer is cached; `None`: as long as the process runs.
     ttl: Option<Duration>,
 }
 
@@ -28,8 +28,8 @@ struct CacheEntry {
 }
 
 impl Resolver {
-    /// A resolver that gives the `pinned` hosts and ports their address without a look-up, and looks up again what
-    /// it has kept for longer than `ttl`.
+    /// A resolver that returns the address of each `pinned` host and port without a look-up, and looks up again what
+    /// it has cached for longer than `ttl`.
     pub fn new(
         pinned: impl IntoIterator<Item = ((String, u16), IpAddr)>,
         ttl: Option<Duration>,
@@ -41,8 +41,8 @@ impl Resolver {
         }
     }
 
-    /// The addresses of `host`, in the order to try them. A failed look-up is tried again by the next
-    /// caller.
+    /// The addresses of `host`, in the order in which to try them. After a failed look-up, the next caller tries
+    /// again.
     ///
     /// # Errors
     /// A [`Failure`] of class `dns`.
@@ -67,7 +67,7 @@ impl Resolver {
             .collect())
     }
 
-    /// The answer for `host`, shared by all that ask while it is fresh.
+    /// The answer for `host`, shared by all callers while it is fresh.
     fn answer(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || CacheEntry {
@@ -123,7 +123,7 @@ mod tests {
         assert!(Arc::ptr_eq(&kept.answer("a"), &kept.answer("a")));
         let forgotten = Resolver::new([], Some(Duration::ZERO));
         let first = forgotten.answer("a");
-        // The clock goes on between two calls; a zero time is over at the next tick of it.
+        // Time must pass between the two calls; then a time to live of zero is over.
         while Instant::now() == forgotten.cache.lock().expect("unshared")["a"].asked {}
         assert!(!Arc::ptr_eq(&first, &forgotten.answer("a")));
     }

@@ -1,4 +1,4 @@
-//! The byte stream of a connection, plain or encrypted, and the count of those that are open.
+//! The byte stream of a connection, plain or encrypted, and the count of open ones.
 
 use std::cell::Cell;
 use std::io;
@@ -20,7 +20,7 @@ pub(in crate::http) struct NetStream {
 #[derive(Debug)]
 enum Socket {
     Plain(TcpStream),
-    /// Boxed: a session of TLS is a kilobyte, a plain connection must not pay for it.
+    /// Boxed: a TLS session takes a kilobyte, which a plain connection must not pay for.
     Tls(Box<TlsStream<TcpStream>>),
     #[cfg(test)]
     Scripted(tokio::io::DuplexStream),
@@ -30,7 +30,7 @@ enum Socket {
 #[derive(Debug, Default)]
 pub(super) struct OpenConnections(Rc<Cell<u64>>);
 
-/// One open connection: it is counted until this is dropped.
+/// One open connection, which counts until this is dropped.
 #[derive(Debug)]
 struct OpenGuard(Rc<Cell<u64>>);
 
@@ -70,7 +70,7 @@ impl NetStream {
         }
     }
 
-    /// A connection to a site inside the test.
+    /// A connection to the site inside the test.
     #[cfg(test)]
     pub(super) fn scripted(pipe: tokio::io::DuplexStream, open: &OpenConnections) -> NetStream {
         NetStream {
@@ -79,7 +79,7 @@ impl NetStream {
         }
     }
 
-    /// Whether the server has chosen HTTP/2.
+    /// Whether the server chose HTTP/2.
     pub(in crate::http) fn is_http2(&self) -> bool {
         match &self.socket {
             Socket::Plain(_) => false,

@@ -1,5 +1,5 @@
-//! The TLS configuration: one for all users of a run, made when the first of them needs it, and a store of
-//! sessions to resume for each user, as each has a browser of its own.
+//! The TLS configuration: all users of a run share one, made when the first of them needs it, but each user has a
+//! store of sessions to resume, like a browser.
 
 use super::verifiers::{AcceptAny, CaFileVerifier};
 use crate::error::Diagnostic;
@@ -16,20 +16,20 @@ use std::sync::{Arc, OnceLock};
 /// The number of TLS sessions to resume that one user keeps: one for each host of a plan, and a few to spare.
 const RESUMED_HOSTS: usize = 8;
 
-/// The certificates to trust and to show, as the command line names them.
+/// The certificates to trust and to present, as the command line names them.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
     /// Certificates (PEM) to trust instead of the system's.
     pub ca: Option<PathBuf>,
     /// The client's certificate chain (PEM).
     pub cert: Option<PathBuf>,
-    /// The client's private key (PEM); the file of the certificate if it is missing.
+    /// The client's private key (PEM); if not given, it is in the file of the certificate.
     pub key: Option<PathBuf>,
     /// Whether every certificate is trusted.
     pub insecure: bool,
 }
 
-/// The content of the files of [`TlsOptions`], and the configuration that is made of it once.
+/// The content of the files of [`TlsOptions`], and the configuration made from it once.
 #[derive(Debug)]
 pub struct Tls {
     ca: Option<(RootCertStore, Vec<CertificateDer<'static>>)>,
@@ -73,7 +73,7 @@ impl Tls {
         Ok(tls)
     }
 
-    /// Makes the shared configuration now, so that no request is found to have taken as long as that.
+    /// Makes the shared configuration now, so that no request is measured with the time that this takes.
     ///
     /// # Errors
     /// A [`Diagnostic`] if this system has no certificates to trust.
@@ -96,7 +96,7 @@ impl Tls {
         }
     }
 
-    /// A configuration of one user's own: it shares all but the sessions to resume.
+    /// One user's configuration: it shares everything but the sessions to resume.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if the system has no certificates to trust.
@@ -106,7 +106,7 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// Checks that https can be spoken at all.
+    /// Checks that https can be used at all.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if the system has no certificates to trust.
@@ -115,8 +115,8 @@ impl Tls {
         self.shared().map(|_| ())
     }
 
-    /// As [`Tls::user_config`]; if the system has no certificates to trust, a configuration that trusts none, which
-    /// is enough for requests without https.
+    /// The same as [`Tls::user_config`], but if the system has no certificates to trust, the configuration trusts
+    /// none, which is enough for requests without https.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if rustls cannot be configured at all.
@@ -174,7 +174,7 @@ impl Tls {
     }
 }
 
-/// The beginning of every configuration.
+/// The first step of every configuration.
 fn builder(
     provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Failure> {
@@ -187,7 +187,7 @@ fn failed(error: &rustls::Error) -> Failure {
     Failure::new(ErrorClass::Tls, error.to_string())
 }
 
-/// The certificates of a file, as authorities and as they are.
+/// The certificates of a file, as a store of authorities and as a list.
 fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
     let mut store = RootCertStore::empty();
     let found = pem::certificates("--ca", path)?;

@@ -1,4 +1,4 @@
-//! The verifiers of certificates beside the system's: of any (`--insecure`), and of those in a file (`--ca`).
+//! Verifiers of certificates for `--insecure` (accepts any) and `--ca` (accepts those in a file).
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -8,7 +8,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use std::sync::Arc;
 
-/// The verifier of `--insecure`: accepts any certificate; that the server holds its key is still checked.
+/// The verifier of `--insecure`: accepts any certificate, but still checks that the server holds its key.
 #[derive(Debug)]
 pub(super) struct AcceptAny(pub(super) Arc<CryptoProvider>);
 
@@ -49,9 +49,9 @@ impl ServerCertVerifier for AcceptAny {
     }
 }
 
-/// The verifier of `--ca`: accepts what the authorities of the file have signed, and its certificates themselves.
-/// Those that `openssl req -x509` makes for a test site sign themselves and say that they are authorities, which
-/// no site's certificate may be to webpki; browsers and curl take them.
+/// The verifier of `--ca`: accepts what the authorities in the file have signed, and the certificates in it
+/// themselves. Those that `openssl req -x509` makes for a test site are self-signed and marked as authorities, which
+/// webpki refuses for a site; browsers and curl accept them.
 #[derive(Debug)]
 pub(super) struct CaFileVerifier {
     pub(super) authorities: Arc<WebPkiServerVerifier>,
@@ -110,8 +110,8 @@ impl ServerCertVerifier for CaFileVerifier {
     }
 }
 
-/// Whether a certificate was refused because it says that it is an authority. rustls passes that on as
-/// webpki's own error.
+/// Whether a certificate was refused because it is marked as an authority. rustls passes this on as webpki's own
+/// error.
 pub(super) fn is_ca_used_as_end_entity(problem: &CertificateError) -> bool {
     match problem {
         CertificateError::Other(OtherError(inner)) => {

@@ -1,13 +1,13 @@
-//! The chunked coding of HTTP/1.1, decoded. Pure; driven by the connection.
+//! Decoder of the chunked coding of HTTP/1.1. Pure; the connection drives it.
 
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::{Buf as _, BytesMut};
 
-/// A decoder of a chunked body as it comes in (RFC 9112, section 7.1).
+/// A decoder of a chunked body that arrives in pieces (RFC 9112, section 7.1).
 #[derive(Debug, Default)]
 pub(in crate::http) struct ChunkDecoder {
     state: ChunkState,
-    /// The bytes of size lines and trailers read in a row, which must end some time.
+    /// The bytes of size lines and trailers since the last content, which must be limited.
     overhead: usize,
 }
 
@@ -17,26 +17,26 @@ enum ChunkState {
     /// Before the first digit of a size.
     #[default]
     SizeStart,
-    /// In a size, with what was read of it so far.
+    /// In a size, with its value so far.
     Size(u64),
     /// In an extension, with the size before it.
     Extension(u64),
-    /// In the content of a chunk, with what is left of it.
+    /// In the content of a chunk, with the number of bytes left.
     Data(u64),
-    /// In the line end behind a chunk.
+    /// In the line end after a chunk.
     DataEnd,
-    /// In the trailers, with whether the current line has a character.
+    /// In the trailers; whether the current line has a character.
     Trailer(bool),
-    /// Behind the last chunk and its trailers.
+    /// After the last chunk and its trailers.
     Done,
 }
 
-/// The bytes of size lines or trailers in a row, at most.
+/// The most bytes of size lines and trailers without content between them.
 const MAX_OVERHEAD: usize = 16 * 1024;
 
 impl ChunkDecoder {
-    /// Moves the content of `input` to `body`. True when the last chunk has ended; what is left in `input`
-    /// does not belong to the response.
+    /// Moves the content of `input` to `body`. Returns true when the last chunk has ended; then what is left in
+    /// `input` does not belong to the response.
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol`.
@@ -108,7 +108,7 @@ fn hex(byte: u8) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Decodes in pieces of every size, so that each state is entered at each place.
+    /// Decodes in pieces of every size, so that a piece can end in every state.
     fn chunked(text: &str) -> Result<(String, bool, usize), Failure> {
         let mut outcomes = Vec::new();
         for size in 1..=text.len() {

@@ -1,6 +1,6 @@
-//! One HTTP/1.1 connection of one user. It owns nothing but its socket: a request is written from a buffer
-//! of the shard's, a response is read into another, and only the response itself is copied out. That is what
-//! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
+//! One HTTP/1.1 connection of one user. It owns only its socket: requests are written from a buffer of the shard, and
+//! responses are read into another one, from which only the response itself is copied. So users are cheap, and a
+//! small request costs one `write` and one `read`.
 
 use super::chunks::ChunkDecoder;
 use super::reader::{BodyBuffer, EncodedRequest, ReadOutcome, read_start};
@@ -19,14 +19,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 
-/// The size of a read: a page of most sites fits, so that it is read at once.
+/// The size of a read: the pages of most sites fit, so that one read is enough.
 const READ_SIZE: usize = 64 * 1024;
-/// The most bytes that are reserved on the word of a `Content-Length` alone.
+/// The most bytes that are reserved just because a `Content-Length` says so.
 const TRUSTED_LENGTH: u64 = 1024 * 1024;
-/// The time after which the body is sent to a server that does not answer 'Expect: 100-continue' (as curl).
+/// The time after which the body is sent although the server has not answered 'Expect: 100-continue' (as in curl).
 const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The buffer that all connections of a shard read into. Borrowed only within one poll.
+/// The buffer into which all connections of a shard read. It is borrowed only within one poll.
 #[derive(Debug)]
 pub(in crate::http) struct ReadBuffer(RefCell<Box<[u8]>>);
 
@@ -43,7 +43,7 @@ impl Default for ReadBuffer {
     }
 }
 
-/// A connection of HTTP/1.1, idle or in an exchange.
+/// An HTTP/1.1 connection, idle or in an exchange.
 #[derive(Debug)]
 pub(in crate::http) struct Connection {
     pub(in crate::http) origin: Rc<Origin>,
@@ -56,7 +56,7 @@ pub(in crate::http) struct Connection {
 }
 
 impl Connection {
-    /// The connection of that number to `origin`, over a stream that was just opened.
+    /// A connection to `origin` with that number, over a stream that was just opened.
     pub(in crate::http) fn over(
         origin: Rc<Origin>,
         stream: NetStream,
@@ -71,18 +71,18 @@ impl Connection {
         }
     }
 
-    /// Whether the server has chosen HTTP/2.
+    /// Whether the server chose HTTP/2.
     pub(in crate::http) fn is_http2(&self) -> bool {
         self.stream.is_http2()
     }
 
-    /// The stream, for a connection that goes on with HTTP/2.
+    /// The stream, for a connection that continues with HTTP/2.
     pub(in crate::http) fn into_stream(self) -> NetStream {
         self.stream
     }
 
-    /// Whether the connection can take another request: the server has neither closed it nor sent what was not
-    /// asked for. Costs no system call.
+    /// Whether the connection can take another request: the server has neither closed it nor sent anything unasked.
+    /// Usually costs no system call, since tokio knows whether the socket is readable.
     pub(in crate::http) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
         let mut byte = [0];
         Pin::new(&mut self.stream)
@@ -95,7 +95,7 @@ impl Connection {
         self.received
     }
 
-    /// Sends one request and reads the whole response. `stopwatch` gets what is known also when this fails.
+    /// Sends one request and reads the whole response. `stopwatch` gets the known phases also if this fails.
     pub(in crate::http) async fn exchange(
         &mut self,
         request: EncodedRequest<'_>,
@@ -104,7 +104,7 @@ impl Connection {
     ) -> Result<RawResponse, Failure> {
         self.received = 0;
         self.interim = InterimResponses::default();
-        // What has come of a response that one read did not complete.
+        // The bytes of a response that one read did not complete.
         let mut partial = BytesMut::new();
         stopwatch.enter(|phases| &mut phases.send);
         let (written, early) = match request.body_at {
@@ -126,9 +126,9 @@ impl Connection {
             }
         };
         let response = match read {
-            // It came with its first byte, whose lap is taken where it is read.
+            // The read that completed the response has already stamped its phases.
             Ok(ReadOutcome::Complete(response)) => return Ok(response),
-            // Boxed: a small response's future need not have room for what a large one takes.
+            // Boxed: the future of a small response need not have room for the state of a large one.
             Ok(read) => Box::pin(self.read_rest(read, &request, buffer, partial, stopwatch)).await,
             Err(failure) => Err(failure),
         };
@@ -136,7 +136,7 @@ impl Connection {
             0 => stopwatch.lap(|phases| &mut phases.first_byte),
             _ => stopwatch.lap(|phases| &mut phases.receive),
         }
-        // A server may answer and close before it has read a large request.
+        // A server may respond and close before it has read all of a large request.
         match (response, written) {
             (Err(_), Err(error)) => Err(Failure::from_io_error(&error)),
             (response, _) => response,
@@ -148,8 +148,8 @@ impl Connection {
         self.stream.flush().await
     }
 
-    /// Sends the head, and the body if the server wants it or does not say. Returns the final response if that
-    /// came instead (RFC 9110, section 10.1.1).
+    /// Sends the head, and then the body if the server wants it or does not answer in time. Returns the final
+    /// response if that came instead (RFC 9110, section 10.1.1).
     async fn send_expecting(
         &mut self,
         request: &EncodedRequest<'_>,
@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the head of the final response is there, or a '100 Continue'.
+    /// Reads until the head of the final response or a '100 Continue' is complete.
     async fn read_head(
         &mut self,
         request: &EncodedRequest<'_>,
@@ -187,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// Reads once into the shard's buffer. A response that is complete then is copied out at its exact size.
+    /// Reads once into the shard's buffer. If the response is then complete, it is copied out at its exact size.
     fn poll_some(
         &mut self,
         cx: &mut Context<'_>,
@@ -252,7 +252,7 @@ impl Connection {
         })
     }
 
-    /// Reads a body of that many bytes.
+    /// Reads a body of `length` bytes.
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
         if body.limits.keep_body {
             body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
@@ -265,7 +265,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads a body of chunks. Returns whether nothing followed the last one.
+    /// Reads a chunked body. Returns whether nothing followed the last chunk.
     async fn read_chunks(&mut self, body: &mut BodyBuffer) -> Result<bool, Failure> {
         let mut raw = body.take_encoded();
         let mut chunks = ChunkDecoder::default();
@@ -284,7 +284,7 @@ impl Connection {
 
     /// Reads a body until the server closes.
     async fn read_to_end(&mut self, body: &mut BodyBuffer) -> Result<(), Failure> {
-        // What came with the head counts too.
+        // The bytes that came with the head count, too.
         body.count_from(body.bytes.len())?;
         loop {
             match self.read_into(body, READ_SIZE).await {

@@ -1,4 +1,4 @@
-//! A response of HTTP/1.1 as it comes in, piece by piece. Driven by the connection; knows no socket.
+//! Parsing of an HTTP/1.1 response that arrives in pieces. The connection drives it; it knows no socket.
 
 use crate::http::failure::Failure;
 use crate::http::message::{
@@ -7,30 +7,30 @@ use crate::http::message::{
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
-/// A request as bytes, and what its response depends on.
+/// An encoded request, and what reading its response depends on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct EncodedRequest<'a> {
     pub(in crate::http) bytes: &'a [u8],
-    /// The place where the body begins, if the server is asked before it is sent.
+    /// The offset of the body, if the server is asked before the body is sent.
     pub(in crate::http) body_at: Option<usize>,
     pub(in crate::http) method: &'a Method,
     pub(in crate::http) limits: BodyLimits,
 }
 
-/// The outcome of one read.
+/// The result of one read.
 pub(in crate::http) enum ReadOutcome {
     /// The response is complete.
     Complete(RawResponse),
-    /// The head is complete, the body is not.
+    /// The head is complete, but not the body.
     Head(ResponseHead),
-    /// The server wants the body it was asked about.
+    /// The server answered that it wants the body.
     Continue,
     /// The head is not complete.
     Partial,
 }
 
 impl ReadOutcome {
-    /// Closes the connection after this response: the server still waits for a body that will not come.
+    /// Has the connection closed after this response: the server still waits for a body that will not come.
     pub(super) fn closing(mut self) -> ReadOutcome {
         match &mut self {
             ReadOutcome::Complete(response) => response.head.keep_alive = false,
@@ -41,7 +41,7 @@ impl ReadOutcome {
     }
 }
 
-/// Reads the start of a response; what is not complete yet goes into `partial`.
+/// Parses the start of a response; bytes that are not complete yet go into `partial`.
 pub(in crate::http) fn read_start(
     new: &[u8],
     request: &EncodedRequest<'_>,
@@ -54,7 +54,7 @@ pub(in crate::http) fn read_start(
         let parsed = match ResponseHead::parse(bytes, request.method) {
             Ok(parsed) => parsed,
             Err(failure) => {
-                // Lines of headers that go on in the next one are rare, and are looked for only here.
+                // Header lines that continue on the next line are rare, so they are looked for only here.
                 let Some(bytes) = unfolded(bytes) else {
                     return Err(failure);
                 };
@@ -104,18 +104,18 @@ pub(in crate::http) fn read_start(
     }
 }
 
-/// A body as it comes in, behind its head.
+/// A body that arrives in pieces, after its head.
 pub(super) struct BodyBuffer {
     pub(super) bytes: BytesMut,
     /// The length of the head.
     head: usize,
-    /// The bytes of the body so far, kept or not.
+    /// The length of the body so far, kept or not, in bytes.
     pub(super) length: u64,
     pub(super) limits: BodyLimits,
 }
 
 impl BodyBuffer {
-    /// The body behind a head of that length, with what has come of it.
+    /// The body after a head of that length, with the part that has come.
     pub(super) fn behind(bytes: BytesMut, head: usize, limits: BodyLimits) -> BodyBuffer {
         BodyBuffer {
             length: (bytes.len() - head) as u64,
@@ -125,13 +125,13 @@ impl BodyBuffer {
         }
     }
 
-    /// Takes out what has come so far, which is not decoded yet.
+    /// Takes out the part of the body that has come, which is still encoded.
     pub(super) fn take_encoded(&mut self) -> BytesMut {
         self.length = 0;
         self.bytes.split_off(self.head)
     }
 
-    /// Counts what was appended since there were `before` bytes, and keeps it if bodies are kept.
+    /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
         self.length += (self.bytes.len() - before) as u64;
         if !self.limits.keep_body {

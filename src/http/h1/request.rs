@@ -1,10 +1,10 @@
-//! A request of HTTP/1.1 as bytes. Pure; driven by the session, which knows the headers.
+//! Encoding of HTTP/1.1 requests. Pure; driven by the session, which knows the headers.
 
 use crate::http::hop::Hop;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
 
-/// The size of the chunks of a body that is sent in chunks.
+/// The size of a chunk in a chunked request body.
 const CHUNK: usize = 16 * 1024;
 
 /// Appends a request line and the headers that every request has.
@@ -22,7 +22,7 @@ pub(in crate::http) fn write_start(
     out.extend_from_slice(b"\r\n");
 }
 
-/// The framing of a request's body that its own headers ask for.
+/// The framing that a request's own headers demand for its body.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::http) struct RequestFraming {
     chunked: bool,
@@ -30,7 +30,7 @@ pub(in crate::http) struct RequestFraming {
 }
 
 impl RequestFraming {
-    /// Takes note of a header that is sent.
+    /// Notes a header that is sent.
     pub(in crate::http) fn note(&mut self, name: &HeaderName, value: &HeaderValue) {
         let is = |wanted: &[u8]| value.as_bytes().trim_ascii().eq_ignore_ascii_case(wanted);
         self.chunked |= *name == header::TRANSFER_ENCODING && is(b"chunked");
@@ -38,8 +38,8 @@ impl RequestFraming {
     }
 }
 
-/// Appends the length of the body, the empty line and the body, in chunks if the request says so. Returns the
-/// place where the body begins if the server is to be asked before it is sent.
+/// Appends the length of the body, the empty line and the body, chunked if the headers say so. Returns the offset of
+/// the body if the server must be asked before it is sent.
 pub(in crate::http) fn write_end(
     out: &mut Vec<u8>,
     hop: &Hop,

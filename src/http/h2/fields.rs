@@ -1,17 +1,17 @@
-//! The fields of one head block: checked as they are read, and written down as HTTP/1.1 would have sent them.
+//! The fields of one head block: checked while they are decoded, and written as HTTP/1.1 would have sent them.
 
 use crate::http::message::MAX_HEAD;
 
-/// The fields of a block as they are read, written down as lines of HTTP/1.1.
+/// Writer of the fields of a block as lines of HTTP/1.1.
 pub(super) struct Fields<'a> {
     out: &'a mut Vec<u8>,
     pub(super) status: Option<u16>,
-    /// The length of the body that they say.
+    /// The length of the body according to `content-length`.
     pub(super) declared: Option<u64>,
-    /// Whether they are those of a response (RFC 9113, sections 8.2 and 8.3).
+    /// Whether the fields so far are valid in a response (RFC 9113, sections 8.2 and 8.3).
     pub(super) valid: bool,
     is_trailer: bool,
-    /// Whether a field that is no pseudo-header has come.
+    /// Whether a field other than a pseudo-header has come.
     begun: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The most that they take together, as a peer is told with the settings.
+    /// The most bytes of all fields together, as the settings tell the server.
     pub(super) const MOST: usize = MAX_HEAD;
 
     /// Takes one field.
@@ -77,7 +77,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether it is a token without capitals (RFC 9113, section 8.2.1).
+/// Whether this is a token without capital letters (RFC 9113, section 8.2.1).
 fn is_name(name: &[u8]) -> bool {
     let fits = |byte: &u8| match byte {
         b'a'..=b'z' | b'0'..=b'9' => true,
@@ -86,14 +86,14 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(fits)
 }
 
-/// Whether it has no control characters but tabs.
+/// Whether this has no control characters other than tabs.
 fn is_value(value: &[u8]) -> bool {
     value
         .iter()
         .all(|byte| matches!(byte, b' '..=0x7e | 0x80.. | b'\t'))
 }
 
-/// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+/// Whether a field concerns only one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
 pub(super) fn is_of_connection(name: &[u8]) -> bool {
     let names: [&[u8]; 5] = [
         b"connection",

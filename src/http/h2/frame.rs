@@ -2,12 +2,12 @@
 
 /// The length of a frame's head in bytes.
 pub(super) const HEAD: usize = 9;
-/// The longest frame that is read: what a peer may send unless it is told otherwise.
+/// The longest frame that is read: the limit for a peer that has not been told another one.
 pub(super) const MAX_FRAME: usize = 16_384;
 /// The largest window of flow control.
 pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
-/// The flow-control windows of a stream and of the whole connection, those of Chrome: enough for any page, so that
-/// the window never is what is measured.
+/// The flow-control windows of a stream and of the whole connection. They are those of Chrome: enough for any page,
+/// so that the window is never what is measured.
 pub(in crate::http) const STREAM_WINDOW: u32 = 6 << 20;
 pub(in crate::http) const CONNECTION_WINDOW: u32 = 15 << 20;
 
@@ -49,7 +49,7 @@ pub(super) struct FrameHead {
 }
 
 impl FrameHead {
-    /// Reads the head at the start of `bytes`; `None` if they are too few.
+    /// Reads the head at the start of `bytes`; `None` if there are too few bytes.
     pub(super) fn read(bytes: &[u8]) -> Option<FrameHead> {
         let (head, _) = bytes.split_first_chunk::<HEAD>()?;
         let [l2, l1, l0, kind, flags, s3, s2, s1, s0] = *head;
@@ -57,7 +57,7 @@ impl FrameHead {
             length: u32::from_be_bytes([0, l2, l1, l0]) as usize,
             kind,
             flags,
-            // The first bit has no meaning.
+            // The first bit is reserved.
             stream: u32::from_be_bytes([s3 & 0x7f, s2, s1, s0]),
         })
     }
@@ -86,7 +86,7 @@ pub(super) fn write(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload
     out.extend_from_slice(payload);
 }
 
-/// Appends the head block of a request to `out`, in as many frames as the peer's limit on one takes.
+/// Appends the head block of a request to `out`, in as many frames as the peer's limit on frames requires.
 pub(super) fn write_headers(
     out: &mut Vec<u8>,
     stream: u32,
@@ -143,7 +143,7 @@ impl Reason {
     pub(super) const COMPRESSION_ERROR: Reason = Reason(9);
     pub(super) const ENHANCE_YOUR_CALM: Reason = Reason(11);
 
-    /// The reason in the words of the `h2` crate, which the other transport has.
+    /// The reason in the words of the `h2` crate, which the other transport uses.
     pub(super) fn description(self) -> &'static str {
         match self.0 {
             0 => "not a result of an error",

@@ -1,6 +1,6 @@
-//! A connection of HTTP/2 with its socket. Whoever waits for something on it moves it on, in its own task: a request
-//! costs one write, one read, and no task beside that of its user. Where nobody waits, an attendant does it, which
-//! answers pings while a user thinks and closes what the server has closed.
+//! An HTTP/2 connection with its socket. Each task that waits for something on the connection drives it: a request
+//! costs one write, one read, and no task other than that of its user. While nobody waits, an attendant task drives
+//! the connection: it answers pings while a user thinks, and closes what the server has closed.
 
 use super::engine::Engine;
 use super::frame::Reason;
@@ -14,24 +14,24 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-/// The room for what is to be written that an idle connection keeps.
+/// The capacity of the write buffer that an idle connection keeps.
 const KEPT: usize = 1024;
 
-/// A connection, shared by the requests of one user.
+/// A connection that the requests of one user share.
 #[derive(Debug)]
 pub(super) struct Link {
     // None of these is borrowed across an await.
     pub(super) engine: RefCell<Engine>,
     /// Empty once the connection has ended.
     stream: RefCell<Option<NetStream>>,
-    /// The shard's.
+    /// The read buffer of the shard.
     buffer: Rc<ReadBuffer>,
-    /// The attendant's, once that has begun.
+    /// The waker of the attendant, once it has begun.
     attendant: RefCell<Option<Waker>>,
 }
 
 impl Link {
-    /// A connection over that stream, which the first request begins.
+    /// A connection over that stream. lgoose's settings are written with the first request.
     pub(super) fn over(buffer: Rc<ReadBuffer>, stream: NetStream) -> Rc<Link> {
         let link = Rc::new(Link {
             engine: RefCell::new(Engine::new()),
@@ -43,7 +43,8 @@ impl Link {
         link
     }
 
-    /// Writes and reads what can be at once. The task of `cx` is woken when there is more; none is that has polled before.
+    /// Writes and reads what can be done at once. From now on, the socket wakes the task of `cx`, and no task that
+    /// polled before.
     pub(super) fn poll(&self, cx: &mut Context<'_>) {
         let mut stream = self.stream.borrow_mut();
         let mut engine = self.engine.borrow_mut();
@@ -62,10 +63,10 @@ impl Link {
         }
     }
 
-    /// Writes and reads until the socket has had enough of both.
+    /// Writes and reads until the socket can do neither.
     ///
     /// # Errors
-    /// The failure that an error of the socket means; `None` if the server has closed.
+    /// The failure for an error of the socket; `None` if the server has closed the connection.
     fn go_on(
         &self,
         engine: &mut Engine,
@@ -78,7 +79,7 @@ impl Link {
             if let Poll::Ready(Err(error)) = written {
                 return Err(io_error(error));
             }
-            // A server that reads nothing is not read from.
+            // If the server reads nothing, nothing is read from it.
             if written.is_pending() && engine.is_full() {
                 return Ok(());
             }
@@ -94,14 +95,14 @@ impl Link {
         }
     }
 
-    /// Leaves the connection to those who still wait, or to the attendant.
+    /// Leaves the connection to a task that still waits, or to the attendant.
     pub(super) fn rest(&self) {
         let wakes = self.engine.borrow_mut().wake_one();
         if wakes {
             return;
         }
         let attendant = self.attendant.borrow().clone();
-        // One that has not begun polls when it does.
+        // An attendant that has not begun polls when it does.
         if let Some(waker) = attendant {
             self.poll(&mut Context::from_waker(&waker));
         }
@@ -119,7 +120,7 @@ impl Drop for Link {
     }
 }
 
-/// Moves the connection on while nobody waits for anything on it, until it has ended or nobody has it any more.
+/// Drives the connection while nobody waits for anything on it, until it has ended or is no longer used.
 async fn attend(link: Weak<Link>) {
     poll_fn(|cx| {
         let Some(link) = link.upgrade() else {
@@ -140,7 +141,7 @@ async fn attend(link: Weak<Link>) {
     .await;
 }
 
-/// Writes what is there to be written.
+/// Writes whatever there is to write.
 fn write(
     engine: &mut Engine,
     mut stream: Pin<&mut NetStream>,
@@ -174,13 +175,13 @@ fn write(
     }
 }
 
-/// Says goodbye, as far as that takes no waiting, and closes.
+/// Tells the server goodbye, as far as this is possible without waiting, and closes the connection.
 fn close(engine: &mut Engine, mut stream: NetStream) {
     let mut cx = Context::from_waker(Waker::noop());
     if !engine.has_ended() {
         engine.say_goodbye(Reason::NO_ERROR);
     }
-    // The connection is of no use any more, whatever comes of it.
+    // The connection is no longer used, so failures do not matter.
     let _written = write(engine, Pin::new(&mut stream), &mut cx);
     let _closed = Pin::new(&mut stream).poll_shutdown(&mut cx);
 }

@@ -1,5 +1,6 @@
-//! Whether the server of a connection of HTTP/2 is still there. A request that is given up ends its stream and not the
-//! connection, which may be dead without anybody having closed it: the next request asks first. Knows nothing of requests.
+//! Checks whether the server of an HTTP/2 connection is still there. A request that is given up ends its stream but
+//! not the connection, which may be dead although nobody has closed it; so the next request pings first. Knows
+//! nothing of requests.
 
 use super::link::Link;
 use std::cell::Cell;
@@ -8,14 +9,14 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// The time within which a server answers a ping. One that takes longer costs a new connection, nothing else.
+/// Time limit for the answer to a ping. A server that takes longer only costs a new connection.
 const PONG_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Knowledge of whether a server is still there.
+/// What is known about whether the server is still there.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
     doubtful: Cell<bool>,
-    /// Time at which the unanswered ping was sent.
+    /// When the unanswered ping was sent.
     asked: Cell<Option<Instant>>,
 }
 
@@ -30,7 +31,7 @@ impl Liveness {
         self.doubtful.get()
     }
 
-    /// Whether the server answers a ping in time. Who asks while a ping is under way waits for the same.
+    /// Whether the server answers a ping in time. While a ping is under way, further callers wait for the same one.
     pub(super) async fn answers(&self, link: &Link) -> bool {
         let asked = self.asked.get().unwrap_or_else(|| self.ask(link));
         let pong = poll_fn(|cx| {

@@ -1,5 +1,5 @@
-//! One request and its response on a connection of HTTP/2, from the wish for a stream to its end. Knows no frames but
-//! the fields and bytes that they carry.
+//! One request and its response on an HTTP/2 connection, from the wait for a stream to its end. Knows nothing of
+//! frames but the fields and bytes in them.
 
 use super::fields::Fields;
 use super::frame::{MAX_WINDOW, Reason};
@@ -8,50 +8,50 @@ use crate::http::message::{BodyLimits, InterimResponses, body_too_large};
 use bytes::Bytes;
 use std::task::Waker;
 
-/// The room for a head and a small body.
+/// The initial capacity for a head and a small body.
 const SMALL: usize = 256;
 
 /// The state of a stream.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// The number by which the request knows it.
+    /// The key by which its request knows it.
     pub(super) key: u64,
-    /// The number on the connection; `None` while the server allows no more streams.
+    /// The stream number on the connection; `None` while the server allows no more streams.
     pub(super) id: Option<u32>,
     /// The head block, until it is sent.
     pub(super) block: Vec<u8>,
-    /// What is left to send of the body.
+    /// The part of the body that is not sent yet.
     pub(super) unsent: Bytes,
-    /// Whether all of the request has been sent.
+    /// Whether the whole request has been sent.
     pub(super) sent: bool,
     pub(super) send_window: i64,
-    /// What the server may still send.
+    /// The number of bytes that the server may still send.
     pub(super) receive_window: i64,
     /// The response as HTTP/1.1 would have sent it.
     pub(super) bytes: Vec<u8>,
     /// The length of its head, once that has come.
     pub(super) head: Option<usize>,
-    /// The bytes received that nobody has counted yet.
+    /// The bytes received that are not in the request's count yet.
     pub(super) uncounted: u64,
     /// How it ended.
     pub(super) outcome: Option<Result<(), Failure>>,
-    /// What waits for it.
+    /// The waker of the task that waits for it.
     pub(super) waker: Option<Waker>,
-    /// Whether no body follows whatever the head says.
+    /// Whether the response has no body, whatever its head says.
     bodiless: bool,
     limits: BodyLimits,
-    /// The length of the body that the head says.
+    /// The length of the body according to the head.
     declared: Option<u64>,
     body_length: u64,
     interim: InterimResponses,
 }
 
-/// How a block of fields ends a stream that does not go on.
+/// Reasons to end a stream because of what the server sent.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// By an error of the protocol.
+    /// The server broke the protocol.
     Reset(Reason),
-    /// By what lgoose takes no more of.
+    /// lgoose does not accept the response.
     Refused(Failure),
 }
 
@@ -62,7 +62,7 @@ impl From<Reason> for Fault {
 }
 
 impl Stream {
-    /// The stream of a request that is not sent yet. `is_head` says that its method is HEAD.
+    /// The stream of a request that is not sent yet. `is_head` tells whether its method is HEAD.
     pub(super) fn new(
         key: u64,
         block: &[u8],
@@ -91,7 +91,7 @@ impl Stream {
         }
     }
 
-    /// Ends the stream, once, and wakes what waits for it.
+    /// Ends the stream, unless it has ended, and wakes the task that waits for it.
     pub(super) fn end(&mut self, outcome: Result<(), Failure>) {
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
@@ -105,13 +105,14 @@ impl Stream {
         }
     }
 
-    /// Adds to what may be sent. False if the server says that it takes more than it can.
+    /// Increases what may be sent. Returns false if the server allows more than the protocol does.
     pub(super) fn widen(&mut self, bytes: i64) -> bool {
         self.send_window += bytes;
         self.send_window <= MAX_WINDOW
     }
 
-    /// Takes a block of fields that `read` reads: the head of an interim or of the final response, or trailers.
+    /// Takes a block of fields, which `read` decodes: the head of an interim or of the final response, or trailers.
+    /// `None` if it cannot be decoded.
     pub(super) fn take_fields(
         &mut self,
         end_stream: bool,

@@ -1,20 +1,20 @@
-//! Content codings (RFC 9110, section 8.4.1): decodes bodies that came as gzip, deflate, br or zstd. The
-//! decoded body is limited as the received one is, so that a small answer cannot fill the memory.
+//! Content codings (RFC 9110, section 8.4.1): decodes bodies with gzip, deflate, br or zstd. The limit on received
+//! bodies applies to decoded ones, too, so that a small response cannot fill the memory.
 
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::io::Read;
 
-/// The codings that browsers accept, and so does lgoose.
+/// The codings that lgoose accepts, which are those of browsers.
 pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// The size of the decoders' buffers.
 const BUFFER_SIZE: usize = 16 * 1024;
 
-/// The number of codings that one body has at most; a small one could otherwise hold thousands of layers.
+/// The most codings of one body; a small body could otherwise have thousands of layers.
 const MAX_LAYERS: usize = 8;
 
-/// The largest window of zstd that a decoder on the web must have (RFC 9659, section 3): 8 MiB.
+/// The largest window that a zstd decoder on the web must support (RFC 9659, section 3): 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// A coding that can be decoded.
@@ -27,7 +27,7 @@ enum Coding {
 }
 
 impl Coding {
-    /// The coding of that name, none for `identity`; `None` if it is not known.
+    /// The coding with that name; `Some(None)` for `identity`, `None` if the name is not known.
     fn from_name(name: &str) -> Option<Option<Coding>> {
         Some(match name {
             "" | "identity" => None,
@@ -40,16 +40,16 @@ impl Coding {
     }
 }
 
-/// The codings of a body, each list as its header field says it.
+/// The codings of a body, each list as its header field has it.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Codings {
     content: String,
-    /// Without `chunked`, which the connection has taken off.
+    /// Without `chunked`, which the connection has already removed.
     transfer: String,
 }
 
 impl Codings {
-    /// The codings that these headers name, fields of one name joined (RFC 9110, section 5.3).
+    /// The codings in these headers; fields with the same name are joined (RFC 9110, section 5.3).
     pub(super) fn of(headers: &[(String, Vec<u8>)]) -> Codings {
         let list = |wanted: &str| -> Vec<String> {
             let fields = headers.iter().filter(|(name, _)| name == wanted);
@@ -67,26 +67,26 @@ impl Codings {
         }
     }
 
-    /// Decodes `body`: first what the transfer has done to it, then the content's own codings.
+    /// Decodes `body`: removes the transfer codings first, then the content codings.
     ///
     /// # Errors
-    /// As [`decode`].
+    /// The same as for [`decode`].
     pub(super) fn decode(&self, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
         let content = decode_field("transfer-encoding", &self.transfer, body, max_body)?;
         decode(&self.content, &content, max_body)
     }
 }
 
-/// Decodes `body`, whose `Content-Encoding` is `header`; the last coding first.
+/// Decodes `body`, whose `Content-Encoding` is `header`, starting with the last coding.
 ///
 /// # Errors
-/// A [`Failure`] of class `decoding` if the body is not what the header says or the header names a coding
-/// that is not known, of class `too large` if the body has more than `max_body` bytes once decoded.
+/// A [`Failure`] of class `decoding` if the body is not valid in these codings or the header names an unknown one, or
+/// of class `too large` if the body takes more than `max_body` bytes once decoded.
 pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     decode_field("content-encoding", header, body, max_body)
 }
 
-/// Decodes `body`, whose codings the field of that name lists.
+/// Decodes `body`, whose codings the header field `field` lists.
 fn decode_field(field: &str, header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     let mut decoded = body.clone();
     if header.split(',').count() > MAX_LAYERS {
@@ -118,7 +118,7 @@ fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> 
             body,
             max_body,
         ),
-        // What HTTP calls deflate is zlib's format; some servers send bare deflate all the same.
+        // The deflate of HTTP is the format of zlib, but some servers send bare deflate.
         Coding::Deflate if is_zlib(body) => read(
             "deflate",
             flate2::read::ZlibDecoder::new(body),
@@ -146,8 +146,8 @@ fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> 
     }
 }
 
-/// Whether a body is in the format of zlib (RFC 1950, section 2.2): the method is 8 and the first two bytes are a
-/// multiple of 31.
+/// Whether a body is in the format of zlib (RFC 1950, section 2.2): the method is 8, and the first two bytes as a
+/// number are a multiple of 31.
 fn is_zlib(body: &[u8]) -> bool {
     match body {
         [first, second, ..] => {
@@ -158,7 +158,7 @@ fn is_zlib(body: &[u8]) -> bool {
 }
 
 fn read(name: &str, decoder: impl Read, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
-    // Text shrinks to about a quarter.
+    // Text is compressed to about a quarter.
     let guess = (body.len() as u64 * 4).min(max_body) as usize;
     let mut decoded = Vec::with_capacity(guess);
     decoder

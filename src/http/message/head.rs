@@ -1,5 +1,6 @@
-//! The head of a response: read by `httparse`, and what of it frames the body and decides what comes next. Pure;
-//! knows no socket. The other transports write their heads as HTTP/1.1 would have sent them, and are read here too.
+//! The head of a response: parsed by `httparse`, with what frames the body and decides what comes next. Pure; knows
+//! no socket. The other transports write their heads as HTTP/1.1 would have sent them, and those are parsed here,
+//! too.
 
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::BytesMut;
@@ -7,7 +8,8 @@ use http::{HeaderName, HeaderValue, Method};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// The most header lines of a response: more than any site sends; hyper and nginx draw the line at the same order.
+/// The most header lines of a response: more than any site sends; the limits of hyper and nginx are of the same
+/// order.
 const MAX_HEADERS: usize = 128;
 /// The largest head that is read, in bytes.
 pub(in crate::http) const MAX_HEAD: usize = 256 * 1024;
@@ -33,7 +35,7 @@ pub(in crate::http) fn head_as_text(parts: &http::response::Parts) -> BytesMut {
     BytesMut::from(&text[..])
 }
 
-/// The framing of a body: how its end is known.
+/// The framing of a body: how to find its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Framing {
     /// By its length in bytes.
@@ -44,7 +46,7 @@ pub(in crate::http) enum Framing {
     Close,
 }
 
-/// The head of a response, as far as the client acts on it.
+/// The head of a response, as far as the client needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct ResponseHead {
     pub(in crate::http) status: u16,
@@ -54,14 +56,14 @@ pub(in crate::http) struct ResponseHead {
     /// Whether the connection can be used again.
     pub(in crate::http) keep_alive: bool,
     pub(in crate::http) sets_cookie: bool,
-    /// The place of the value of `Location`.
+    /// Where the value of `Location` is.
     pub(in crate::http) location: Option<Range<usize>>,
-    /// Whether the body has a coding to take off, of the content or of the transfer.
+    /// Whether the body has a content or transfer coding to remove.
     pub(in crate::http) is_encoded: bool,
 }
 
 impl ResponseHead {
-    /// Reads a head at the start of `bytes`; `None` if it is not complete yet.
+    /// Parses a head at the start of `bytes`; `None` if it is not complete yet.
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol` or `too large`.
@@ -88,7 +90,7 @@ impl ResponseHead {
                     "too many response headers",
                 ));
             }
-            // The alert of a TLS server that was sent no hello (RFC 8446, section 5.1).
+            // The alert of a TLS server that got no ClientHello (RFC 8446, section 5.1).
             Err(_) if matches!(bytes, [0x15] | [0x15, 3, ..]) => {
                 let told = "the server speaks TLS: use https://";
                 return Err(Failure::new(ErrorClass::Protocol, told));
@@ -117,7 +119,7 @@ impl ResponseHead {
         }
         head.framing = fields.framing(status, method)?;
         head.keep_alive &= head.framing != Framing::Close && status != 101;
-        // A sender of both may be an attacker: what follows on the connection is not to be trusted (RFC 9112, 6.3).
+        // A sender of both may be an attacker: nothing that follows on the connection can be trusted (RFC 9112, 6.3).
         head.keep_alive &= !(fields.transfer_encoding && fields.length.is_some());
         Ok(Some(head))
     }
@@ -132,7 +134,7 @@ struct FramingFields {
 }
 
 impl FramingFields {
-    /// Takes note of a header: of what frames the body here, of all else in `head`.
+    /// Notes a header: what frames the body in `self`, everything else in `head`.
     fn note(
         &mut self,
         header: &httparse::Header<'_>,
@@ -140,7 +142,7 @@ impl FramingFields {
         head: &mut ResponseHead,
     ) -> Result<(), Failure> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        // The length tells most headers apart without a comparison.
+        // The length rules out most headers without a comparison.
         match header.name.len() {
             8 if is("location") => head.location = Some(range_of(header.value, bytes)),
             10 if is("connection") => {
@@ -172,8 +174,8 @@ impl FramingFields {
         Ok(())
     }
 
-    /// Takes note of a `Content-Length`: several equal ones are one, different ones are an attack or a fault (RFC
-    /// 9112, section 6.3).
+    /// Notes a `Content-Length`: several equal ones count as one, different ones are an attack or a fault (RFC 9112,
+    /// section 6.3).
     fn content_length(&mut self, value: &[u8]) -> Result<(), Failure> {
         let wrong = || Failure::new(ErrorClass::Protocol, "wrong content-length");
         for part in value.split(|byte| *byte == b',') {
@@ -195,7 +197,7 @@ impl FramingFields {
         Ok(())
     }
 
-    /// The framing that the fields say (RFC 9112, section 6.3).
+    /// The framing that the fields determine (RFC 9112, section 6.3).
     fn framing(&self, status: u16, method: &Method) -> Result<Framing, Failure> {
         if *method == Method::HEAD || status < 200 || status == 204 || status == 304 {
             return Ok(Framing::Length(0));
@@ -209,12 +211,12 @@ impl FramingFields {
     }
 }
 
-/// The same bytes with the lines of headers that go on in the next line joined by spaces (RFC 9112, section 5.2), as
-/// many as the line break was long; `None` if there are none. A line that goes on from the status line is none.
+/// The same bytes with folded header lines joined (RFC 9112, section 5.2): as many spaces replace a line break as it
+/// was long. `None` if no header line is folded; a line that continues the status line does not count.
 pub(in crate::http) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut joined = bytes.to_vec();
     let mut found = false;
-    // Whether the line before the break at hand is one of a header.
+    // Whether the line that ends here is a header line.
     let mut in_header = false;
     let mut at = 0;
     while let Some(length) = joined[at..].iter().position(|byte| *byte == b'\n') {
@@ -243,11 +245,11 @@ fn range_of(part: &[u8], bytes: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-/// The headers of a head that was read before, in their order, names in lower case.
+/// The headers of a head that was parsed before, in order, with names in lower case.
 pub(in crate::http) fn headers(head: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut space = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut space);
-    // Read once already: it cannot fail now.
+    // It was parsed before, so this cannot fail.
     let _complete = response.parse(head);
     let named = response
         .headers

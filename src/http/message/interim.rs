@@ -1,8 +1,8 @@
-//! Interim responses (RFC 9110, section 15.2): 100, 102 and 103 come before the final one, and not without end.
+//! Interim responses (RFC 9110, section 15.2): 100, 102 and 103 precede the final one, in a limited number.
 
 use crate::http::failure::{ErrorClass, Failure};
 
-/// The most interim responses before a final one: more than any server sends, fewer than do harm.
+/// The most interim responses before a final one: more than any server sends, few enough to do no harm.
 const MOST: u32 = 100;
 
 /// The interim responses of one request so far.
@@ -10,7 +10,7 @@ const MOST: u32 = 100;
 pub(in crate::http) struct InterimResponses(u32);
 
 impl InterimResponses {
-    /// Counts one.
+    /// Counts one more.
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol` if there are too many.

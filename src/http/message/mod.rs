@@ -1,6 +1,6 @@
-//! The messages of HTTP: the [`Request`] that goes into a session, the [`Response`] that comes out of it, and
-//! the [`Exchange`] of the two. The transports give each answer the form of one of HTTP/1.1, a head as text and
-//! the body behind it, so that nobody else needs to know which HTTP was spoken.
+//! The messages of HTTP: the [`Request`] that a session sends, the [`Response`] that it gets, and the [`Exchange`] of
+//! the two. The transports give each response the form of HTTP/1.1, a head as text followed by the body, so that
+//! nothing else needs to know which version of HTTP was used.
 
 mod encoding;
 mod head;
@@ -39,33 +39,33 @@ pub struct Request {
     pub method: Method,
     /// A path, joined to the user's host, or an absolute URL.
     pub url: Rc<str>,
-    /// Headers of this request; they win over the defaults.
+    /// Headers of this request, which replace default headers of the same name.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The body, empty for none.
     pub body: Bytes,
-    /// This request's own timeout.
+    /// The timeout of this request, if it has one of its own.
     pub timeout: Option<Duration>,
     /// The redirects that are followed.
     pub redirects: Redirects,
-    /// Whether the body is counted only, not kept.
+    /// Whether the body is only counted, and not kept.
     pub discard: bool,
-    /// What few requests have; shared by the copies of a request.
+    /// Options that few requests have; copies of a request share them.
     pub extras: Option<Rc<Extras>>,
 }
 
-/// How many redirects of a request are followed, and what comes of one more.
+/// The number of redirects to follow for a request, and what happens at one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
-    /// As the run says; ten if it says nothing, and one more is a failure.
+    /// As the run sets it. If it sets nothing, ten are followed, and one more is a failure.
     OfRun,
-    /// So many, and one more is a failure; with 0 the redirect itself is the answer.
+    /// This many are followed, and one more is a failure; with 0, the redirect itself is the response.
     AtMost(u8),
-    /// So many, and one more is the answer.
+    /// This many are followed, and one more is the response.
     UpTo(u8),
 }
 
 impl Redirects {
-    /// How many are followed, and whether one more is the answer. `of_run` is what the run says.
+    /// The number to follow, and whether one more is the response. `of_run` is the setting of the run.
     pub(super) fn limit(self, of_run: Option<u32>) -> (u32, bool) {
         const USUAL: u32 = 10;
         match self {
@@ -76,14 +76,14 @@ impl Redirects {
     }
 }
 
-/// What few requests have, behind one pointer.
+/// Options that few requests have, behind one pointer.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
-    /// Names and values of cookies that are sent with this request alone, over those of the jar.
+    /// Names and values of cookies that are sent with this request only; they replace those of the jar.
     pub cookies: Vec<(String, String)>,
-    /// The page that it was found on.
+    /// The page that contains the link to it.
     pub referrer: Option<Referrer>,
-    /// What it answers a challenge of digest authentication with.
+    /// The credentials with which it answers a challenge of digest authentication.
     pub digest: Option<Rc<DigestCredentials>>,
 }
 
@@ -103,7 +103,7 @@ impl fmt::Debug for DigestCredentials {
 }
 
 impl Request {
-    /// A request without headers and body that follows redirects as the run says.
+    /// A request without headers or body that follows redirects as the run says.
     pub fn new(method: Method, url: impl Into<Rc<str>>) -> Self {
         Request {
             method,
@@ -117,17 +117,17 @@ impl Request {
         }
     }
 
-    /// The page that it was found on, if that is known.
+    /// The page that contains the link to it, if that is known.
     pub(super) fn referrer(&self) -> Option<&Referrer> {
         self.extras.as_ref()?.referrer.as_ref()
     }
 
-    /// Returns the rarer parts for setting them.
+    /// Returns the rarely used options, to set them.
     pub fn extras(&mut self) -> &mut Extras {
         Rc::make_mut(self.extras.get_or_insert_default())
     }
 
-    /// The limits of the response, with the largest body that the run allows.
+    /// The limits for the body of the response; `max_body` is that of the run.
     pub(super) fn limits(&self, max_body: u64) -> BodyLimits {
         BodyLimits {
             max_body,
@@ -141,26 +141,26 @@ impl Request {
 pub struct Response {
     /// The status of the final response.
     pub status: u16,
-    /// The part that the user's cache had in it.
+    /// How the user's cache took part in it.
     pub cache: CacheUse,
-    /// The target that it came from, after redirects.
+    /// The target of the last hop, after redirects.
     pub target: Target,
-    /// Head and, behind it, body as received.
+    /// The head and, after it, the body, both as received.
     bytes: Bytes,
     head_length: usize,
-    /// Boxed: most bodies of most tests are not compressed, and few redirects set cookies.
+    /// Boxed: in most tests, most bodies are not compressed, and few redirects set cookies.
     beside: Option<Box<Beside>>,
 }
 
-/// What only some responses have.
+/// What few responses have.
 #[derive(Debug)]
 struct Beside {
     encoded: Option<EncodedBody>,
-    /// The `Set-Cookie` lines of the redirects before it.
+    /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
 }
 
-/// A body with a content coding, decoded when it is first looked at.
+/// An encoded body, decoded when it is first read.
 #[derive(Debug)]
 struct EncodedBody {
     codings: Codings,
@@ -169,7 +169,7 @@ struct EncodedBody {
 }
 
 impl Response {
-    /// The response that `target` has sent. A compressed body may be `max_body` bytes long when it is decoded.
+    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes.
     pub(super) fn new(
         raw: RawResponse,
         target: Target,
@@ -199,7 +199,7 @@ impl Response {
         }
     }
 
-    /// A response that was not received: without headers, for measurements and tests.
+    /// A response that was not received, without headers, for measurements and tests.
     #[cfg(feature = "internals")]
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
@@ -212,7 +212,7 @@ impl Response {
         }
     }
 
-    /// The same response once more, from a cache; its bytes are shared.
+    /// A copy of the response from a cache; it shares the bytes.
     pub(super) fn copy(&self, cache: CacheUse) -> Response {
         let encoded = self.encoded().map(|body| EncodedBody {
             codings: body.codings.clone(),
@@ -234,7 +234,7 @@ impl Response {
         }
     }
 
-    /// The body, decoded and not copied; empty if it cannot be decoded.
+    /// The decoded body, not copied; empty if it cannot be decoded.
     pub fn body(&self) -> Bytes {
         match self.decoded() {
             None => self.bytes.slice(self.head_length..),
@@ -242,7 +242,7 @@ impl Response {
         }
     }
 
-    /// The body's bytes, as [`Response::body`].
+    /// The same as [`Response::body`], as a slice.
     pub fn body_bytes(&self) -> &[u8] {
         match self.decoded() {
             None => &self.bytes[self.head_length..],
@@ -250,12 +250,12 @@ impl Response {
         }
     }
 
-    /// The reason why the body cannot be decoded; known once it has been looked at.
+    /// The reason why the body cannot be decoded, once it has been read.
     pub fn decoding_failure(&self) -> Option<&Failure> {
         self.encoded()?.decoded.get()?.as_ref().err()
     }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that the response takes, in bytes.
     pub fn held_bytes(&self) -> usize {
         let decoded = self.encoded().and_then(|body| body.decoded.get());
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
@@ -266,13 +266,13 @@ impl Response {
         self.bytes.len() + more.map_or(0, Bytes::len) + hops.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Whether the body can be read as it is: it came without a coding, or has been looked at before.
+    /// Whether reading the body needs no decoding: it has no coding, or has been read before.
     pub fn is_decoded(&self) -> bool {
         let encoded = self.encoded();
         encoded.is_none_or(|encoded| encoded.decoded.get().is_some())
     }
 
-    /// Decodes the body unless that takes more than so many bytes. Returns whether it now can be read.
+    /// Decodes the body unless it takes more than `most_bytes` bytes. Returns whether it can be read now.
     pub fn decode_within(&self, most_bytes: u64) -> bool {
         let Some(encoded) = self.encoded() else {
             return true;
@@ -292,7 +292,7 @@ impl Response {
         true
     }
 
-    /// Forgets the decoded body if it is large. Whoever looks at it again decodes it again.
+    /// Forgets the decoded body if it is large. The next reader decodes it again.
     pub fn forget_decoded(&mut self) {
         const LARGE: usize = 1 << 20;
         let beside = self.beside.as_mut();
@@ -317,7 +317,7 @@ impl Response {
         Some(encoded.decoded.get_or_init(decode))
     }
 
-    /// The `Set-Cookie` lines of the response and of the redirects before it, in their order.
+    /// The `Set-Cookie` lines of the redirects before the response, then those of the response.
     pub fn set_cookie_lines(&self) -> Vec<Vec<u8>> {
         let hops = self
             .beside
@@ -331,51 +331,52 @@ impl Response {
             .collect()
     }
 
-    /// The headers in their order, names in lower case. Read anew with every call.
+    /// The headers in order, with names in lower case. Each call parses them again.
     pub fn headers(&self) -> Vec<(String, Vec<u8>)> {
         headers(&self.bytes[..self.head_length])
     }
 }
 
-/// The part that the cache of a user has in an answer.
+/// How the user's cache took part in a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheUse {
-    /// None: the site has sent it.
+    /// Not at all: the site sent the response.
     #[default]
     Nothing,
-    /// All: nobody was asked.
+    /// The response is from the cache, and the site was not asked.
     Fresh,
-    /// The site was asked, and has said that the kept one still holds.
+    /// The response is from the cache: the site was asked, and said that it is still valid.
     NotModified,
 }
 
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
-    /// The time at which it began.
+    /// When it began.
     pub begin: Instant,
-    /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
-    /// it is reqwest's.
+    /// The number of the connection that carried it, with redirects that of the last hop; `None` if there was no
+    /// connection or it is reqwest's.
     pub connection: Option<NonZeroU64>,
-    /// The time from the call until the last byte of the final answer, or until it failed.
+    /// The time from the call until the last byte of the final response, or until the failure.
     pub latency: Duration,
-    /// The phases, hops added up.
+    /// The phases, summed over all hops.
     pub timings: Phases,
     /// Redirects followed.
     pub redirects: u32,
-    /// The number of times it was sent again because the server had closed a kept-alive connection, or asked for a digest.
+    /// The number of times that it was sent again: a kept-alive connection was closed, the server refused its stream,
+    /// or the site asked for digest authentication.
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
-    /// The trace that its hops carried; none if requests have no trace context, or if that which the plan has set is
-    /// none. Boxed: most runs have none.
+    /// The trace that its hops carried; `None` if requests have no trace context, or if the one that the plan set is
+    /// not valid. Boxed: most runs have no traces.
     pub trace: Option<Box<Trace>>,
     /// The response, or the reason why there is none.
     pub outcome: Result<Response, Failure>,
 }
 
 impl Exchange {
-    /// The part that the user's cache had in it.
+    /// How the user's cache took part in the response.
     pub fn cache(&self) -> CacheUse {
         let response = self.outcome.as_ref();
         response.map_or(CacheUse::Nothing, |response| response.cache)

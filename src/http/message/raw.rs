@@ -4,7 +4,7 @@ use super::head::ResponseHead;
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 
-/// A response as received: the head and, behind it, the body, free of chunks.
+/// A response as received: the head followed by the body, without chunk sizes.
 #[derive(Debug)]
 pub(in crate::http) struct RawResponse {
     pub(in crate::http) head: ResponseHead,

@@ -1,6 +1,6 @@
-//! The page that a request was found on, and what the request tells its server of it: `Referer` and `Origin` as browsers
-//! send them by default (the policy `strict-origin-when-cross-origin` of the W3C's Referrer Policy, and "append a request
-//! `Origin` header" of the Fetch standard).
+//! The page that contains the link to a request, and what the request tells the server about it: `Referer` and
+//! `Origin` as browsers send them by default (the policy `strict-origin-when-cross-origin` of the W3C's Referrer
+//! Policy, and "append a request `Origin` header" of the Fetch standard).
 
 use crate::http::target::Target;
 use http::{HeaderValue, Method};
@@ -14,7 +14,7 @@ pub struct Referrer {
 }
 
 impl Referrer {
-    /// The page at an absolute URL without credentials; `None` if it cannot be told.
+    /// The page at an absolute URL without credentials; `None` if it cannot be sent in a header.
     pub(crate) fn of(url: &str) -> Option<Referrer> {
         let url = url.split('#').next().unwrap_or_default();
         let host = url.find("://")? + 3;
@@ -33,17 +33,18 @@ impl Referrer {
         &self.text()[..self.origin_length]
     }
 
-    /// Whether it is a page of that target's site.
+    /// Whether the page is on the site of `target`.
     pub(in crate::http) fn is_of(&self, target: &Target) -> bool {
         self.origin() == target.origin.text
     }
 
-    /// Whether a request to that target leaves https.
+    /// Whether the page is on https and `target` is not.
     fn is_downgrade(&self, target: &Target) -> bool {
         self.text().starts_with("https:") && !target.origin.secure
     }
 
-    /// The `Referer` of a request: the page to its own site, its origin to others, nothing where https is left.
+    /// The `Referer` of a request: the page for its own site, the page's origin for others, `None` from https to
+    /// http.
     pub(in crate::http) fn referer(&self, target: &Target) -> Option<HeaderValue> {
         match self.is_of(target) {
             true => Some(self.url.clone()),
@@ -52,7 +53,8 @@ impl Referrer {
         }
     }
 
-    /// The `Origin` of a request that may change something. It is `tainted` once another site has redirected it.
+    /// The `Origin` of a request other than GET and HEAD; `null` if `tainted`, since another site has redirected the
+    /// request.
     pub(in crate::http) fn origin_of(
         &self,
         method: &Method,

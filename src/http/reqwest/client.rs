@@ -1,4 +1,4 @@
-//! The reqwest client of a user, with everything off that the session does itself.
+//! The reqwest client of a user, with everything turned off that the session does itself.
 
 use super::connector::{SharedResolver, TraceLayer};
 use crate::http::client::Client;
@@ -8,13 +8,13 @@ use crate::http::message::MAX_HEAD;
 use crate::http::transport::{ReqwestProxy, Version};
 use std::sync::Arc;
 
-/// The idle connections that a user keeps for each host: as many as a browser opens.
+/// The most idle connections that a user keeps for each host: as many as a browser opens.
 const MAX_IDLE: usize = 6;
 
-/// A reqwest client of one user's own: its connections are nobody else's.
+/// A reqwest client for one user, which shares no connections with others.
 ///
 /// # Errors
-/// A [`Failure`] of class `bad url` if a proxy is not one that reqwest knows.
+/// A [`Failure`] of class `bad url` if reqwest does not accept the proxy.
 pub(in crate::http) fn new_client(
     client: &Client,
     proxy: &ReqwestProxy,
@@ -23,7 +23,7 @@ pub(in crate::http) fn new_client(
     let bad = |error: reqwest::Error| Failure::new(ErrorClass::BadUrl, deepest(&error));
     let resolver = SharedResolver::new(client.connector.resolver().clone(), proxy);
     let builder = reqwest::Client::builder()
-        // Without a configuration of ours each client would read the system's certificates: 2 ms and 109 KiB.
+        // Without this configuration, each client would read the system's certificates: 2 ms and 109 KiB.
         .tls_backend_preconfigured(config.tls.user_config_or_empty()?)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
@@ -38,7 +38,7 @@ pub(in crate::http) fn new_client(
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .http2_max_header_list_size(MAX_HEAD as u32);
-    // A connection may take as long as the request's own timeout allows.
+    // The request's own timeout alone limits the time for a connection.
     #[cfg(target_os = "linux")]
     let builder = builder.tcp_user_timeout(None);
     let builder = match config.version {

@@ -1,5 +1,5 @@
-//! Traces of the connections that `reqwest` opens: when that begins and ends, and the look-ups of names, which the
-//! resolver of the process answers. A task-local value ties a connection to the request that asked for it.
+//! Traces of the connections that `reqwest` opens: when each begins and ends, and when names are looked up, which the
+//! resolver of the process does. A task-local value ties a connection to the request that asked for it.
 
 use crate::http::connect::Resolver;
 use crate::http::failure::Failure;
@@ -17,23 +17,23 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 tokio::task_local! {
-    /// The trace of the request that is polled.
+    /// The trace of the request that is being polled.
     static CURRENT: Arc<ConnectTrace>;
 }
 
-/// The trace of the connection that is opened for one request, if one is.
+/// The trace of the connection that is opened for one request, if any.
 #[derive(Debug)]
 pub(super) struct ConnectTrace {
     host: String,
     port: u16,
-    // reqwest may finish a connection in a task of its own. Locked a few times per connection.
+    // reqwest may finish a connection in another task. Locked a few times per connection.
     events: Mutex<Events>,
 }
 
 /// The events of a trace.
 #[derive(Debug, Default)]
 struct Events {
-    /// Whether a connection was begun.
+    /// Whether a connection has been begun.
     begun: bool,
     /// The number of connections being opened.
     under_way: u32,
@@ -44,7 +44,7 @@ struct Events {
 }
 
 impl ConnectTrace {
-    /// The trace for a request to `origin`.
+    /// A trace for a request to `origin`.
     pub(super) fn new(origin: &Origin) -> ConnectTrace {
         ConnectTrace {
             host: origin.host.clone(),
@@ -53,7 +53,7 @@ impl ConnectTrace {
         }
     }
 
-    /// The future with this as the trace of what it opens.
+    /// Runs the future with this as the trace of the connections that it opens.
     pub(super) fn scope<F: Future>(
         trace: &Arc<ConnectTrace>,
         future: F,
@@ -61,13 +61,13 @@ impl ConnectTrace {
         CURRENT.scope(trace.clone(), future)
     }
 
-    /// Whether a connection was opened for the request, or begun.
+    /// Whether opening a connection has begun for the request.
     pub(super) fn has_begun(&self) -> bool {
         self.events().begun
     }
 
-    /// Ends the phases that are known, the look-up and all else until the connection was open, and enters the one
-    /// that is not known to have ended. Returns whether a connection is being opened now.
+    /// Stamps the phases that have ended, the look-up and the rest of opening the connection, and enters the phase
+    /// under way. Returns whether a connection is being opened now.
     pub(super) fn apply(&self, stopwatch: &mut Stopwatch) -> bool {
         let events = self.events();
         let connecting = events.under_way > 0;
@@ -114,7 +114,7 @@ impl<S> Layer<S> for TraceLayer {
     }
 }
 
-/// A connector that notes in the request's trace when it begins and ends.
+/// A connector that notes in the request's trace when opening a connection begins and ends.
 #[derive(Debug, Clone)]
 pub(super) struct TracedConnector<S>(S);
 
@@ -133,7 +133,7 @@ where
 
     fn call(&mut self, destination: R) -> Self::Future {
         let opening = self.0.call(destination);
-        // Called while the request is polled, so there always is one.
+        // reqwest calls this while it polls a request, so there always is a trace.
         let Ok(trace) = CURRENT.try_with(Arc::clone) else {
             return Box::pin(opening);
         };
@@ -147,7 +147,7 @@ where
     }
 }
 
-/// The resolver of the process, as reqwest asks it.
+/// The resolver of the process, in the form that reqwest needs.
 #[derive(Debug)]
 pub(super) struct SharedResolver {
     resolver: Arc<Resolver>,
@@ -168,7 +168,7 @@ impl SharedResolver {
         }
     }
 
-    /// The port that a name is looked up for: `--resolve` depends on it, reqwest does not say it.
+    /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not tell it.
     fn port_of(&self, name: &str, trace: &ConnectTrace) -> u16 {
         match &self.proxy {
             Some((proxy, port)) if name == proxy && name != trace.host => *port,
@@ -205,7 +205,7 @@ impl Resolve for SharedResolver {
     }
 }
 
-/// A failed look-up, wrapped to be carried through reqwest.
+/// A failed look-up, wrapped so that reqwest carries it through.
 #[derive(Debug)]
 pub(super) struct ResolveError(pub(super) Failure);
 

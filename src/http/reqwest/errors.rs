@@ -1,5 +1,5 @@
-//! The failures that errors of `reqwest` mean. An error hides what went wrong in a chain of causes of several
-//! libraries; the first of them that is known decides, in the words of the direct transport where it has some.
+//! The failures for errors of `reqwest`. An error hides what went wrong in a chain of causes from several libraries.
+//! The first known cause decides, and the failure has the words of the direct transport where it has some.
 
 use super::connector::ResolveError;
 use crate::http::config::ClientConfig;
@@ -11,11 +11,11 @@ use std::error::Error;
 use std::io;
 use std::io::ErrorKind::{AddrNotAvailable, InvalidData, InvalidInput};
 
-/// The beginnings of errors before the TLS handshake, whose types have no public names: of connecting to a host or
-/// to its proxy.
+/// Prefixes of errors that come before the TLS handshake and whose types have no public names: errors of connecting
+/// to a host or to its proxy.
 const CONNECT_ERRORS: [&str; 3] = ["tcp ", "tunnel error", "SOCKS error"];
 
-/// The failure that an error of a request to `origin` means.
+/// The failure for an error of a request to `origin`.
 pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
     let mut causes = Causes::default();
     for cause in std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| {
@@ -40,7 +40,7 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
     }
 }
 
-/// The cause of a cause, also of an `io::Error`, whose `source` does not show the error that it wraps.
+/// The cause of an error, also that of an `io::Error`, whose `source` does not return the error that it wraps.
 fn cause_of<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let wrapped = cause
         .downcast_ref::<io::Error>()
@@ -51,7 +51,7 @@ fn cause_of<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'st
     }
 }
 
-/// The known ones among the causes of an error: of several of a kind the outermost, of `io` the innermost.
+/// The known causes of an error: if there are several of a type, the outermost one, but of `io` the innermost one.
 #[derive(Default)]
 struct Causes<'a> {
     tls: Option<&'a rustls::Error>,
@@ -59,7 +59,7 @@ struct Causes<'a> {
     http1: Option<&'a hyper::Error>,
     http2: Option<&'a h2::Error>,
     deepest: Option<&'a (dyn Error + 'static)>,
-    /// Whether it came before the TLS handshake.
+    /// Whether the error came before the TLS handshake.
     before_handshake: bool,
     /// Whether the local address could not be bound.
     binding: bool,
@@ -90,7 +90,7 @@ impl Causes<'_> {
             }
             Some(error) => Failure::from_connect_error(error, &peer),
             None => {
-                // An error of a SOCKS proxy, or behind one, is known as text only.
+                // Errors of a SOCKS proxy, or behind one, can only be told by their text.
                 let shown = self
                     .deepest
                     .map_or_else(String::new, |cause| format!("{cause:?}"));
@@ -114,7 +114,7 @@ impl Causes<'_> {
             }
             (Some(error), None) if error.is_parse() => {
                 let words = self.words();
-                // What came instead is not known; most often it is an alert of TLS.
+                // What came instead is unknown; most often it is a TLS alert.
                 let hint = match !origin.secure && words.contains("version") {
                     true => "; if the server speaks TLS, use https://",
                     false => "",
@@ -125,7 +125,7 @@ impl Causes<'_> {
             (Some(error), None) if error.is_incomplete_message() => {
                 Failure::new(ErrorClass::ClosedEarly, "")
             }
-            // Wrong chunks are errors of these kinds to hyper; rustls has errors of its own.
+            // hyper reports wrong chunks as errors of these kinds; rustls uses them for its own.
             (_, Some(error))
                 if matches!(error.kind(), InvalidInput | InvalidData) && self.tls.is_none() =>
             {
@@ -137,13 +137,13 @@ impl Causes<'_> {
     }
 }
 
-/// The failure that an error of HTTP/2 means.
+/// The failure for an error of HTTP/2.
 fn http2_failure(error: &h2::Error) -> Failure {
     if let Some(error) = error.get_io() {
         return Failure::from_io_error(error);
     }
     match error.reason() {
-        // Only streams above the last one that the server has looked at end so, whatever its reason to leave (RFC
+        // Only streams above the last one that the server processes end like this, whatever its reason to leave (RFC
         // 9113, section 6.8); those below end with the connection.
         Some(_) if error.is_go_away() && error.is_remote() => Failure::refused_stream(),
         Some(h2::Reason::REFUSED_STREAM) => Failure::refused_stream(),
@@ -158,7 +158,7 @@ fn http2_failure(error: &h2::Error) -> Failure {
     }
 }
 
-/// The host or the proxy that a connection was opened to, as far as that is known.
+/// The host or proxy to which the connection was opened, as far as this is known.
 fn peer(origin: &Origin, transport: &Transport) -> String {
     let host = format!("{}:{}", origin.host, origin.port);
     match transport {

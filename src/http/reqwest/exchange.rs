@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use std::future::poll_fn;
 use std::sync::Arc;
 
-/// One request as reqwest is to send it.
+/// One request to be sent by reqwest.
 pub(in crate::http) struct OutgoingRequest<'a> {
     pub(in crate::http) target: &'a Target,
     pub(in crate::http) hop: &'a Hop,
@@ -24,9 +24,9 @@ pub(in crate::http) struct OutgoingRequest<'a> {
     pub(in crate::http) keep_alive: bool,
 }
 
-/// Sends one request and reads the whole response. Returns with it whether the request went over a connection
-/// that was open before. reqwest itself sends a request again that a closed connection has not taken a byte of,
-/// and does not say so.
+/// Sends one request and reads the whole response. Also returns whether the request went over a connection that was
+/// already open. If a closed connection has not taken any byte of a request, reqwest itself sends it again, and does
+/// not say so.
 pub(in crate::http) async fn exchange(
     client: &Client,
     sender: reqwest::Client,
@@ -38,7 +38,7 @@ pub(in crate::http) async fn exchange(
     (response, !trace.has_begun())
 }
 
-/// Sends one request whose new connection, if one is opened, is traced.
+/// Sends one request; if a new connection is opened for it, that is traced.
 async fn send(
     client: &Client,
     sender: reqwest::Client,
@@ -55,7 +55,7 @@ async fn send(
     let mut sent = std::pin::pin!(ConnectTrace::scope(trace, sender.execute(built(request))));
     let answered = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);
-        // Known after a timeout too, which drops this future where it is.
+        // Updated here, so that it is known after a timeout too, which drops this future.
         progress.connecting = trace.apply(&mut progress.stopwatch) && polled.is_pending();
         polled
     })
@@ -82,7 +82,7 @@ async fn send(
                     continue;
                 };
                 received += piece.len() as u64;
-                // Counted as it comes: a request whose time is up ends here.
+                // Counted as it comes, since a timeout may drop this future here.
                 progress.bytes += piece.len() as u64;
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));

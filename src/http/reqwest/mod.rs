@@ -1,5 +1,5 @@
-//! The reqwest transport: one hop carried out by `reqwest`, which knows proxies. Cookies, redirects and
-//! decompression stay the session's, so here a request is only sent and its response received.
+//! The reqwest transport: sends one hop with `reqwest`, which supports proxies. Cookies, redirects and decompression
+//! are the session's business; this only sends a request and receives its response.
 
 mod client;
 mod connector;

@@ -1,5 +1,6 @@
-//! The cache of one user, as a browser has one: what it would not ask for again is taken from here, and what may have
-//! changed is asked for with its validators. What the headers mean is decided by `http-cache-semantics` (RFC 9111).
+//! The cache of one user, like that of a browser: what a browser would not request again is taken from here, and what
+//! may have changed is requested with its validators. `http-cache-semantics` (RFC 9111) decides what the headers
+//! mean.
 
 use super::{Session, resolve};
 use crate::http::hop::Hop;
@@ -14,12 +15,12 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// The most bytes that are kept; what came first goes first.
+/// The most bytes that are kept; beyond it, the oldest responses go first.
 const MOST_BYTES: usize = 8 << 20;
-/// The memory of an answer beside its bytes, about.
+/// The memory of a response besides its bytes, approximately.
 const EACH: usize = 2048;
 
-/// The answers that a user keeps, by their URLs.
+/// The responses that a user keeps, by URL.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     entries: HashMap<Rc<str>, Entry>,
@@ -72,7 +73,7 @@ impl Session {
         cache.map_or(0, |cache| cache.borrow().bytes)
     }
 
-    /// What a request gets without asking, if it gets anything so.
+    /// The response to a request that need not be sent, since the cache has a fresh one; else `None`.
     #[inline]
     pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
         // Most plans have no cache, and pay for none.
@@ -95,7 +96,7 @@ impl Session {
         })
     }
 
-    /// The request with the validators of what the cache has for it.
+    /// The request with the validators of the response in the cache, if that is stale and has some.
     #[inline]
     pub(super) fn conditional(&self, request: &Request) -> Option<Box<Request>> {
         let cache = self.cache.as_ref()?;
@@ -119,7 +120,7 @@ impl Session {
         })
     }
 
-    /// Gives `read` what the cache has for a request, and what a browser would do with it.
+    /// Calls `read` with what the cache has for a request, and with what a browser would do.
     fn look_up<R>(
         &self,
         cache: &RefCell<Cache>,
@@ -134,7 +135,7 @@ impl Session {
         read(entry, before)
     }
 
-    /// Keeps an answer, or puts the kept one in the place of one that says that nothing has changed.
+    /// Keeps a response, or replaces a 304 with the response that the cache has.
     #[inline]
     pub(super) fn note_answer(
         &self,
@@ -224,7 +225,7 @@ impl Session {
         }
     }
 
-    /// The target of a request that may use the cache.
+    /// The target of a request, if the request may use the cache.
     fn cacheable(&self, request: &Request) -> Option<Target> {
         let own = [
             header::CACHE_CONTROL,
@@ -244,7 +245,7 @@ impl Session {
         resolve(&self.base.borrow(), &request.url).ok()
     }
 
-    /// The head of a request as it is sent.
+    /// The head of a request, with the headers that are sent.
     fn parts_of(&self, request: &Request, target: &Target) -> Option<http::request::Parts> {
         let built = http::Request::builder()
             .method(request.method.clone())

@@ -1,5 +1,5 @@
-//! Digest authentication (RFC 7616) by `digest_auth`: what a site has asked for, and the answers that requests carry. The
-//! first request to a site is answered by 401 and sent again; the next ones go on with the same nonce.
+//! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the answers of
+//! requests. The first request to a site gets a 401 and is sent again; the next ones reuse the nonce.
 
 use super::Session;
 use crate::http::hop::Hop;
@@ -9,20 +9,20 @@ use digest_auth::{AuthContext, HttpMethod, WwwAuthenticateHeader};
 use http::HeaderValue;
 use std::rc::Rc;
 
-/// The most challenges of different sites that a user keeps.
+/// The most sites whose challenges a user keeps.
 const MOST: usize = 16;
 
 /// The state of a user that answers challenges.
 #[derive(Debug, Default)]
 pub(super) struct Digest {
-    /// What all requests of the user are sent with.
+    /// The credentials for all requests of the user.
     credentials: Option<Rc<DigestCredentials>>,
     /// The latest challenge of each site.
     challenges: Vec<(Rc<Origin>, WwwAuthenticateHeader)>,
 }
 
 impl Session {
-    /// Lets all requests from now on answer the challenges of sites; `None`: no longer.
+    /// Sets the credentials with which all requests from now on answer challenges; `None` removes them.
     pub(crate) fn set_digest(&self, credentials: Option<DigestCredentials>) {
         let mut digest = self.digest.borrow_mut();
         if credentials.is_some() || digest.is_some() {
@@ -30,14 +30,14 @@ impl Session {
         }
     }
 
-    /// The credentials that a request answers challenges with. They stay with the site that it was meant for.
+    /// The credentials with which a request answers challenges, on the site that it is meant for.
     pub(super) fn digest_credentials(&self, request: &Request) -> Option<Rc<DigestCredentials>> {
         let own = request.extras.as_ref();
         let own = own.and_then(|extras| extras.digest.clone());
         own.or_else(|| self.digest.borrow().as_ref()?.credentials.clone())
     }
 
-    /// The `Authorization` of a hop to a site whose challenge is known.
+    /// The `Authorization` of a hop to a site, if the site's challenge is known.
     pub(super) fn digest_answer(
         &self,
         credentials: &DigestCredentials,
@@ -63,7 +63,7 @@ impl Session {
         Some(answer)
     }
 
-    /// Takes up the challenge of an answer with the status 401. Returns whether it has one.
+    /// Keeps the challenge of a 401 response. Returns whether it has one.
     pub(super) fn take_challenge(&self, target: &Target, response: &RawResponse) -> bool {
         let headers = message::headers(&response.bytes[..response.head.length]);
         let lines = headers
@@ -83,9 +83,9 @@ impl Session {
     }
 }
 
-/// The challenge of a `WWW-Authenticate` line, which may have those of other schemes before it.
+/// The digest challenge in a `WWW-Authenticate` line, in which those of other schemes may come first.
 fn challenge(line: &[u8]) -> Option<WwwAuthenticateHeader> {
-    // The parser counts characters where it cuts bytes.
+    // The parser counts characters but cuts bytes.
     let line = std::str::from_utf8(line)
         .ok()
         .filter(|line| line.is_ascii())?;

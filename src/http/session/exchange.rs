@@ -1,4 +1,4 @@
-//! One hop of a request: sent over a connection of the session's pool, and its response.
+//! Sending of one hop of a request over a connection of the session's pool, and reading of its response.
 
 use super::Session;
 use super::pool::Channel;
@@ -16,9 +16,9 @@ use crate::http::target::Target;
 use crate::http::transport::Version;
 
 impl Session {
-    /// Sends one hop and waits for its response. A kept-alive connection that the server closed meanwhile is
-    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
-    /// that the server refused to look at.
+    /// Sends one hop and waits for its response. If the server has meanwhile closed a kept-alive connection, the hop
+    /// is sent once more over another one, provided that this does no harm (RFC 9110, section 9.2.2), as browsers do;
+    /// likewise if the server has refused the stream.
     pub(super) async fn exchange(
         &self,
         target: &Target,
@@ -57,7 +57,7 @@ impl Session {
                         target.origin.secure || self.client.config.version == Version::Http2;
                     let under_way = may_be_http2.then(|| self.pool.under_way());
                     let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
-                    // Boxed: the futures of the direct transport must not have room for it.
+                    // Boxed: the futures of the direct transport should not have room for it.
                     let (response, was_open) = Box::pin(exchange).await;
                     if let Some(under_way) = under_way {
                         under_way.ended(response.is_ok().then_some(progress.is_http2));
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Sends one hop over a connection of HTTP/2.
+    /// Sends one hop over an HTTP/2 connection.
     async fn exchange_http2(
         &self,
         connection: &SharedConnection,
@@ -100,7 +100,7 @@ impl Session {
         request?.response().await
     }
 
-    /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.
+    /// Sends one hop over an HTTP/1.1 connection, and puts the connection back if it can be used again.
     async fn exchange_http1(
         &self,
         connection: Connection,
@@ -138,9 +138,9 @@ impl Session {
     }
 }
 
-/// A connection in an exchange, whose bytes count also when the exchange is given up.
+/// A connection during an exchange. Its bytes count even if the exchange is given up.
 struct Counted<'a> {
-    /// There until the end.
+    /// `None` once the exchange has ended.
     connection: Option<Connection>,
     bytes: &'a mut u64,
 }
@@ -158,7 +158,7 @@ impl Counted<'_> {
         }
     }
 
-    /// Counts the bytes and gives the connection back.
+    /// Counts the bytes and returns the connection.
     fn end(mut self) -> Option<Connection> {
         self.count()
     }

@@ -1,4 +1,4 @@
-//! The head of a request for each transport, with the headers of the request, the user and the run.
+//! The heads of requests for each transport, with the headers of the request, the user and the run.
 
 use super::Session;
 use super::cookies::with_own;
@@ -18,7 +18,8 @@ use http::uri::{Authority, InvalidUri};
 use http::{HeaderName, HeaderValue, header};
 
 impl Session {
-    /// Begins the trace of a request, if requests have one: that which the request or the user has set, else a new one.
+    /// Begins the trace of a request, if requests have one: the trace that the request or the user has set, or else a
+    /// new one.
     pub fn begin_trace(&self, request: &Request) -> Option<Box<Trace>> {
         let tracer = self.client.tracer.as_ref()?;
         let user = self.headers.borrow();
@@ -27,8 +28,8 @@ impl Session {
         tracer.begin(own.map(|(_, value)| value)).map(Box::new)
     }
 
-    /// The headers that a request in that trace is sent with, in their order, `host` first. Cookies are those of the
-    /// present.
+    /// The headers with which a request of that trace is sent, in order, `host` first. The cookies are those that the
+    /// jar has now.
     pub fn headers_of(
         &self,
         base: &Target,
@@ -51,8 +52,8 @@ impl Session {
         headers
     }
 
-    /// Puts a request of HTTP/1.1 together in `out`. Returns the place where its body begins if the server is asked
-    /// before it is sent (RFC 9110, section 10.1.1).
+    /// Writes an HTTP/1.1 request to `out`. Returns the offset of its body if the server must be asked before the
+    /// body is sent (RFC 9110, section 10.1.1).
     pub(super) fn write_http1(
         &self,
         out: &mut Vec<u8>,
@@ -90,11 +91,11 @@ impl Session {
         write_end(out, hop, framing)
     }
 
-    /// Puts the head block of a request over HTTP/2 together in `out`: no field that belongs to a connection (RFC 9113,
+    /// Writes the head block of an HTTP/2 request to `out`, without fields that concern one connection (RFC 9113,
     /// section 8.2.2).
     ///
     /// # Errors
-    /// A [`Failure`] of class `bad url` if the request's own 'Host' is none.
+    /// A [`Failure`] of class `bad url` if the request's own 'Host' is not a valid authority.
     pub(super) fn write_http2(
         &self,
         out: &mut Vec<u8>,
@@ -135,7 +136,7 @@ impl Session {
         Ok(())
     }
 
-    /// A request as reqwest is to send it.
+    /// A request to be sent by reqwest.
     #[cfg(feature = "reqwest")]
     pub(super) fn reqwest_request<'a>(
         &self,
@@ -175,7 +176,7 @@ impl Session {
             )
     }
 
-    /// Whether a hop has the headers of the run and no others, cookies apart.
+    /// Whether a hop has only the headers of the run, apart from cookies and those of the referring page.
     fn sends_defaults(&self, target: &Target, hop: &Hop, request: &Request) -> bool {
         request.headers.is_empty()
             && self.headers.borrow().is_empty()
@@ -188,7 +189,7 @@ impl Session {
     fn cookies(&self, target: &Target, hop: &Hop, request: &Request) -> Option<HeaderValue> {
         let jar = self.jar.borrow_mut().header(target);
         match &request.extras {
-            // Like other secrets of a request, they stay with the host that it was meant for.
+            // Like other secrets of a request, its cookies are only sent to the host that it was meant for.
             Some(extras) if !extras.cookies.is_empty() && !hop.cross_origin => {
                 with_own(jar, &extras.cookies)
             }
@@ -196,7 +197,8 @@ impl Session {
         }
     }
 
-    /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
+    /// Calls `put` with each header of a hop. Headers of the request replace those of the user, and these replace the
+    /// defaults.
     pub(super) fn each_header(
         &self,
         target: &Target,
@@ -242,7 +244,7 @@ impl Session {
         });
     }
 
-    /// Calls `put` with the headers that tell the page on which the request was found, but for those that the run has.
+    /// Calls `put` with the headers that name the page with the link to the request, except those that the run sets.
     fn each_of_page(
         &self,
         target: &Target,
@@ -269,7 +271,7 @@ impl Session {
     }
 }
 
-/// The context that lgoose itself adds to a hop under way; what a plan has set is among its headers.
+/// The trace context that lgoose adds to a hop. One that the plan has set is already among the headers.
 fn sent(trace: Option<&Trace>) -> Option<TraceContext> {
     trace.filter(|trace| !trace.given).map(Trace::latest)
 }

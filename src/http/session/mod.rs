@@ -1,5 +1,5 @@
-//! The session of one user, which is what the user's browser would own: cookies, default headers, redirects and up
-//! to six connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
+//! The session of one user, which holds what the user's browser would hold: cookies, default headers, redirects and
+//! up to six connections a host. Every send returns an [`Exchange`] with its times, whether it succeeded or not.
 
 mod cache;
 mod cookies;
@@ -32,26 +32,26 @@ use std::time::Duration;
 use timer::DeadlineTimer;
 use tokio::time::Instant;
 
-/// The session of one user. Requests may run side by side; each takes a connection of its own.
+/// The session of one user. Requests may run side by side; over HTTP/1.1, each takes a connection of its own.
 #[derive(Debug)]
 pub struct Session {
     client: Rc<Client>,
     // Never borrowed across an await.
     base: RefCell<Rc<Target>>,
-    /// Headers of this user's own, over the defaults.
+    /// Headers of this user, which replace defaults of the same name.
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<CookieJar>,
-    /// Made for users that answer challenges.
+    /// Made only for users that answer challenges.
     digest: RefCell<Option<Box<Digest>>>,
-    /// There if what browsers would not ask for again is kept.
+    /// Present if users cache responses as a browser does.
     cache: Option<Box<RefCell<Cache>>>,
     pool: Pool,
     timer: DeadlineTimer,
 }
 
 impl Session {
-    /// A session without cookies or connections. `base` is the URL that paths are joined to; a path of its
-    /// own comes before theirs.
+    /// A session without cookies or connections. `base` is the URL that paths are joined to; if it has a path, that
+    /// comes before theirs.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url` if `base` cannot be requested.
@@ -79,7 +79,7 @@ impl Session {
         self.base.borrow().text()
     }
 
-    /// The URL that paths are joined to, as a target that stays the same when the session's changes.
+    /// The URL that paths are joined to, as a target that does not change with the session's.
     pub fn base_target(&self) -> Rc<Target> {
         self.base.borrow().clone()
     }
@@ -92,7 +92,7 @@ impl Session {
         let mut target = self.client.base(base)?;
         let known = self.base.borrow().origin.clone();
         if known.same(&target.origin) && target.origin.credentials.is_none() {
-            // The same site goes on with its credentials.
+            // The credentials of the same site are kept.
             target = Rc::new(Target {
                 origin: known,
                 path: target.path.clone(),
@@ -102,19 +102,19 @@ impl Session {
         Ok(())
     }
 
-    /// Sets a header of every request from now on; `None` removes it.
+    /// Sets a header of all requests from now on; `None` removes it.
     pub fn set_header(&self, name: &HeaderName, value: Option<HeaderValue>) {
         let mut headers = self.headers.borrow_mut();
         headers.retain(|(known, _)| known != name);
         headers.extend(value.map(|value| (name.clone(), value)));
     }
 
-    /// Whether requests tell the page that they were found on.
+    /// Whether requests name the page that contains the link to them.
     pub(crate) fn tells_pages(&self) -> bool {
         self.client.config.referer
     }
 
-    /// Closes its connections; the next requests open others.
+    /// Closes the session's connections; later requests open new ones.
     pub fn close_connections(&self) {
         self.pool.close();
     }
@@ -124,18 +124,19 @@ impl Session {
         self.jar.borrow().get(&self.base.borrow(), name)
     }
 
-    /// Sets a cookie, for the base URL's host unless the scope says another. False if it cannot be a cookie.
+    /// Sets a cookie, for the base URL's host unless the scope names another. Returns false if it cannot be a cookie.
     pub(crate) fn set_cookie(&self, name: &str, value: &str, scope: &CookieScope) -> bool {
         let mut jar = self.jar.borrow_mut();
         jar.set(&self.base.borrow(), name, value, scope)
     }
 
-    /// All cookies that are valid, by domain, path and name.
+    /// All cookies that have not expired, sorted by domain, path and name.
     pub(crate) fn cookies_kept(&self) -> Vec<KeptCookie> {
         self.jar.borrow().list()
     }
 
-    /// Removes the cookies of that name, of all domains and paths unless the scope says which. Returns how many.
+    /// Removes the cookies with that name; the scope may restrict them to a domain and a path. Returns how many it
+    /// removed.
     pub(crate) fn delete_cookie(&self, name: &str, scope: &CookieScope) -> usize {
         self.jar.borrow_mut().delete(name, scope)
     }
@@ -145,8 +146,8 @@ impl Session {
         self.jar.borrow_mut().clear();
     }
 
-    /// Carries out one request that begins now, in that trace, and is the session's only one for that time. Never fails
-    /// as a call: the outcome says what happened.
+    /// Sends one request that begins at `begin` as part of `trace`. No other request of the session may use this
+    /// method at the same time. It has no error: the outcome in the exchange says what happened.
     pub async fn send(
         &self,
         request: &Request,
@@ -167,7 +168,7 @@ impl Session {
         exchange
     }
 
-    /// Carries out one request that begins now while others of the same session are under way.
+    /// Sends one request that begins at `begin`, beside others of the same session.
     pub async fn send_beside(
         &self,
         request: &Request,
@@ -184,7 +185,7 @@ impl Session {
         exchange
     }
 
-    /// The time that a request may take.
+    /// The time limit of a request.
     fn time_limit(&self, request: &Request) -> Duration {
         request.timeout.unwrap_or(self.client.config.timeout)
     }
@@ -256,7 +257,7 @@ impl Session {
         }
     }
 
-    /// Stores the cookies of a response if there is a jar, and returns its lines of them.
+    /// Stores the cookies of a response if cookies are kept, and returns its `Set-Cookie` lines.
     fn keep_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
         let headers = message::headers(&response.bytes[..response.head.length]);
         let lines = headers.into_iter().filter(|(name, _)| name == "set-cookie");
@@ -268,7 +269,7 @@ impl Session {
         lines
     }
 
-    /// Gives a hop after a redirect a span of its own.
+    /// Gives the hop after a redirect its own span.
     fn enter_hop(&self, progress: &mut Progress) {
         if let (Some(trace), Some(tracer)) = (&mut progress.trace, &self.client.tracer)
             && !trace.given
@@ -281,7 +282,7 @@ impl Session {
     }
 }
 
-/// The target of `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
+/// The target of `path` joined to the base: below the base's path if it starts with one slash, else as URLs resolve.
 fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
@@ -291,21 +292,21 @@ fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     }
 }
 
-/// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
+/// The absolute URL of a path joined to a base, as it is requested; the path itself if that is not possible.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
     let resolved = resolve(base, &path.into());
     resolved.map_or_else(|_| masked_url(path).into_owned(), |target| target.text())
 }
 
-/// Whether a base URL can be requested.
+/// Checks that a base URL can be requested.
 ///
 /// # Errors
-/// A [`Failure`] of class `bad url` that says why not.
+/// A [`Failure`] of class `bad url` that says why it cannot.
 pub(crate) fn check_base(base: &str) -> Result<(), Failure> {
     Target::of_base(base).map(|_| ())
 }
 
-/// Whether requests to a base URL are allowed.
+/// Checks that requests to a base URL are allowed.
 ///
 /// # Errors
 /// A [`Failure`] that says why not.

@@ -1,5 +1,5 @@
-//! The connection pool of one session: idle connections of HTTP/1.1, and one of HTTP/2 a host that all requests
-//! share. With the reqwest transport it has none: `reqwest` keeps them.
+//! The connection pool of one session: idle HTTP/1.1 connections, and for each host one HTTP/2 connection that all
+//! requests share. With the reqwest transport it is empty, since `reqwest` keeps the connections.
 
 use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
@@ -30,26 +30,26 @@ pub(super) struct Pool {
     on_demand: RefCell<Option<Rc<OnDemand>>>,
 }
 
-/// The state that only users of https, HTTP/2 or reqwest have; it is made when it is needed.
+/// State that only users of https, HTTP/2 or reqwest have, made when it is first needed.
 #[derive(Debug, Default)]
 struct OnDemand {
-    /// The connections of HTTP/2.
+    /// The HTTP/2 connections.
     http2: RefCell<Vec<SharedConnection>>,
-    /// The hosts that do not speak HTTP/2: several connections to them may be opened at a time.
+    /// The hosts that do not support HTTP/2: several connections to them may be opened at the same time.
     http1_only: RefCell<Vec<Rc<Origin>>>,
     /// The user's TLS configuration, with its own sessions to resume.
     tls: RefCell<Option<Arc<ClientConfig>>>,
-    /// The user's reqwest client, if requests are sent by that.
+    /// The user's reqwest client, if it sends the requests.
     #[cfg(feature = "reqwest")]
     reqwest: RefCell<Option<reqwest::Client>>,
-    /// What is known of the connections that the reqwest client has.
+    /// What is known about the connections of the reqwest client.
     #[cfg(feature = "reqwest")]
     heard: Cell<Heard>,
-    /// A lock held while a connection is opened that may turn out to be one of HTTP/2.
+    /// Held while a connection is opened that may turn out to speak HTTP/2.
     opening: Mutex<()>,
 }
 
-/// What was heard of the servers that a reqwest client is connected to.
+/// What the responses have shown about the servers that a reqwest client is connected to.
 #[cfg(feature = "reqwest")]
 #[derive(Debug, Default, Clone, Copy)]
 struct Heard {
@@ -58,8 +58,9 @@ struct Heard {
     http2: bool,
 }
 
-/// A request under way over reqwest. Given up before anything has answered since it began, it takes the client with
-/// it: a connection of HTTP/2 may be dead without being closed, and reqwest does not let it be asked.
+/// A request under way over reqwest. If it is given up and no other request has got a response since it began, the
+/// client is dropped with it: an HTTP/2 connection may be dead without being closed, and reqwest has no way to check
+/// it.
 #[cfg(feature = "reqwest")]
 pub(super) struct UnderWay {
     on_demand: Rc<OnDemand>,
@@ -69,7 +70,7 @@ pub(super) struct UnderWay {
 
 #[cfg(feature = "reqwest")]
 impl UnderWay {
-    /// Notes that the request has failed, or was answered, over HTTP/2 or not.
+    /// Notes the end of the request: whether its response came over HTTP/2, or `None` if it failed.
     pub(super) fn ended(mut self, over_http2: Option<bool>) {
         self.has_ended = true;
         let mut heard = self.on_demand.heard.get();
@@ -88,28 +89,28 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let heard = self.on_demand.heard.get();
         let silent = heard.answers == self.answers_before;
-        // A connection of HTTP/1.1 is closed with the request that it carries.
+        // An HTTP/1.1 connection is closed with the request that it carries.
         if !self.has_ended && silent && (heard.http2 || !heard.http1) {
             self.on_demand.reqwest.take();
         }
     }
 }
 
-/// The way that one request is sent.
+/// The way in which one request is sent.
 #[derive(Debug)]
 pub(super) enum Channel {
-    /// A connection of HTTP/1.1, the request's own until it is put back.
+    /// An HTTP/1.1 connection, which the request owns until it is put back.
     Http1(Connection),
-    /// A stream of a shared connection of HTTP/2.
+    /// A shared HTTP/2 connection, on which the request opens a stream.
     Http2(SharedConnection),
-    /// The user's reqwest client, which has connections of its own.
+    /// The user's reqwest client, which has its own connections.
     #[cfg(feature = "reqwest")]
     Reqwest(reqwest::Client),
 }
 
 impl Pool {
-    /// A channel to `origin`, and whether its connection was open before. With `fresh` it is none that was idle: a
-    /// server that has closed one idle connection will have closed the others.
+    /// A channel to `origin`, and whether its connection was already open. With `fresh`, no idle connection is used:
+    /// a server that has closed one will have closed the others.
     pub(super) async fn channel(
         &self,
         client: &Client,
@@ -127,11 +128,11 @@ impl Pool {
         if !fresh && let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
         }
-        // Boxed: the state of opening a connection would make every request's future larger.
+        // Boxed: the state of opening a connection would make the future of every request larger.
         Box::pin(self.open_channel(client, origin, progress)).await
     }
 
-    /// A channel over a connection that is opened, or over one of HTTP/2.
+    /// A channel over a new connection, or over an HTTP/2 connection that is open.
     async fn open_channel(
         &self,
         client: &Client,
@@ -187,7 +188,7 @@ impl Pool {
         self.idle.borrow_mut().push(connection);
     }
 
-    /// Closes the connections that carry no request. What was learnt of hosts stays, such as TLS sessions to resume.
+    /// Closes the connections that carry no request. What is known about hosts stays, such as TLS sessions to resume.
     pub(super) fn close(&self) {
         self.idle.borrow_mut().clear();
         if let Some(on_demand) = &*self.on_demand.borrow() {
@@ -200,7 +201,7 @@ impl Pool {
         }
     }
 
-    /// A request that begins now over reqwest and may share a connection.
+    /// Notes a request over reqwest that begins now and may share a connection.
     #[cfg(feature = "reqwest")]
     pub(super) fn under_way(&self) -> UnderWay {
         let on_demand = self.on_demand();
@@ -236,7 +237,7 @@ impl Pool {
         ))
     }
 
-    /// The connection to `origin` used last that the server has not closed.
+    /// The connection to `origin` that was put back last and that the server has not closed.
     async fn idle_connection(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let mut connection = {

@@ -1,5 +1,5 @@
-//! The timeout of a session's requests without a timer for each: one timer is set to the first deadline and moved
-//! on only when it fires early, which is once per timeout and not once per request.
+//! Timeouts of a session's requests without a timer for each: one timer is set to the first deadline, and is moved on
+//! only when it fires early, which happens once per timeout and not once per request.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -8,15 +8,15 @@ use std::task::Poll;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep};
 
-/// A timer that serves the deadlines of one request after the other.
+/// A timer for the deadlines of requests that follow one another.
 #[derive(Debug, Default)]
 pub(super) struct DeadlineTimer {
-    // Made with the first request; borrowed only within one poll.
+    // Made for the first request; borrowed only within one poll.
     sleep: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
 impl DeadlineTimer {
-    /// The future's output, or `None` if it is not there by the deadline. One future at a time.
+    /// Returns the future's output, or `None` if it is not ready by the deadline. Takes one future at a time.
     pub(super) async fn limit<F: Future>(
         &self,
         deadline: Instant,
@@ -26,8 +26,8 @@ impl DeadlineTimer {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
             }
-            // A future that always has something to read gives way only when its budget is used up, and a
-            // timer never fires without one.
+            // A future that always has something to read yields only when its budget is used up, and without budget a
+            // timer never fires.
             if !has_budget_remaining() && Instant::now() >= deadline {
                 return Poll::Ready(None);
             }

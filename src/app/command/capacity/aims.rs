@@ -1,4 +1,4 @@
-//! What the flags of a search mean, and whether the plan fits them.
+//! Reads the flags of a search, and checks that the plan fits them.
 
 use crate::app::prepare::Prepared;
 use crate::capacity::Aims;
@@ -9,19 +9,19 @@ use crate::metrics::LoadKind;
 use crate::threshold::Threshold;
 use std::time::Duration;
 
-/// The narrowest interval.
+/// The narrowest interval, as a share of the load.
 const NARROWEST: f64 = 0.001;
 
 /// The shortest step and the shortest confirming run.
 const SHORTEST: Duration = Duration::from_secs(2);
 
-/// The least time that a step has beside that.
+/// The least time that '--step-time-max' must leave beyond '--step-time'.
 const LEAST_SPARE: Duration = Duration::from_secs(5);
 
-/// Users of the load that the flags get before the steps have their own.
+/// Number of users in the flags until each step sets its own load.
 const SOME_USERS: u64 = 1_000;
 
-/// Reads what is searched for.
+/// Reads what the search looks for.
 ///
 /// # Errors
 /// A mistake in a flag.
@@ -73,8 +73,8 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
     })
 }
 
-/// Returns the flags of a run with the kind of load and the limits of the search, and without what the environment says
-/// of its load.
+/// Returns the flags of a run with the kind of load and the limits of the search. Settings of the load that came from
+/// the environment are dropped.
 pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
     let mut run = options.run.clone();
     let load = &mut run.load;
@@ -99,7 +99,7 @@ pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
     run
 }
 
-/// Checks that the load of the plan can be searched for.
+/// Checks that a search can vary the load of the plan.
 ///
 /// # Errors
 /// A mistake in the plan, or that no limit is given.
@@ -129,7 +129,7 @@ pub(super) fn fits(base: &Prepared) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns a limit as it is written.
+/// Returns a limit as text.
 pub(super) fn shown(limit: &Threshold) -> String {
     match &limit.name {
         Some(name) => format!("{name}: {limit}"),

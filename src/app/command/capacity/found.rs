@@ -1,4 +1,4 @@
-//! The report of a search: that of one of its runs, with what was found and the verdict on the search.
+//! The report of a search: the report of one of its runs, with the result of the search and the verdict on it.
 
 use crate::app::prepare::{Prepared, target};
 use crate::engine::Outcome;
@@ -8,7 +8,7 @@ use crate::output;
 use crate::units;
 use std::time::Duration;
 
-/// Completes the report of the run that stands for the search.
+/// Completes the report of the run that represents the search.
 pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, aborted: bool) {
     outcome.report.host = target(base);
     if let Some(ending) = &mut outcome.report.ending {
@@ -31,7 +31,7 @@ pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, 
     outcome.report.capacity = Some(Box::new(found));
 }
 
-/// Describes the end of a step that the search ended, since it was decided: no user did.
+/// Describes the end of a step that the search, and not a person, stopped because its result was known.
 fn ended_by_search(ending: &mut Ending) {
     if ending.cause == Cause::StoppedByUser {
         ending.cause = Cause::TimeUp;

@@ -1,5 +1,5 @@
-//! `lgoose capacity`: runs the steps of a search for the greatest load that a site holds, one run after another, shows
-//! them as they go on, and writes the report of the run that confirms the result.
+//! `lgoose capacity`: runs the steps of a search for the greatest load that a site holds, one after another, shows
+//! them as they happen, and writes the report of the run that confirms the result.
 
 mod aims;
 mod found;
@@ -20,20 +20,21 @@ use crate::metrics::{CapacityOutcome, CapacityStep, StepResult};
 use progress::Progress;
 use step::Steps;
 
-/// The end of a run of the search.
+/// A run of the search that has ended.
 struct Ended {
     outcome: Outcome,
     handle: Handle,
 }
 
-/// What a search has come to.
+/// Results of a search so far.
 struct Found {
     steps: Vec<CapacityStep>,
-    /// The run to be reported: the one that confirms, else the greatest that held, else the last.
+    /// The run to report, with its rank: the confirming one, else the one with the greatest load that held, else the
+    /// last.
     reported: Option<(f64, Ended)>,
 }
 
-/// Searches for the greatest load at which the limits are kept, and returns the exit code.
+/// Searches for the greatest load at which the limits hold, and returns the exit code.
 ///
 /// # Errors
 /// A mistake in the plan or in a flag; trouble that keeps a run from starting.
@@ -86,7 +87,7 @@ pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
     report(&base, &run, aims, &search, found, trouble)
 }
 
-/// Lets the site recover, which ends the search if it does not answer any more.
+/// Lets the site recover. If it no longer answers, this ends the search.
 fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<(), Error> {
     let held = |step: &&CapacityStep| step.result == StepResult::Held;
     let Some(first) = found.steps.iter().find(held) else {
@@ -106,14 +107,14 @@ fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<()
     if pause.stopped
         && let Some((_, reported)) = &mut found.reported
     {
-        // What follows obeys a second Ctrl-C.
+        // From here on, a second Ctrl-C must have its effect.
         reported.handle = pause.handle;
     }
     Ok(())
 }
 
 impl Found {
-    /// Keeps a step, and its run if that is to be reported rather than the one before.
+    /// Keeps a step, and its run if that is to be reported in place of the earlier one.
     fn keep(&mut self, step: CapacityStep, ended: Ended) {
         let rank = |step: &CapacityStep| match (step.confirms, step.result) {
             (true, StepResult::Held) => f64::INFINITY,
@@ -133,14 +134,14 @@ impl Found {
         self.steps.push(step);
     }
 
-    /// Takes the trouble of the run to be reported.
+    /// Takes the trouble out of the run to report.
     fn trouble(&mut self) -> Option<Error> {
         let (_, ended) = self.reported.as_mut()?;
         ended.outcome.trouble.take()
     }
 }
 
-/// Completes the report of the run with what was found, writes and shows it, and returns the exit code.
+/// Completes the report with the result of the search, writes and shows it, and returns the exit code.
 fn report(
     base: &Prepared,
     run: &cli::Run,

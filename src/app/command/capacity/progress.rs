@@ -1,5 +1,5 @@
-//! Shows a search as it goes on: a line for each step that is over, and over a terminal the step under way in place. All of
-//! it goes to standard error; the result is for standard output.
+//! Progress of a search: prints a line for each step that is over and, on a terminal, updates a line for the current
+//! step in place. All of it goes to standard error; standard output is for the result.
 
 use super::super::screen;
 use super::aims;
@@ -9,7 +9,7 @@ use crate::metrics::{CapacityStep, LoadKind, Snapshot};
 use crate::output::text;
 use std::io::IsTerminal as _;
 
-/// Erases the line under way.
+/// Erases the line of the current step.
 const ERASE: &str = "\r\x1b[K";
 
 /// The screen of a search.
@@ -17,7 +17,7 @@ const ERASE: &str = "\r\x1b[K";
 pub(super) struct Progress {
     by: LoadKind,
     quiet: bool,
-    /// Whether lines can be written over.
+    /// Whether a line can be overwritten.
     in_place: bool,
 }
 
@@ -31,7 +31,7 @@ impl Progress {
         }
     }
 
-    /// Says what is searched for, and heads the columns.
+    /// Prints the aim of the search and the headings of the columns.
     pub(super) fn begin(&self, base: &Prepared) {
         let limits: Vec<String> = base.config.run.thresholds.iter().map(aims::shown).collect();
         let host = target(base);
@@ -43,7 +43,7 @@ impl Progress {
         self.say(&text::capacity_heading(self.by));
     }
 
-    /// Shows the step under way.
+    /// Shows the current step.
     pub(super) fn now(&self, load: f64, doing: &str, now: &Snapshot) {
         if self.in_place && !self.quiet {
             let line = text::capacity_now(self.by, load, doing, now);
@@ -58,7 +58,7 @@ impl Progress {
         }
     }
 
-    /// Says something between the steps.
+    /// Prints a line between the steps.
     pub(super) fn say(&self, told: &str) {
         if self.quiet {
             return;

@@ -1,4 +1,5 @@
-//! One step of a search: a run of the engine with one load, watched second by second and ended when it is decided.
+//! One step of a search: a run of the engine with one load, watched each second and ended as soon as its result is
+//! known.
 
 use super::Ended;
 use super::progress::Progress;
@@ -21,29 +22,30 @@ use std::time::Duration;
 /// Time in which a step reaches its load.
 const RAMP: Duration = Duration::from_secs(2);
 
-/// Time at the beginning of a step that is never judged: the ramp, and what its new users and connections cost.
+/// Time at the beginning of a step that is never judged: the ramp, and the cost of new users and connections.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Time that the run of a step may last longer than the step: it is ended before.
+/// Time by which the run of a step may exceed the step; the search ends it earlier.
 const SPARE: Duration = Duration::from_secs(5);
 
-/// The longest that tasks of a step that is over may take to finish.
+/// The longest time that the tasks of a finished step may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Users at a time where nobody says how many: as many as two seconds bring, between these.
+/// The least and the most users at a time if no option sets a number: in between, one for each iteration that starts
+/// within two seconds.
 const USERS: (u64, u64) = (1_000, 10_000);
 
-/// How much longer than a confirming run a step may last that is as long as one.
+/// Greatest length of a thorough step, which lasts at least as long as a confirming run, as a multiple of that.
 const THOROUGH: f64 = 1.5;
 
-/// What the steps of a search have in common.
+/// Common parts of the steps of a search.
 pub(super) struct Steps<'a> {
     supervisor: &'a Supervisor,
     base: &'a Prepared,
     options: &'a cli::Capacity,
     run: &'a cli::Run,
     progress: &'a Progress,
-    /// Whether workers were hired before: it is not told again.
+    /// Whether workers were hired before, so that messages about them are not repeated.
     #[cfg(feature = "gaggle")]
     hired: Cell<bool>,
 }
@@ -52,26 +54,26 @@ pub(super) struct Steps<'a> {
 pub(super) struct Pause {
     pub(super) seconds: f64,
     pub(super) recovered: bool,
-    /// Whether the site answered nothing to the end.
+    /// Whether the site answered nothing until the end of the pause.
     pub(super) is_down: bool,
-    /// Whether somebody has stopped the search.
+    /// Whether somebody stopped the search.
     pub(super) stopped: bool,
     pub(super) handle: Handle,
 }
 
-/// What is to be done with a run after a look at it.
+/// What to do with a run after a look at it.
 enum Act {
     GoOn,
     Anew,
     Finish,
 }
 
-/// State of a step as it is watched.
+/// State of a step while it is watched.
 struct Watched<'a> {
     watch: Watch<'a>,
-    /// Whether the run goes on to its end unless it plainly fails.
+    /// Whether this is the confirming run, which ends early only if it clearly fails.
     confirms: bool,
-    /// The judgement if it ended now.
+    /// The judgement if the run ended now.
     at_end: Judgement,
     judgement: Option<Judgement>,
     step: CapacityStep,
@@ -172,7 +174,7 @@ impl<'a> Steps<'a> {
         Ok(Some((step, ended)))
     }
 
-    /// Lets the site recover under the load of the first step; `None` if nobody wants to wait for that.
+    /// Lets the site recover under the load of the first step; `None` if the options allow no time for this.
     ///
     /// # Errors
     /// Trouble that keeps the run from starting.
@@ -222,7 +224,7 @@ impl<'a> Steps<'a> {
         }))
     }
 
-    /// Returns the configuration of a run with that load and length.
+    /// Returns the configuration of a run with this load and length.
     fn config(&self, load: f64, length: Duration) -> Config {
         let mut config = (*self.base.config).clone();
         let run = &mut config.run;
@@ -252,7 +254,7 @@ impl<'a> Steps<'a> {
         config
     }
 
-    /// Runs to the end, and obeys what `act` says of each picture until then.
+    /// Runs to the end, and until then does what `act` returns for each snapshot.
     fn conduct(
         &self,
         config: Config,
@@ -311,7 +313,7 @@ impl Watched<'_> {
         }
     }
 
-    /// Notes the figures of the whole seconds so far.
+    /// Notes the figures of the complete seconds so far.
     fn note(&mut self, now: &Snapshot, points: &[SeriesPoint]) {
         let seconds = points.len() as f64;
         if points.is_empty() {
@@ -333,7 +335,7 @@ impl Watched<'_> {
         step.figures = now.thresholds.iter().map(|row| row.value).collect();
     }
 
-    /// Returns the judgement of the run that is over.
+    /// Returns the judgement of the run once it is over.
     fn judged(&mut self, ended: &Ended) -> Judgement {
         let report = &ended.outcome.report;
         let ending = report.ending.as_ref();
@@ -363,7 +365,7 @@ impl Watched<'_> {
     }
 }
 
-/// Looks at each picture of a run and does what `act` says; ends never.
+/// Passes each snapshot of a run to `act` and does what it returns. Never ends.
 async fn watch(handle: Handle, mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> Act) -> Error {
     let mut pictures = handle.snapshots();
     let (mut points, mut begun): (Vec<SeriesPoint>, _) = (Vec::new(), Duration::MAX);
@@ -383,7 +385,7 @@ async fn watch(handle: Handle, mut act: impl FnMut(&Snapshot, &[SeriesPoint]) ->
         }
         match act(&now, &points) {
             Act::GoOn => {}
-            // A run that is over takes no command.
+            // A run that is over takes no commands.
             Act::Anew => drop(handle.ask(Command::ResetStatistics).await),
             Act::Finish => handle.finish(),
         }

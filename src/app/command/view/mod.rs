@@ -1,5 +1,5 @@
-//! The live view of a run, on a thread of its own: hands snapshots to the screen, keys to the run, and the log to its
-//! page. The run never waits for it.
+//! The live view of a run, on its own thread: passes snapshots to the screen, keys to the run, and log lines to the
+//! log page. The run never waits for it.
 
 mod thread;
 
@@ -21,16 +21,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Place of a report that 'w' asks for, if the command line names none.
+/// File that 'w' writes the report to, if the command line names no output.
 const REPORT: &str = "lgoose-report.json";
 
-/// Lines of the log that are printed after the view.
+/// Number of log lines that are printed after the view.
 const LAST_LINES: usize = 10;
 
 /// Time without progress after which the view of a finished run is given up.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// Age at which a report for pages is renewed.
+/// Age at which the report for a page is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
 
 /// The view and what it needs.
@@ -43,30 +43,30 @@ pub(super) struct View {
     handle: Handle,
     log: Reader<Arc<str>>,
     news: Reader<News>,
-    /// Sender of what the run answers, while keys and figures go on.
+    /// Sender of the run's answers to this view, which goes on with keys and figures meanwhile.
     back: mpsc::UnboundedSender<Back>,
     answers: mpsc::UnboundedReceiver<Back>,
-    /// Time at which a report was last asked for.
+    /// When a report was last requested.
     asked: Option<Instant>,
-    /// The tag whose figures were last asked for, whether all of them, and when.
+    /// The tag whose figures were last requested, whether all of them, and when.
     asked_tag: Option<((Arc<str>, bool), Instant)>,
-    /// Whether somebody pressed Ctrl-C: that is out of the view, too.
+    /// Whether somebody pressed Ctrl-C, which also leaves the view.
     interrupted: bool,
 }
 
-/// Messages back from the run.
+/// Messages from the run back to the view.
 enum Back {
     Answer(Command, Answer),
     /// A report to show; `None` when the run is over.
     ToShow(Option<Arc<Report>>),
     /// The requests of a tag to show; `None` if there are none.
     Tag(Arc<str>, Option<Box<LiveTag>>),
-    /// A report to write, likewise.
+    /// A report to write; `None` when the run is over.
     ToWrite(Option<Arc<Report>>),
 }
 
 impl View {
-    /// Opens the view on the terminal; `None` if that is not possible, and then the run goes on without a view.
+    /// Opens the view on the terminal; `None` if that is not possible, in which case the run goes on without a view.
     pub(super) fn open(
         (plan, host): (String, String),
         flags: &cli::Run,
@@ -105,7 +105,7 @@ impl View {
         self
     }
 
-    /// Shows the run, which is over, until somebody has seen enough or the terminal takes nothing any more.
+    /// Shows the finished run until somebody leaves, or the terminal takes nothing any more.
     async fn stay(&mut self, report: &Arc<Report>) {
         let snapshot = self.state.finish(report);
         let mut stale = true;
@@ -141,12 +141,12 @@ impl View {
         let mut snapshots = self.handle.snapshots();
         let mut snapshot = Arc::new(Snapshot::default());
         let mut goes_on = true;
-        // Whether something is to be seen that was not drawn.
+        // Whether there is something to show that is not drawn yet.
         let mut stale = true;
         loop {
             tokio::select! {
                 changed = snapshots.changed(), if goes_on => {
-                    // When the run is over, whoever waits for it ends this.
+                    // When the run is over, `start` in `thread.rs` ends this future.
                     goes_on = changed.is_ok();
                     let latest = snapshots.borrow_and_update().clone();
                     snapshot = latest.unwrap_or(snapshot);
@@ -192,7 +192,7 @@ impl View {
                 self.interrupted |= matches!(command, Command::Interrupt(_));
                 self.ask(command);
             }
-            // The run goes on.
+            // The run goes on, and so does the view.
             Some(Wish::Leave) => {}
             Some(Wish::TogglePause) => self.ask(match snapshot.progress.phase {
                 RunPhase::Paused => Command::Resume,
@@ -200,7 +200,7 @@ impl View {
             }),
             Some(Wish::WriteReport) => self.ask_for_report(Detail::Live, Back::ToWrite),
             Some(Wish::Suspend) => {
-                // What that means is known where signals are listened for.
+                // The listener for signals knows how to suspend a run.
                 let own = rustix::process::getpid();
                 let _sent = rustix::process::kill_process(own, rustix::process::Signal::TSTP);
             }
@@ -225,7 +225,7 @@ impl View {
         });
     }
 
-    /// Asks for the figures of the tag that is shown, if one is.
+    /// Requests the figures of the tag that the screen shows, if they are due.
     fn keep_tag_fresh(&mut self) {
         let Some(wanted) = self.state.wants_tag() else {
             self.asked_tag = None;
@@ -243,7 +243,7 @@ impl View {
         }
     }
 
-    /// Asks for a report when a page is shown that needs one.
+    /// Requests a report if the page on the screen needs one and it is due.
     fn keep_report_fresh(&mut self) {
         let due = self.asked.is_none_or(|asked| asked.elapsed() >= REPORT_AGE);
         if due && self.state.shows_report() {
@@ -268,7 +268,7 @@ impl View {
         }
     }
 
-    /// Takes all lines that are there, so that many cost one drawing.
+    /// Takes all lines that have arrived, so that they are drawn at once.
     fn log_lines(&mut self, first: Heard<Arc<str>>) {
         let mut next = Some(first);
         while let Some(heard) = next {
@@ -283,7 +283,7 @@ impl View {
         }
     }
 
-    /// Shows news: a mistake in a new plan has to be read, while a success is only seen.
+    /// Shows the result of a reload: a mistake stays until somebody has read it, a success is only a notice.
     fn hear(&mut self, news: Heard<News>) {
         match news {
             Heard::Entry(Ok(told)) => {
@@ -295,12 +295,12 @@ impl View {
                     "{error}\n\nstill running the previous plan; fix it and press r"
                 ));
             }
-            // Newer ones follow.
+            // Newer results follow.
             Heard::Missed(_) => {}
         }
     }
 
-    /// Writes what the command line asks for at the end, or JSON into a file of its own.
+    /// Writes the outputs that the command line names, or JSON to a default file if there are none.
     fn write_report(&mut self, report: &Report) {
         let default = [Output {
             format: Format::Json,
@@ -335,11 +335,11 @@ impl Drop for View {
     }
 }
 
-/// Returns the notice for an answer; `None` where the screen shows it anyway.
+/// Returns the notice for an answer; `None` if the screen shows the effect anyway.
 fn notice(command: Command, answer: Answer) -> Option<String> {
     match answer {
         Ok(Done::Paused | Done::Resumed) => None,
-        // The news tell it to all views.
+        // The reader of news tells this to all views.
         Ok(Done::Reloaded(_)) | Err(Refusal::Plan(_)) => None,
         Ok(done @ Done::Stopping) if command == Command::Interrupt(Interrupt::Key) => {
             tell_of_interrupt();

@@ -11,18 +11,18 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-/// Time that the end of a run waits for the view to give the terminal back.
+/// Time limit, at the end of a run, for the view to give the terminal back.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The end of the run, for the view.
+/// The end of the run, as the view is told of it.
 struct Finish {
     report: Arc<Report>,
-    /// Whether the view stays until somebody has seen enough.
+    /// Whether the view stays until somebody leaves it.
     stay: bool,
 }
 
 impl View {
-    /// Shows the run on a thread of its own, which keeps nobody waiting; `None` if there can be none.
+    /// Shows the run on its own thread, which keeps nobody waiting; `None` if the thread cannot be started.
     pub(in crate::app::command) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
         let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
@@ -37,17 +37,17 @@ impl View {
                         Ok(Finish { report, stay }) if stay && !self.interrupted => {
                             tokio::select! {
                                 () = self.stay(&report) => {}
-                                // Dropped.
+                                // The sender was dropped, so the view must not stay.
                                 _ = stopped => {}
                             }
                             true
                         }
-                        // Without a report the run has failed, which is told when the terminal is given back.
+                        // No report means that the run failed; the error is printed once the terminal is given back.
                         _ => true,
                     }
                 }
             });
-            // Whoever waited may be gone.
+            // There may be nobody left who waits for this.
             let _gone = over.send(());
             if let Some(line) = self.log.ready() {
                 self.log_lines(line);
@@ -69,24 +69,24 @@ impl View {
     }
 }
 
-/// A view at work. The terminal is given back when this is dropped.
+/// A view at work. Dropping this gives the terminal back.
 pub(in crate::app::command) struct ViewThread {
     finish: Option<oneshot::Sender<Finish>>,
-    /// Dropped to end the stay.
+    /// Dropping this ends the stay.
     stop: Option<oneshot::Sender<()>>,
     is_over: oneshot::Receiver<()>,
     has_left: oneshot::Receiver<Vec<String>>,
 }
 
 impl ViewThread {
-    /// Waits until there is no view any more: its terminal has gone.
+    /// Waits until the view has ended because its terminal has gone.
     pub(in crate::app::command) async fn over(&mut self) {
-        // It cannot be gone without having ended.
+        // The view always sends this before it ends.
         let _ended = (&mut self.is_over).await;
     }
 
-    /// Lets the view stay until somebody has seen enough of the run, which is over, unless nobody is there or wants
-    /// that. Returns the last lines of the log, which nobody has seen elsewhere.
+    /// Lets the view show the finished run until somebody leaves it, unless `at_once` is set, a signal or an abort
+    /// ended the run, or lgoose had trouble. Returns the last lines of the log, which were shown nowhere else.
     pub(in crate::app::command) async fn leave(
         mut self,
         outcome: &Outcome,
@@ -102,7 +102,7 @@ impl ViewThread {
         };
         let stays = finish.stay;
         if let Some(sender) = self.finish.take() {
-            // A view whose terminal has gone is over.
+            // A view whose terminal has gone has already ended.
             let _gone = sender.send(finish);
         }
         let left = async {
@@ -125,7 +125,7 @@ impl Drop for ViewThread {
     fn drop(&mut self) {
         drop((self.finish.take(), self.stop.take()));
         let begin = Instant::now();
-        // It may be writing a report to a disk that takes its time.
+        // The view may be writing a report to a slow disk.
         while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -1,4 +1,4 @@
-//! What the server sends: each frame is checked, and does to the connection and its streams what it says.
+//! Frames from the server: each is checked and applied to the connection and its streams.
 
 use super::{Block, Engine, PING_PAYLOAD};
 use crate::http::failure::{ErrorClass, Failure};
@@ -11,11 +11,11 @@ use crate::http::h2::frame::{
 use crate::http::h2::stream::{Fault, Stream};
 use crate::http::message::MAX_HEAD;
 
-/// The most frames that one head block may come in.
+/// The most CONTINUATION frames of one head block.
 const MOST_CONTINUATIONS: u32 = 64;
 
 impl Engine {
-    /// Takes bytes that have come.
+    /// Takes bytes from the server.
     pub(in crate::http) fn read(&mut self, bytes: &[u8]) {
         if self.ended.is_some() {
             return;
@@ -30,7 +30,7 @@ impl Engine {
     }
 
     fn read_frames(&mut self, mut bytes: &[u8]) -> Result<(), Reason> {
-        // The rest of the frame that the bytes before ended in, with no more than that.
+        // Complete the frame that the earlier bytes ended in, without taking more than that.
         while !self.partial.is_empty() {
             let wanted = match FrameHead::read(&self.partial) {
                 None => HEAD,
@@ -91,18 +91,19 @@ impl Engine {
             SETTINGS if !of_stream => self.take_settings(head, payload),
             PING if !of_stream => self.take_ping(head, payload),
             GOAWAY if !of_stream => self.take_goaway(payload),
-            // Push is not enabled, and the others belong to a stream, or to none.
+            // Push is not enabled; the other kinds came on a stream but belong to the connection, or the other way
+            // round.
             DATA | HEADERS | CONTINUATION | RST_STREAM | PRIORITY | SETTINGS | PING | GOAWAY
             | PUSH_PROMISE => Err(Reason::PROTOCOL_ERROR),
-            // Kinds that are not known are ignored (RFC 9113, section 5.5).
+            // Unknown kinds are ignored (RFC 9113, section 5.5).
             _ => Ok(()),
         }
     }
 
-    /// The stream of that number on the connection, if somebody waits for it.
+    /// The stream with that number, if its request still waits for it.
     ///
     /// # Errors
-    /// There was never such a stream.
+    /// There never was such a stream.
     fn known(&mut self, id: u32) -> Result<Option<&mut Stream>, Reason> {
         if id.is_multiple_of(2) || id >= self.next_id {
             return Err(Reason::PROTOCOL_ERROR);
@@ -110,7 +111,7 @@ impl Engine {
         Ok(waiting(&mut self.streams, id))
     }
 
-    /// Does what has become of a stream: one with a fault ends.
+    /// Continues after a frame of a stream: if the frame was at fault, the stream is reset.
     fn follow(&mut self, id: u32, taken: Result<(), Fault>) {
         let (failure, reason) = match taken {
             Ok(()) => return self.after_end(),
@@ -128,7 +129,7 @@ impl Engine {
         self.after_end();
     }
 
-    /// A stream that has ended makes room for another.
+    /// Opens waiting streams if one has ended and made room.
     fn after_end(&mut self) {
         if self.streams.iter().any(|stream| stream.id.is_none()) {
             self.open_streams();
@@ -145,7 +146,7 @@ impl Engine {
         let end_stream = head.has(END_STREAM);
         let mut widen = None;
         let taken = match self.known(head.stream)? {
-            // One that was given up: the rest was under way.
+            // The stream was given up; the server sent this before it knew.
             None => Ok(()),
             Some(stream) => {
                 stream.receive_window -= length;
@@ -210,7 +211,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes a whole head block, which is read in any case: later ones may refer to its fields.
+    /// Takes a whole head block. It is decoded in any case, since later ones may refer to its fields.
     fn take_block(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Reason> {
         let Some(stream) = waiting(&mut self.streams, id) else {
             let read = self.decoder.decode(block, 0, |_, _| {});
@@ -224,7 +225,7 @@ impl Engine {
         let taken = stream.take_fields(end_stream, read);
         let taken = taken.ok_or(Reason::COMPRESSION_ERROR)?;
         if stream.outcome.is_none() {
-            // Its head may have come, whose moment is taken by whoever waits.
+            // If the head has come, the task that waits notes the time.
             stream.wake();
         }
         self.follow(id, taken);
@@ -284,7 +285,7 @@ impl Engine {
         for [n1, n0, value @ ..] in settings {
             let value = u32::from_be_bytes(*value);
             match u16::from_be_bytes([*n1, *n0]) {
-                // A server that says it pushes breaks the protocol (RFC 9113, section 6.5.2).
+                // A server that enables push breaks the protocol (RFC 9113, section 6.5.2).
                 frame::ENABLE_PUSH if value != 0 => return Err(Reason::PROTOCOL_ERROR),
                 frame::MAX_CONCURRENT_STREAMS => self.most_streams = value as usize,
                 frame::INITIAL_WINDOW_SIZE => self.change_first_window(i64::from(value))?,
@@ -295,7 +296,7 @@ impl Engine {
                     // Larger frames than these gain nothing.
                     self.max_frame = (value as usize).min(MAX_FRAME);
                 }
-                // The size of a table that is not used, and what is not known.
+                // The size of a table that is not used, and unknown settings.
                 _ => {}
             }
         }
@@ -304,7 +305,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Sets the window that streams begin with, and changes that of those which have begun by the difference.
+    /// Sets the window that streams begin with, and changes that of open streams by the difference.
     fn change_first_window(&mut self, window: i64) -> Result<(), Reason> {
         if window > MAX_WINDOW {
             return Err(Reason::FLOW_CONTROL_ERROR);
@@ -345,7 +346,7 @@ impl Engine {
             return Err(Reason::PROTOCOL_ERROR);
         }
         self.leaving = Some((last, Reason(u32::from_be_bytes(*reason))));
-        // What the server will not look at.
+        // The server will not process these streams.
         for stream in &mut self.streams {
             if stream.id.is_none_or(|id| id > last) {
                 stream.sent = true;
@@ -356,13 +357,13 @@ impl Engine {
     }
 }
 
-/// The stream of that number, if somebody waits for it.
+/// The stream with that number, if its request still waits for it.
 fn waiting(streams: &mut [Stream], id: u32) -> Option<&mut Stream> {
     let mut waiting = streams.iter_mut().filter(|stream| stream.outcome.is_none());
     waiting.find(|stream| stream.id == Some(id))
 }
 
-/// A head whose frame is not too long.
+/// Returns the head if its frame is not too long.
 fn checked(head: FrameHead) -> Result<FrameHead, Reason> {
     match head.length > MAX_FRAME {
         true => Err(Reason::FRAME_SIZE_ERROR),
@@ -370,7 +371,7 @@ fn checked(head: FrameHead) -> Result<FrameHead, Reason> {
     }
 }
 
-/// What a server must be told that it may send again, once half of a window is used.
+/// The number of bytes that the server may send again, once at least half of a window is used.
 fn used(window: &mut i64, whole: u32) -> Option<u32> {
     let more = i64::from(whole) - *window;
     if more < i64::from(whole / 2) {

@@ -1,5 +1,6 @@
-//! One connection of HTTP/2 without its socket (RFC 9113): frames go in, frames come out, and streams end. It answers
-//! what the server asks of any client (settings, pings, windows), and ends with an error what breaks the protocol.
+//! One HTTP/2 connection without its socket (RFC 9113): frames go in, frames come out, and streams end. It answers
+//! what the server asks of any client (settings, pings, windows), and ends with an error if the server breaks the
+//! protocol.
 
 mod incoming;
 
@@ -14,16 +15,17 @@ use crate::http::message::{BodyLimits, MAX_HEAD};
 use bytes::{Buf as _, Bytes};
 use std::task::Waker;
 
-/// The windows that both sides begin with.
+/// The flow-control windows that both sides begin with.
 const FIRST_WINDOW: i64 = 65_535;
-/// The bytes to be written above which nothing more is read or made: a server that does not read gets no more answers.
+/// The most unwritten bytes: beyond it, nothing more is read or produced, so a server that does not read gets no more
+/// answers.
 const MOST_UNWRITTEN: usize = 64 * 1024;
-/// What a ping of lgoose carries.
+/// The payload of lgoose's pings.
 const PING_PAYLOAD: [u8; 8] = *b"lgoose??";
-/// The largest number of a stream.
+/// The largest stream number.
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// A head block that is not complete.
+/// An incomplete head block.
 #[derive(Debug)]
 struct Block {
     stream: u32,
@@ -35,15 +37,15 @@ struct Block {
 /// The state of one connection.
 #[derive(Debug)]
 pub(super) struct Engine {
-    /// What is to be written.
+    /// The bytes to write.
     pub(super) out: Vec<u8>,
-    /// The streams that somebody waits for, in the order in which they were wished for.
+    /// The streams whose requests are under way, in the order of the requests.
     streams: Vec<Stream>,
     next_key: u64,
     next_id: u32,
     decoder: Decoder,
     block: Option<Block>,
-    /// The beginning of a frame whose end has not come.
+    /// The start of a frame that is not complete.
     partial: Vec<u8>,
     /// Whether the server has sent its settings, which come first.
     has_settings: bool,
@@ -52,13 +54,13 @@ pub(super) struct Engine {
     max_frame: usize,
     send_window: i64,
     receive_window: i64,
-    /// The last stream that the server will look at, and why it leaves, once it does.
+    /// The last stream that the server will process, and its reason for leaving, once it has said so.
     leaving: Option<(u32, Reason)>,
     /// Why the connection has ended.
     ended: Option<Failure>,
-    /// Whether a ping was answered; `None` while none is under way.
+    /// Whether the ping under way was answered; `None` if none was sent.
     ponged: Option<bool>,
-    /// What waits for the answer.
+    /// The task that waits for the answer.
     pub(super) pinger: Option<Waker>,
 }
 
@@ -109,7 +111,7 @@ impl Engine {
         self.ended.is_some()
     }
 
-    /// Whether the connection has ended, or should, since nobody waits and the server leaves.
+    /// Whether the connection has ended, or should, since the server leaves and no stream is under way.
     pub(super) fn is_over(&self) -> bool {
         self.ended.is_some() || (self.leaving.is_some() && self.streams.is_empty())
     }
@@ -119,7 +121,7 @@ impl Engine {
         self.streams.is_empty() && self.pinger.is_none()
     }
 
-    /// Whether so much is to be written that no more may be read.
+    /// Whether there is so much to write that no more may be read.
     pub(super) fn is_full(&self) -> bool {
         self.out.len() > MOST_UNWRITTEN
     }
@@ -144,12 +146,12 @@ impl Engine {
         self.next_key
     }
 
-    /// The stream of that key.
+    /// The stream with that key.
     pub(super) fn stream(&mut self, key: u64) -> Option<&mut Stream> {
         self.streams.iter_mut().find(|stream| stream.key == key)
     }
 
-    /// Takes a stream off the connection, which is told if it has not ended there.
+    /// Takes a stream off the connection, and resets it if it has not ended there.
     pub(super) fn take(&mut self, key: u64) -> Option<Stream> {
         let place = self.streams.iter().position(|stream| stream.key == key)?;
         let stream = self.streams.remove(place);
@@ -164,7 +166,7 @@ impl Engine {
         Some(stream)
     }
 
-    /// Opens streams for the requests that wait for one, as many as the server allows.
+    /// Opens as many of the waiting streams as the server allows.
     fn open_streams(&mut self) {
         let mut open = self
             .streams
@@ -191,7 +193,7 @@ impl Engine {
         }
     }
 
-    /// Writes of bodies what the windows allow and the server has read of before.
+    /// Writes request bodies as far as the windows allow and the server keeps reading.
     pub(super) fn send_bodies(&mut self) {
         for stream in &mut self.streams {
             let Some(id) = stream.id.filter(|_| !stream.sent) else {
@@ -222,7 +224,7 @@ impl Engine {
         frame::write(&mut self.out, PING, 0, 0, &PING_PAYLOAD);
     }
 
-    /// Whether the ping was answered; false if the connection has ended, `None` while it is waited for.
+    /// Whether the ping was answered: false if the connection has ended first, `None` while it is under way.
     pub(super) fn pong(&self) -> Option<bool> {
         match (self.ponged, &self.ended) {
             (Some(true), _) => Some(true),
@@ -231,7 +233,7 @@ impl Engine {
         }
     }
 
-    /// Wakes one of those who wait for a stream, if there is any: it moves the connection on from there.
+    /// Wakes one task that waits for a stream, if there is any; that task drives the connection from then on.
     pub(super) fn wake_one(&mut self) -> bool {
         let mut waiting = self
             .streams
@@ -251,17 +253,17 @@ impl Engine {
         );
     }
 
-    /// Says that lgoose leaves.
+    /// Tells the server that lgoose leaves.
     pub(super) fn say_goodbye(&mut self, reason: Reason) {
-        // The server has opened no stream.
+        // The last stream of the server's that was processed is 0: it has opened none.
         let payload = [[0; 4], reason.0.to_be_bytes()].concat();
         frame::write(&mut self.out, GOAWAY, 0, 0, &payload);
     }
 
-    /// Ends the connection and all that wait for something on it.
+    /// Ends the connection and everything that waits for it.
     pub(super) fn end(&mut self, failure: Failure) {
         for stream in &mut self.streams {
-            // Whoever waits for a stream has sent nothing.
+            // A request that waits for a stream has sent nothing.
             let failure = match stream.id {
                 None if self.leaving.is_some() => Failure::refused_stream(),
                 _ => failure.clone(),
@@ -274,7 +276,7 @@ impl Engine {
         self.ended.get_or_insert(failure);
     }
 
-    /// Takes note that the server has closed the connection.
+    /// Notes that the server has closed the connection.
     pub(super) fn closed(&mut self) {
         let failure = match self.leaving {
             Some((_, reason)) if reason != Reason::NO_ERROR => {
@@ -286,11 +288,11 @@ impl Engine {
     }
 }
 
-/// How a request ended, with what had come of its response.
+/// How a request ended, and what had come of its response.
 #[cfg(any(test, feature = "internals"))]
 type Ending = (Option<Result<(), Failure>>, Vec<u8>);
 
-/// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, with what has
+/// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, and what had
 /// come of their responses.
 #[cfg(any(test, feature = "internals"))]
 pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [Ending; 2] {

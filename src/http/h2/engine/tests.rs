@@ -1,4 +1,4 @@
-//! Connections whose frames are made by hand.
+//! Tests with frames made by hand.
 
 use super::*;
 use crate::http::h2::frame::{
@@ -14,7 +14,7 @@ const LIMITS: BodyLimits = BodyLimits {
 /// ':status: 200'.
 const OK: &[u8] = &[0x88];
 
-/// A connection whose server has sent its settings, with nothing left to be written.
+/// A connection whose server has sent its settings, with nothing left to write.
 fn connected() -> Engine {
     let mut engine = Engine::new();
     give(&mut engine, SETTINGS, 0, 0, &[]);
@@ -41,7 +41,7 @@ fn post(engine: &mut Engine, size: usize) -> u64 {
     engine.begin(&[0x83], vec![b'x'; size].into(), false, LIMITS)
 }
 
-/// The frames that were written since the last time: kind, flags, stream, length.
+/// The frames written since the last call: kind, flags, stream, length.
 fn written(engine: &mut Engine) -> Vec<(u8, u8, u32, usize)> {
     engine.send_bodies();
     let out = std::mem::take(&mut engine.out);
@@ -100,7 +100,7 @@ fn bodies_are_sent_as_the_windows_allow() {
     assert_eq!(sent(written(&mut engine)), full);
     give(&mut engine, WINDOW_UPDATE, 0, 1, &10_000_u32.to_be_bytes());
     assert_eq!(sent(written(&mut engine)), [(1, 10_000, END_STREAM)]);
-    // The streams' windows grow by as much as the first one, that of the connection does not.
+    // The windows of the streams grow by as much as the first window; that of the connection does not.
     setting(&mut engine, frame::INITIAL_WINDOW_SIZE, 60_000);
     assert_eq!(sent(written(&mut engine)), [(3, 15_535, 0)]);
     give(&mut engine, WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
@@ -108,7 +108,7 @@ fn bodies_are_sent_as_the_windows_allow() {
         sent(written(&mut engine)),
         [(3, 16_384, 0), (3, 8_081, END_STREAM)]
     );
-    // Answered before its body was read, the rest is not sent.
+    // The server responds before it has read the body; the rest of the body is not sent.
     let third = post(&mut engine, 90_000);
     written(&mut engine);
     give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
@@ -217,7 +217,7 @@ fn resets_say_whether_the_request_was_looked_at() {
         engine.take(key);
     }
     assert!(written(&mut engine).is_empty());
-    // What was under way when it ended is ignored.
+    // Frames sent before the server knew of the end are ignored.
     give(&mut engine, HEADERS, END_HEADERS, 1, OK);
     give(&mut engine, DATA, END_STREAM, 1, b"late");
     assert!(!engine.is_closing());

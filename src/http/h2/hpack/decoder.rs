@@ -1,17 +1,17 @@
-//! Reads the head blocks that a server sends.
+//! Decoder of the head blocks that a server sends.
 
 use super::huffman;
 use super::table::{FIELD_OVERHEAD, TABLE_SIZE, Table};
 
-/// A block that is not of HPACK: the connection's tables are no longer those of the server.
+/// A block that is not valid HPACK: from here on, this side's table differs from the server's.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::http) struct Malformed;
 
-/// The state of one connection's head blocks.
+/// The decoding state of one connection.
 #[derive(Debug)]
 pub(in crate::http) struct Decoder {
     table: Table,
-    // What the strings of one field are decoded into.
+    // The buffers for the strings of one field.
     name: Vec<u8>,
     value: Vec<u8>,
 }
@@ -31,9 +31,9 @@ impl Decoder {
         }
     }
 
-    /// Reads a block, calling `each` with the name and the value of each field as long as all of them together, with
-    /// what a table adds for each, take `most` bytes at most. Returns whether they did. A field beyond is read, too:
-    /// later blocks may refer to it.
+    /// Decodes a block. Calls `each` with the name and the value of each field, as long as all fields so far, with
+    /// the overhead that a table adds for each, take at most `most` bytes. Returns whether all did. Fields beyond the
+    /// limit are decoded, too: later blocks may refer to them.
     ///
     /// # Errors
     /// The block is malformed.
@@ -47,7 +47,7 @@ impl Decoder {
         let (mut size, mut has_begun) = (0_usize, false);
         while let Some(first) = rest.first().copied() {
             if first & 0xe0 == 0x20 {
-                // A new size stands before the first field (RFC 7541, section 4.2).
+                // A new table size comes before the first field (RFC 7541, section 4.2).
                 let limit = read_number(&mut rest, 5)?;
                 if has_begun || !self.table.resize(limit) {
                     return Err(Malformed);
@@ -64,7 +64,7 @@ impl Decoder {
         Ok(size <= most)
     }
 
-    /// Reads one field.
+    /// Decodes one field.
     fn field(&mut self, first: u8, rest: &mut &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
         if first & 0x80 != 0 {
             let number = read_number(rest, 7)?;
@@ -89,7 +89,7 @@ impl Decoder {
     }
 }
 
-/// Reads a number whose first `bits` bits are the lowest of the first byte (RFC 7541, section 5.1).
+/// Reads a number that begins with the lowest `bits` bits of the first byte (RFC 7541, section 5.1).
 fn read_number(rest: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
     let mut next = || {
         let (byte, more) = rest.split_first().ok_or(Malformed)?;
@@ -101,7 +101,7 @@ fn read_number(rest: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
     if number < most {
         return Ok(number);
     }
-    // Four bytes more hold any number that means something here.
+    // Four more bytes are enough for any number that makes sense here.
     for shift in [0, 7, 14, 21] {
         let byte = next()?;
         number += (byte & 0x7f) << shift;

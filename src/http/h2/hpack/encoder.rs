@@ -1,10 +1,10 @@
-//! Writes the head blocks of requests. Names are referred to in the static table, values stand as they are, and nothing
-//! is added to the server's table: a block depends on its fields alone, and a user keeps no table for it.
+//! Encoder of the head blocks of requests. It refers to names in the static table, writes values in full, and adds
+//! nothing to the server's table. So a block depends on its fields alone, and no user needs a table for it.
 
 use super::table::number_of;
 use http::{HeaderName, HeaderValue, Method, header};
 
-/// Appends the fields that begin each request (RFC 9113, section 8.3.1).
+/// Appends the pseudo-header fields, which begin each request (RFC 9113, section 8.3.1).
 pub(in crate::http) fn encode_start(
     out: &mut Vec<u8>,
     method: &Method,
@@ -43,7 +43,7 @@ pub(in crate::http) fn encode_field(out: &mut Vec<u8>, name: &HeaderName, value:
     }
 }
 
-/// Appends a field that is no secret and whose name is not in the static table.
+/// Appends a field that is not secret and whose name is not in the static table.
 pub(in crate::http) fn encode_text(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.push(kind(false));
     text(out, name.as_bytes());
@@ -56,7 +56,8 @@ fn literal(out: &mut Vec<u8>, name: u8, value: &[u8], secret: bool) {
     text(out, value);
 }
 
-/// The first bits of a field that is in no table: a secret one must not be added to any (RFC 7541, section 6.2.3).
+/// The first bits of a field that no table gets. A secret one must not be added by proxies either (RFC 7541, section
+/// 6.2.3).
 fn kind(secret: bool) -> u8 {
     if secret { 0x10 } else { 0 }
 }

@@ -1,7 +1,7 @@
-//! The Huffman code of HPACK (RFC 7541, appendix B), read bit by bit of its lengths: the code is canonical, so its
-//! lengths say all of it.
+//! The Huffman code of HPACK (RFC 7541, appendix B). The code is canonical, so the lengths of the codes determine it;
+//! decoding looks for the length of each code first.
 
-/// The length of each symbol's code in bits; the last is the end of a string, which none may contain.
+/// The length of each symbol's code in bits. The last symbol is the end of a string, which no string may contain.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28,
@@ -15,18 +15,18 @@ const LENGTHS: [u8; 257] = [
     25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30
 ];
 
-/// The end of a string.
+/// The symbol for the end of a string.
 const END: u16 = 256;
 
 /// The codes of one length.
 #[derive(Clone, Copy)]
 struct Level {
     bits: u32,
-    /// The first code that is longer, at the top of 32 bits; the largest number for the longest codes.
+    /// The first code beyond this length, in the top bits of 32; the largest number for the longest codes.
     limit: u32,
-    /// The first code, at the top of 32 bits.
+    /// The first code of this length, in the top bits of 32.
     first: u32,
-    /// The place of its symbol in `SYMBOLS`.
+    /// The index of its symbol in `SYMBOLS`.
     index: u16,
 }
 
@@ -34,7 +34,7 @@ struct Level {
 const LEVEL_COUNT: usize = levels_of_lengths();
 /// The symbols in the order of their codes.
 static SYMBOLS: [u16; 257] = symbols();
-/// The lengths that codes have, the shortest first.
+/// The lengths that codes have, shortest first.
 static LEVELS: [Level; LEVEL_COUNT] = levels();
 
 const fn count_of(bits: u32) -> u16 {
@@ -106,9 +106,9 @@ const fn levels() -> [Level; LEVEL_COUNT] {
     levels
 }
 
-/// Appends the text of `coded` to `out`. False if it is not of that code.
+/// Appends the decoded text of `coded` to `out`. Returns false if `coded` is not valid.
 pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> bool {
-    // The bits that are not read yet, at the top; below them ones, which begin no code but the end of a string.
+    // The unread bits, at the top; below them are ones, with which no code but the end of a string begins.
     let (mut bits, mut left) = (u64::MAX, 0_u32);
     let mut rest = coded.iter();
     loop {
@@ -120,10 +120,10 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> bool {
         }
         let top = (bits >> 32) as u32;
         let level = LEVELS.iter().find(|level| top < level.limit);
-        // All ones: the longest code there is, which is the end of a string or a symbol just before it.
+        // All ones: one of the longest codes, which is the end of a string or a symbol just before it.
         let level = level.unwrap_or(&LEVELS[LEVEL_COUNT - 1]);
         if level.bits > left {
-            // What is left is padding: fewer than eight bits, all of them ones.
+            // The rest is padding, which must be fewer than eight bits, all of them ones.
             return left < 8 && bits == u64::MAX;
         }
         let place = usize::from(level.index) + ((top - level.first) >> (32 - level.bits)) as usize;
@@ -146,7 +146,7 @@ mod tests {
         decode(coded, &mut out).then(|| String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Codes a text as the appendix says, with `padding` behind it.
+    /// Encodes a text as the appendix says, with `padding` after it.
     fn code(text: &[u8], padding: u64) -> Vec<u8> {
         let mut bits = Vec::new();
         for byte in text {

@@ -1,5 +1,5 @@
-//! Header compression of HTTP/2 (RFC 7541): head blocks are read with all that the standard has, and written without
-//! state, so that fields which every request of a shard has are encoded once.
+//! Header compression of HTTP/2 (RFC 7541). Decoding covers the whole standard; encoding has no state, so that fields
+//! which all requests of a shard share are encoded once.
 
 mod decoder;
 mod encoder;

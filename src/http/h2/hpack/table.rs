@@ -1,11 +1,11 @@
-//! The tables of header fields that HPACK refers to by number (RFC 7541, section 2.3): a static one, and one of the
-//! fields seen latest.
+//! The tables of header fields to which HPACK refers by number (RFC 7541, section 2.3): a static one, and one of the
+//! latest fields.
 
 use std::collections::VecDeque;
 
-/// The size of the dynamic table that every peer begins with, and that nobody is told to change, in bytes.
+/// The size of the dynamic table with which every peer begins, in bytes. lgoose does not tell servers to change it.
 pub(super) const TABLE_SIZE: usize = 4096;
-/// What a field takes in a table beside its name and value (RFC 7541, section 4.1).
+/// The bytes that a field takes in a table besides its name and value (RFC 7541, section 4.1).
 pub(super) const FIELD_OVERHEAD: usize = 32;
 
 /// The static table (RFC 7541, appendix A); its first field has number 1.
@@ -74,7 +74,7 @@ pub(super) static STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// The number of the first field of the static table with that name.
+/// The number of the first field with that name in the static table.
 pub(super) fn number_of(name: &str) -> Option<u8> {
     let place = STATIC.iter().position(|(known, _)| *known == name)?;
     Some(place as u8 + 1)
@@ -94,14 +94,14 @@ impl Field {
     }
 }
 
-/// The dynamic table of one direction of a connection.
+/// The dynamic table for one direction of a connection.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The latest first.
+    /// Latest first.
     fields: VecDeque<Field>,
     size: usize,
     limit: usize,
-    /// The largest limit that the peer may choose.
+    /// The largest limit that the peer may set.
     most: usize,
 }
 
@@ -116,7 +116,7 @@ impl Table {
         }
     }
 
-    /// The field of that number in both tables, as name and value.
+    /// The field with that number in the two tables, as name and value.
     pub(super) fn get(&self, number: usize) -> Option<(&[u8], &[u8])> {
         let place = number.checked_sub(1)?;
         if let Some((name, value)) = STATIC.get(place) {
@@ -126,7 +126,7 @@ impl Table {
         Some(field.bytes.split_at(field.name))
     }
 
-    /// Adds a field, which drives out older ones, and is not kept if it is larger than the whole table.
+    /// Adds a field and drops older ones to make room for it; a field larger than the whole table is not kept.
     pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
         let field = Field {
             bytes: [name, value].concat().into(),
@@ -140,7 +140,7 @@ impl Table {
         }
     }
 
-    /// Sets the limit that the peer has chosen. False if it may not be so large.
+    /// Sets the limit that the peer has chosen. Returns false if it is too large.
     pub(super) fn resize(&mut self, limit: usize) -> bool {
         if limit > self.most {
             return false;

@@ -1,5 +1,5 @@
-//! The cookie jar of one user: `cookie_store` with the header for the usual case cached. Matching cookies
-//! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
+//! The cookie jar of one user: `cookie_store`, with a cached header for the usual case. Matching cookies against a
+//! URL takes about a microsecond, and sites mostly set their cookies for the whole site.
 
 use crate::http::target::{Origin, Target};
 use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie};
@@ -7,7 +7,7 @@ use http::HeaderValue;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-/// The limits of one cookie and of one jar, as browsers have them: a site that sets a new cookie with each response
+/// The limits of one cookie and of one jar, like those of browsers: a site that sets a new cookie with each response
 /// must not fill the memory.
 const MAX_BYTES: usize = 4096;
 const MAX_COOKIES: usize = 180;
@@ -20,10 +20,10 @@ pub(in crate::http) struct CookieJar {
     cached: Option<CachedHeader>,
 }
 
-/// Where a cookie belongs.
+/// Where a cookie is sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CookieScope {
-    /// The domain, which stands for its subdomains, too; `None`: the host that is asked, alone.
+    /// The domain, which includes its subdomains; `None`: only the host of the request.
     pub domain: Option<String>,
     /// The path; `None`: all of them.
     pub path: Option<String>,
@@ -40,15 +40,15 @@ pub(crate) struct KeptCookie {
     pub value: String,
     /// The host or domain that it belongs to.
     pub domain: String,
-    /// Whether it goes to that host alone, not to its subdomains.
+    /// Whether it is sent to that host only, and not to its subdomains.
     pub host_only: bool,
     /// The path below which it is sent.
     pub path: String,
     /// Whether it is sent over https only.
     pub secure: bool,
-    /// Whether scripts of the page must not see it.
+    /// Whether it is hidden from scripts of the page.
     pub http_only: bool,
-    /// When it ends, in seconds since 1970; `None`: with the user.
+    /// When it expires, in seconds since 1970; `None`: with the user.
     pub expires: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn parse_set_cookie(line: &[u8]) -> Option<(String, String)> {
     Some((cookie.name().to_owned(), cookie.value().to_owned()))
 }
 
-/// The header with the cookies of the jar and, over those of the same name, a request's own.
+/// The header with the cookies of the jar and those of the request, which replace others of the same name.
 pub(super) fn with_own(jar: Option<HeaderValue>, own: &[(String, String)]) -> Option<HeaderValue> {
     let jar = jar.as_ref().and_then(|header| header.to_str().ok());
     let kept = jar.unwrap_or_default().split("; ").filter(|pair| {
@@ -72,7 +72,7 @@ pub(super) fn with_own(jar: Option<HeaderValue>, own: &[(String, String)]) -> Op
         .filter(|header| !header.is_empty())
 }
 
-/// Whether name and value can be those of a cookie.
+/// Whether a cookie can have this name and value.
 pub(crate) fn is_cookie(name: &str, value: &str) -> bool {
     fits(name) && fits(value) && !name.is_empty() && !name.contains('=')
 }
@@ -82,8 +82,8 @@ fn fits(text: &str) -> bool {
         .all(|byte| (b' '..=b'~').contains(&byte) && byte != b';')
 }
 
-/// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
-/// https or to a time within a run.
+/// The header for every path of one origin, cached while no cookie of the jar depends on a path, on https or on a
+/// time within the run.
 #[derive(Debug)]
 struct CachedHeader {
     origin: Rc<Origin>,
@@ -102,7 +102,7 @@ impl CookieJar {
         let url = target.url();
         let mut text = String::new();
         let mut cookies = store.matches(&url);
-        // Longer paths first (RFC 6265, section 5.4); the store gives them in any order.
+        // Longer paths first (RFC 6265, section 5.4); the store returns them in any order.
         cookies.sort_unstable_by_key(|cookie| (Reverse(cookie.path.len()), cookie.name()));
         for (name, value) in cookies.into_iter().map(|cookie| cookie.name_value()) {
             if !text.is_empty() {
@@ -115,7 +115,7 @@ impl CookieJar {
         let header = (!text.is_empty())
             .then(|| HeaderValue::try_from(text).ok())
             .flatten();
-        // The path is that of the cookie or, if it names none, the folder it was set from.
+        // The path is that of the cookie or, if it names none, the folder of the URL that set it.
         let simple = store
             .iter_any()
             .all(|cookie| &*cookie.path == "/" && !cookie.is_expired() && lives_long(cookie));
@@ -128,8 +128,8 @@ impl CookieJar {
         header
     }
 
-    /// Stores the cookies of a response's `Set-Cookie` lines. A malformed cookie is left out, as browsers do, and
-    /// so is one for hosts that are not the site's own.
+    /// Stores the cookies of a response's `Set-Cookie` lines. It leaves out malformed cookies, as browsers do, and
+    /// cookies for hosts other than the site's own.
     pub(in crate::http) fn store<'a>(
         &mut self,
         target: &Target,
@@ -150,7 +150,8 @@ impl CookieJar {
     }
 }
 
-/// Whether the jar takes a cookie: a known one always, a new one unless it is full of valid ones.
+/// Whether the jar takes a cookie: it always replaces one that it has; a new one needs room, which expired cookies
+/// make.
 fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
     if store.iter_any().count() < MAX_COOKIES {
         return true;
@@ -167,8 +168,8 @@ fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
     store.iter_any().count() < MAX_COOKIES || store.contains_any(&domain, &path, &name)
 }
 
-/// The cookie as the site at `host` may set it. A site may set none for a public suffix such as `co.uk` unless it
-/// is that host itself, which then gets the cookie alone (RFC 6265, section 5.3, step 5).
+/// The cookie as the site at `host` may set it. A site may not set cookies for a public suffix such as `co.uk`,
+/// unless it is that host itself: then the cookie is for that host only (RFC 6265, section 5.3, step 5).
 fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
     if cookie.name().len() + cookie.value().len() > MAX_BYTES {
         return None;
@@ -188,7 +189,7 @@ fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
 }
 
 impl CookieJar {
-    /// The value of the cookie of that name that a request to `target` would send.
+    /// The value of the cookie with that name that a request to `target` would send.
     pub(in crate::http) fn get(&self, target: &Target, name: &str) -> Option<String> {
         let store = self.store.as_deref()?;
         let url = target.url();
@@ -198,8 +199,8 @@ impl CookieJar {
             .map(|(_, value)| value.to_owned())
     }
 
-    /// Sets a cookie for the host of `target`, or where the scope says. False if its name, its value or its scope cannot
-    /// be a cookie's.
+    /// Sets a cookie for the host of `target`, or where the scope says. Returns false if name, value or scope are not
+    /// possible for a cookie.
     pub(super) fn set(
         &mut self,
         target: &Target,
@@ -242,7 +243,7 @@ impl CookieJar {
         }
     }
 
-    /// The valid cookies by domain, path and name.
+    /// The cookies that have not expired, sorted by domain, path and name.
     pub(super) fn list(&self) -> Vec<KeptCookie> {
         let store = self.store.as_deref();
         let kept = store.into_iter().flat_map(CookieStore::iter_unexpired);
@@ -271,7 +272,8 @@ impl CookieJar {
         list
     }
 
-    /// Removes the cookies of a name, within a domain and a path if the scope says such. Returns how many.
+    /// Removes the cookies with that name; the scope may restrict them to a domain and a path. Returns how many it
+    /// removed.
     pub(super) fn delete(&mut self, name: &str, scope: &CookieScope) -> usize {
         self.cached = None;
         let domain = scope.domain.as_deref();
@@ -298,7 +300,7 @@ impl CookieJar {
     }
 }
 
-/// Whether a cookie stays valid for a day at least, so that a kept header need not watch the clock.
+/// Whether a cookie stays valid for at least a day, so that a cached header need not check the time.
 fn lives_long(cookie: &Cookie<'_>) -> bool {
     let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
     !cookie.expires.is_expired() && !cookie.expires.expires_by(&tomorrow.into())

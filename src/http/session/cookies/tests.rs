@@ -1,4 +1,4 @@
-//! Which cookies go where, and the limits of a jar.
+//! Tests of where cookies are sent, and of the limits of a jar.
 
 use super::*;
 use url::Url;
@@ -7,7 +7,7 @@ fn target(url: &str) -> Target {
     Target::of(&Url::parse(url).expect("valid")).expect("valid")
 }
 
-/// The names that are sent to `to`, sorted, after `from` has set the cookies.
+/// The names of the cookies that are sent to `to`, sorted, after `from` has set them.
 fn sent(cookies: &[&str], from: &str, to: &str) -> Vec<String> {
     let mut jar = CookieJar::default();
     jar.store(&target(from), cookies.iter().map(|line| line.as_bytes()));

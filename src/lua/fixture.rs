@@ -35,7 +35,7 @@ pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
     Rc::new(RefCell::new(Recorder::new(0)))
 }
 
-/// Returns a request that nobody answered.
+/// Returns a request without a response.
 pub(super) fn unanswered() -> Finished {
     let exchange = Exchange {
         trace: None,

@@ -24,12 +24,12 @@ pub(crate) struct HeardRequest<'a> {
     pub(crate) name: &'a str,
     pub(crate) scenario: &'a str,
     pub(crate) task: &'a str,
-    /// The last status; 0 without an answer.
+    /// The last status; 0 without a response.
     pub(crate) status: u16,
     pub(crate) time: Duration,
     pub(crate) bytes: u64,
     pub(crate) redirects: u32,
-    /// Its tags, those that are declared among them.
+    /// Its tags, including the declared ones.
     pub(crate) tags: Tags,
     /// The reason for which it failed.
     pub(crate) error: Option<&'a str>,
@@ -78,7 +78,7 @@ fn told(hook: Hook, raised: &Raised) -> String {
     format!("on(\"{name}\") raised: {message}{place}")
 }
 
-/// What the function of `on("report")` wants to be written.
+/// What the function of `on("report")` asks lgoose to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Written {

@@ -1,4 +1,5 @@
-//! What a plan may know of its run, and ask of it; whoever runs users says how. Knows neither users nor the engine.
+//! What a plan may know of its run, and ask of it. Whoever runs users implements it. Knows neither users nor the
+//! engine.
 
 use std::fmt::Debug;
 use std::time::Duration;

@@ -266,7 +266,7 @@ pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     }
 }
 
-/// The memory of an entry of a list beside its text, in bytes.
+/// The memory of an entry of a list in addition to its text, in bytes.
 pub(super) const ENTRY_BYTES: usize = 64;
 
 /// Returns the entries of a table whose keys are strings, sorted by key.

@@ -1,4 +1,4 @@
-//! What a VM has of requests whose verdict the plan may still change: those of its latest operation and, where the plan
+//! The responses of a VM whose verdict the plan may still change: those of its latest operation and, if the plan
 //! calls `fail` or `pass` at all, those of the whole task as long as the plan holds them.
 
 use crate::lua::requests::Finished;
@@ -55,7 +55,7 @@ impl Vm {
         self.is_live(parked.0 + 1)
     }
 
-    /// Returns whether so much is held that dead responses are to be looked for.
+    /// Returns whether so much is held that it is time to look for dead responses.
     pub fn wants_collection(&self) -> bool {
         let session = self.host.session.as_ref();
         let connections = session.map_or(0, |session| session.shard_connections());
@@ -63,7 +63,7 @@ impl Vm {
         responses.wants_collection(connections)
     }
 
-    /// Runs a full collection if the plan seems to hold more than it may. Returns whether it has.
+    /// Runs a full collection if the plan seems to hold more than it may. Returns whether a collection has run.
     pub fn collect_if_full(&mut self) -> bool {
         // One that fails leaves the slots as they are; the limits end a plan that goes on so.
         self.used_memory() > self.host.limits.memory && self.lua.gc_collect().is_ok()

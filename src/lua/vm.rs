@@ -70,8 +70,8 @@ impl Vm {
         host.random
             .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
-        // One collection is enough, when the plan is loaded: nearly nothing of what follows is garbage before. A top level
-        // that makes much is collected by Lua itself where it meets the limit on memory.
+        // One collection is enough, once the plan is loaded: until then nearly nothing is garbage. If a top level
+        // makes much of it, Lua itself collects it at the limit on memory.
         lua.gc_stop();
         lua.set_app_data(host.clone());
         let facts = lua.create_table()?;
@@ -152,7 +152,7 @@ impl Vm {
         if self.ended_by_limit {
             return self.recover();
         }
-        // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
+        // A task that raised, or that the engine left waiting, closes here what it has to close, by its own code.
         self.heartbeat.enter(self.host.user, self.host.task.get());
         let reset = self.coroutine.reset(&self.host.limits, self.run.clone());
         self.heartbeat.leave();
@@ -223,7 +223,7 @@ impl Vm {
         let failed = finished.failure.is_some();
         let slot = self.host.responses.borrow_mut().insert_one(finished);
         match full {
-            // Counted all the same; raised at the plan's line.
+            // The response counts all the same; the message is raised at the plan's line.
             true => self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory))),
             false => self.step((status, slot, failed)),
         }
@@ -262,13 +262,13 @@ impl Vm {
         }
     }
 
-    /// Resumes the task after [`Op::Wait`] or [`Op::Await`].
+    /// Resumes the task after an operation without a result: [`Op::Wait`], [`Op::Await`] or [`Op::Ready`].
     pub fn go_on(&mut self) -> Step {
         self.step(())
     }
 
     fn step(&mut self, arguments: impl IntoLuaMulti) -> Step {
-        // What the plan asks for is read within what the watchdog sees, too.
+        // The watchdog also watches the reading of what the plan asks for.
         self.heartbeat.enter(self.host.user, self.host.task.get());
         let step = self.run_on(arguments);
         self.heartbeat.leave();
@@ -278,7 +278,7 @@ impl Vm {
     fn run_on(&mut self, arguments: impl IntoLuaMulti) -> Step {
         let mut yielded = self.resume(arguments);
         loop {
-            // Whatever became of the error: the task has ended.
+            // Whatever the plan has done with the error, the task has ended.
             if let Some(kill) = self.host.limits.killed() {
                 self.ended_by_limit = true;
                 return Step::Raised(kill);

@@ -61,13 +61,13 @@ impl ArrivalLog {
         self.dropped
     }
 
-    /// How late 99 % of the starts were at most; zero in a run of users.
+    /// Returns the delay that 99 % of the starts did not exceed; zero in a run of users.
     pub(super) fn late_p99(&self) -> Duration {
         let late = self.all.as_ref();
         late.map_or(Duration::ZERO, |all| self.delays.quantiles(all, [0.99])[0])
     }
 
-    /// None in a run of users.
+    /// Returns the row of the report; `None` in a run of users.
     pub(super) fn row(&self) -> Option<ArrivalsRow> {
         let all = self.all.as_ref()?;
         Some(ArrivalsRow {
@@ -79,7 +79,7 @@ impl ArrivalLog {
 }
 
 impl ArrivalsRow {
-    /// Returns a warning for readers of percentiles, if starts were dropped.
+    /// Returns a warning about the percentiles if starts were dropped.
     pub(super) fn warning(&self) -> Option<String> {
         let (dropped, due) = (self.dropped, self.started + self.dropped);
         (dropped > 0).then(|| {

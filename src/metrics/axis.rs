@@ -1,9 +1,10 @@
 //! Time axis of a measurement: its borders divide it into slices, so that an event counts in the second in which it
 //! happened, whichever tick hands it over.
 //!
-//! A slice is a quarter of a second: points over time are whole seconds, the sliding windows of thresholds move by a
-//! quarter. Driven by a shard's recorder. Times are nanoseconds since the run began; a span's are since the measurement
-//! did. A measurement begins with the run and anew at each reset; epochs number the measurements.
+//! A slice lasts at most a quarter of a second: points over time cover whole seconds, and the sliding windows of
+//! thresholds move by a quarter. The recorder of a shard drives the axis. Times are nanoseconds since the run began,
+//! those of a span since its measurement began. The first measurement begins with the run and another one at each
+//! reset; epochs number them.
 
 use std::sync::Arc;
 

@@ -2,15 +2,15 @@
 //! (coordinated omission, as Gil Tene calls it). Owned by the user, unless `--co-mitigation` is `disabled`; knows
 //! no clock.
 //!
-//! A user in a closed loop sends nothing while it waits for a slow answer, so its bad time is one slow
-//! request where at its usual pace there would have been many. A cycle is an iteration and the pauses in it. Its
-//! work is compared with the user's cadence; when a cycle takes more than twice the cadence, the cycles that
-//! would have begun meanwhile are filled in with the requests of the late one. A request that began later
-//! would have waited for the same end, so it took that much less, but no less than it usually takes.
+//! In a closed loop, a user sends nothing while it waits for a slow response, so its bad time counts as one slow
+//! request where its usual pace would have made many. A cycle is an iteration with the pauses in it. The time of a
+//! cycle is compared with the user's cadence; when it is more than twice the cadence, the cycles that would have
+//! begun meanwhile are filled in with the requests of the late one. A request that began later would have waited for
+//! the same end, so it takes that much less, but no less than it usually takes.
 //!
-//! Pauses count with their mean: that one was long by chance makes no cycle late. A late cycle enters the
-//! cadence as two on-time ones, so that one stall does not hide the next, while a pace that changed for
-//! good becomes the new cadence.
+//! Pauses count with their mean, so that a pause that happens to be long makes no cycle late. A late cycle enters the
+//! cadence as if it had taken just twice the cadence, so that one stall does not hide the next, while a pace that
+//! changed for good becomes the new cadence.
 
 use super::latency::nanoseconds;
 use super::recorder::Recorder;
@@ -29,7 +29,7 @@ const MOST_STEPS: u64 = 10_000;
 #[derive(Debug)]
 pub(crate) struct Cycles {
     cadence: Cadence,
-    /// Whether somebody asked for the correction.
+    /// Whether the correction was asked for.
     wanted: bool,
     /// Number, total, shortest and longest of the cycles so far in nanoseconds of work, pauses left out.
     count: u64,
@@ -45,7 +45,8 @@ pub(crate) struct Cycles {
 }
 
 impl Cycles {
-    /// Makes the record of a user without any cycle yet. It warns of what it leaves out only if it is `wanted`.
+    /// Makes the record of a user that has not finished a cycle yet. It warns about what it leaves out only if it is
+    /// `wanted`.
     pub(crate) fn new(cadence: Cadence, wanted: bool) -> Cycles {
         Cycles {
             cadence,
@@ -74,13 +75,13 @@ impl Cycles {
         }
     }
 
-    /// Adds a pause that the user made on its own account.
+    /// Adds a pause of the user's own, in which it did not wait for the target.
     pub(crate) fn pause(&mut self, time: Duration) {
         self.paused += nanoseconds(time);
     }
 
-    /// Ends a cycle that took so long, pauses included, and fills in the requests that it kept the user from. A
-    /// cycle without a request is none.
+    /// Ends a cycle that lasted `took`, pauses included, and fills in the requests that it kept the user from making.
+    /// A cycle without a request does not count.
     pub(crate) fn end(&mut self, took: Duration, recorder: &mut Recorder) {
         if self.requests.is_empty() {
             return self.begin();

@@ -4,7 +4,7 @@ use super::delta::Delta;
 use super::gathered::GatheredDelta;
 use super::portable::PortableDelta;
 
-/// Figures of one shard of this process, or of several of another one, added up.
+/// Figures of one shard of this process, of one worker, or of several workers added up.
 #[derive(Debug)]
 pub(crate) enum Delivery {
     /// Figures of a shard of this process, which gets the memory back.

@@ -28,10 +28,10 @@ pub struct Delta {
     pub(super) slices: Vec<SliceDelta>,
     pub(super) warnings: Vec<String>,
     pub(super) effort: Effort,
-    /// The moment up to which everything was handed over, in nanoseconds since the run began; all of it once the
+    /// The moment up to which everything was handed over, in nanoseconds since the run began; `u64::MAX` once the
     /// shard has ended.
     pub(super) covered: u64,
-    /// The time without an answer that is still going on.
+    /// The time without a response up to that moment, however short.
     pub(super) quiet: Option<Quiet>,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct SliceDelta {
     pub(super) late: Exact,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: i64,
-    /// Times without an answer that ended in the slice.
+    /// Long times without a response that ended in the slice.
     pub(super) quiet: Vec<Quiet>,
     /// State at the end of the slice; `None` while more of it may come.
     pub(super) border: Option<Border>,

@@ -1,4 +1,4 @@
-//! How much of a run its report tells, which is chosen by whoever asks for one and obeyed by the store.
+//! How much of a run a report tells. Whoever asks for a report chooses it, and the store obeys.
 
 /// How much a report tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,9 +7,11 @@ pub(crate) enum Detail {
     Whole,
     /// What live views need: no latencies of points over time.
     Live,
-    /// What the pages of a terminal need: no figures by tag either, of which they ask for one at a time.
+    /// What the pages of the terminal view need: no figures by tag either, since a page asks for those of one tag at
+    /// a time.
     Pages,
-    /// What metrics need: no points over time either, whose number grows with the run, nor figures by tag.
+    /// What exported metrics need: no points over time either, whose number grows with the run, and no figures by
+    /// tag.
     #[cfg_attr(
         not(any(test, feature = "otlp", feature = "web")),
         expect(dead_code, reason = "metrics are asked for from outside")

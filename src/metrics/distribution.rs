@@ -9,7 +9,8 @@ use hdrhistogram::serialization::Deserializer;
 
 impl Figures {
     /// Returns requests by latency in ranges that double: each range's upper bound in microseconds (exclusive), and
-    /// its count. From the first stretch with a request to the last; empty if the histogram cannot be read.
+    /// its count. The ranges go from the first to the last with a request; there are none if the histogram cannot be
+    /// read.
     pub fn doubling_us(&self) -> Vec<(u64, u64)> {
         let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
         let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {
@@ -18,7 +19,7 @@ impl Figures {
         doubling(&histogram)
     }
 
-    /// The latencies that were counted, in microseconds, rising, each with its count. Empty without requests.
+    /// Returns the recorded latencies in microseconds, in rising order, each with its count. Empty without requests.
     pub fn counted_us(&self) -> Vec<(u64, u64)> {
         let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
         let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {

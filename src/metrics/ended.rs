@@ -11,8 +11,8 @@ use std::time::Duration;
 const POINTS: usize = 120;
 
 impl Snapshot {
-    /// Returns this snapshot, the last of a run, with the figures of its report: one that was taken before the end lacks
-    /// some.
+    /// Returns this snapshot, the last of a run, with the figures of the report: a snapshot taken before the end
+    /// lacks some.
     pub(crate) fn ended(&self, report: &Report) -> Snapshot {
         let now = |row: &LiveRow| (row.rate_now, row.failures_now, row.worst_now);
         let rows = report.requests.iter().map(|request| {
@@ -126,7 +126,7 @@ fn workers(last: &[LiveWorker], report: &Report) -> Arc<[LiveWorker]> {
     rows.collect()
 }
 
-/// The last points of the report; the earlier ones are known.
+/// Returns the last points of the report; viewers already know the earlier ones.
 fn recent(report: &Report) -> Vec<SeriesPoint> {
     let from = report.series.len().saturating_sub(POINTS);
     let points = report.series[from..].iter();

@@ -16,7 +16,7 @@ pub(super) struct ErrorLog {
 }
 
 impl ErrorLog {
-    /// Adds a shard's errors from a slice that began so many seconds into the measurement.
+    /// Adds a shard's errors from a slice that began `now_s` seconds into the measurement.
     pub(super) fn merge(&mut self, delta: &SliceDelta, now_s: f64) {
         for error in &delta.errors {
             let name = match error.source {
@@ -71,7 +71,7 @@ impl ErrorLog {
     }
 
     fn in_order(&self) -> impl Iterator<Item = &(ErrorRow, Exemplars)> {
-        // A verdict that was taken back leaves none.
+        // An error whose failures were all taken back is left out.
         let mut order: Vec<_> = self.rows.iter().filter(|(row, _)| row.count > 0).collect();
         order.sort_by_key(|(row, _)| std::cmp::Reverse(row.count));
         order.into_iter()

@@ -111,7 +111,7 @@ impl EventLog {
         }
     }
 
-    /// Returns a warning for readers of the list, if it is not complete.
+    /// Returns a warning if the list of events is not complete.
     pub(super) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(

@@ -102,8 +102,8 @@ impl Exemplars {
         self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(faster)
     }
 
-    /// Adds an exemplar; among equally slow ones, and among those that began at once, the choice is always the
-    /// same.
+    /// Adds an exemplar. Ties are decided by start and user, so that the order in which exemplars come makes no
+    /// difference.
     fn add(&mut self, exemplar: Arc<Exemplar>) {
         let began = |of: &Exemplar| (of.start_ns, of.user);
         let earlier = |first: &Arc<Exemplar>| began(&exemplar) < began(first);
@@ -180,7 +180,7 @@ fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
         let value = masked(name, &start_of_bytes(value, MOST_VALUE));
-        // A line break is none of a header's, whoever has put it there.
+        // A line break in a value, whoever has put it there, must not begin another header.
         let line = format!("{name}: {}", value.replace(['\r', '\n'], " "));
         if lines.len() + line.len() >= most {
             break;

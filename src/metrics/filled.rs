@@ -1,10 +1,11 @@
-//! Latencies that were not measured but filled in for requests that late users could not make.
+//! Exact figures and a histogram of latencies: those filled in for requests that late users could not make, and, for
+//! the delays of lgoose itself, those from the actual start in a run at a rate.
 
 use super::latency::{Exact, add, each_recorded, histogram, record_many};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// Latencies of one name that were not measured but filled in.
+/// Latencies in a histogram, with their exact figures.
 #[derive(Debug, Clone)]
 pub(super) struct Filled {
     pub(super) exact: Exact,
@@ -42,7 +43,7 @@ impl Filled {
         counted
     }
 
-    /// Records a latency in nanoseconds as if it had been measured so many times.
+    /// Records a latency in nanoseconds as if it had been measured that many times.
     pub(super) fn record(&mut self, ns: u64, times: u64) {
         self.exact.record_many(ns, times);
         record_many(&mut self.histogram, ns.saturating_add(500) / 1_000, times);

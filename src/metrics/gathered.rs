@@ -1,9 +1,10 @@
 //! Figures of several workers with the same labels, added up: what a gather makes of their deliveries, and a store
 //! merges in place of them.
 //!
-//! Adding up loses nothing that the figures of the run or of a label need: names, counts, histograms, errors, and what
-//! each shard has of its own (users, efforts, times without an answer). What tables of workers show beside that needs
-//! counts of each worker, which are kept as [`Share`]s: some numbers, and latencies as coarse as those tables have them.
+//! Adding up loses nothing that the figures of the run or of a label need: names, counts, histograms, errors, and
+//! what each shard has of its own (users, efforts, times without a response). Tables of workers also need the counts
+//! of each worker, which are kept as [`Share`]s: some numbers, and latencies only as precise as those tables show
+//! them.
 
 use super::axis::SECOND;
 use super::latency::Exact;
@@ -18,14 +19,14 @@ use std::collections::BTreeMap;
 const VERSION: u8 = 4;
 /// The most bytes that decoded figures may have.
 const MOST_DECODED: u64 = 256 << 20;
-/// Different latencies of one name beyond which they are told apart no finer than a histogram does.
+/// Number of different latencies of one name above which they are kept only as precisely as a histogram keeps them.
 const MANY: usize = 4_096;
 
 /// Figures of several workers with the same labels, added up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GatheredDelta {
     pub(super) delta: PortableDelta,
-    /// What each of them has in it, by its identity; once a manager has read it, by its number in the run.
+    /// The share of each worker, by its identity, or by its number in the run once a manager has read it.
     pub(super) shares: BTreeMap<u64, Share>,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Counts {
 }
 
 impl GatheredDelta {
-    /// Adds what a worker of that identity delivered.
+    /// Adds what the worker of that identity delivered.
     pub(crate) fn add(&mut self, worker: u64, delta: &PortableDelta) {
         let share = self.shares.entry(worker).or_default();
         for ((epoch, from), slice) in &delta.slices {
@@ -70,12 +71,12 @@ impl GatheredDelta {
         self.delta.condense(MANY);
     }
 
-    /// Returns whether nobody has anything in it.
+    /// Returns whether no worker has a share.
     pub(crate) fn is_empty(&self) -> bool {
         self.shares.is_empty()
     }
 
-    /// Returns the figures of all together.
+    /// Returns the figures of all workers together.
     pub(crate) fn whole(&self) -> &PortableDelta {
         &self.delta
     }
@@ -91,7 +92,8 @@ impl GatheredDelta {
         })
     }
 
-    /// Names its workers by their numbers in the run; those that have none are left out of tables.
+    /// Identifies the workers by their numbers in the run. A worker without a number is left out of tables; its
+    /// figures stay.
     pub(crate) fn numbered(self, number: impl Fn(u64) -> Option<usize>) -> GatheredDelta {
         let shares = self.shares.into_iter();
         let numbered = shares.filter_map(|(worker, share)| Some((number(worker)? as u64, share)));
@@ -110,7 +112,7 @@ impl GatheredDelta {
     /// Decodes the bytes that [`GatheredDelta::encode`] made.
     ///
     /// # Errors
-    /// Trouble if they are of another version or no such bytes.
+    /// Trouble if the bytes are of another version or damaged.
     pub(crate) fn decode(bytes: &[u8]) -> Result<GatheredDelta, Error> {
         let cannot = || Trouble::cannot("read figures that a gather sent");
         match bytes.split_first() {

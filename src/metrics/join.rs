@@ -1,8 +1,8 @@
 //! Joins the reports of all parts of a load into the report that a single run would have made: everything that the
 //! parts measured is merged into one store, as if it came from shards of one run.
 //!
-//! Parts are aligned by the time since the start of each. What only a run itself can know (commands, the ending) is
-//! taken from the first part that has it.
+//! Parts are aligned by the time since the start of each. What figures do not tell, such as pauses and commands, is
+//! taken from the first part; the ending is that of the part that ended worst.
 
 use super::identity::RunIdentity;
 use super::portable::PortableDelta;
@@ -120,7 +120,7 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     if a.plan_sha256 != b.plan_sha256 {
         return Some("plans");
     }
-    // What is each machine's own.
+    // Leave out what may differ between machines.
     let common = |settings: &RunSettings| RunSettings {
         threads: 0,
         local_address: None,
@@ -168,7 +168,7 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, Stri
     Ok(store)
 }
 
-/// Enters the events that the store cannot find out from what was measured.
+/// Enters the events that the store cannot derive from the figures.
 fn happened(store: &mut Store, first: &Report) {
     let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
     for event in &first.events {
@@ -194,7 +194,7 @@ fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) 
     if let Some(settings) = &mut report.settings {
         settings.threads = rows.iter().map(|row| row.shards).sum();
     }
-    // The one that says least good of the run.
+    // The worst ending is that of the whole.
     let endings = parts.iter().filter_map(|(_, report)| report.ending.clone());
     report.ending = endings.max_by_key(|ending| {
         let all_lost = ending.all_lost;

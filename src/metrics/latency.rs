@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Longest latency that a histogram tells apart, in microseconds: one hour.
+/// Longest latency that a histogram holds, in microseconds: one hour. Longer ones count as an hour.
 pub(super) const LONGEST_US: u64 = 3_600_000_000;
-/// The most that a count from another process or a file may be: more than any run reaches, and so little that sums of
+/// Greatest count that is accepted from another process or a file: more than any run reaches, and so low that sums of
 /// millions of such counts do not overflow.
 pub(super) const MOST_COUNT: u64 = 1 << 40;
 /// The most latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
@@ -30,7 +30,7 @@ pub(super) fn record(histogram: &mut Histogram<u64>, us: u32) {
         .expect("a growing histogram takes an hour");
 }
 
-/// Records a latency in microseconds as if it had come so many times.
+/// Records a latency in microseconds as if it had come that many times.
 pub(super) fn record_many(histogram: &mut Histogram<u64>, us: u64, times: u64) {
     histogram
         .record_n(us.min(LONGEST_US), times)
@@ -120,7 +120,7 @@ impl Exact {
         self
     }
 
-    /// Returns whether a run can have counted it: a file may be damaged.
+    /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         self.count <= MOST_COUNT && (self.count == 0 || self.min_ns <= self.max_ns)
     }
@@ -238,8 +238,8 @@ impl Burst {
         }
     }
 
-    /// Returns the value at each of the rising `quantiles`, zero when there is none: exact while there are few,
-    /// else the histogram's. Nothing but the order in which they are kept changes.
+    /// Returns the value at each of the rising `quantiles`, zero when there is none: exact while there are few, else
+    /// the histogram's. Changes only the form in which the latencies are kept.
     pub(super) fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [Duration; N] {
         if let Some(many) = self.many.as_mut().filter(|many| !many.is_empty()) {
             for us in self.few.drain(..) {

@@ -1,21 +1,21 @@
 //! Delays with which lgoose itself reacted to events: recorded by a probe on each shard, merged over shards and
 //! ticks, and compared with the latencies of the same time to estimate lgoose's part of them.
 //!
-//! Knows neither threads nor timers. The samples say how long an answer that becomes readable at any moment
-//! waits before lgoose looks at it: for a core, and for what lgoose does for others first.
+//! Knows neither threads nor timers. A sample says how long a response that becomes readable at a random moment waits
+//! until lgoose looks at it: for a core, and for what lgoose does for other requests first.
 
 use super::latency::{Exact, nanoseconds};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Upper bound of the first step in nanoseconds; a thread that sleeps takes as long to wake.
+/// Upper bound of the first step in nanoseconds: some 16 µs, about as long as a sleeping thread takes to wake.
 const FIRST_NS: u64 = 1 << 14;
-/// Steps from each power of two to the next: a step is 9 % wide.
+/// Steps from each power of two to the next: a step is some 9 % wide.
 const PER_OCTAVE: u64 = 8;
 /// Number of steps, from 16 µs to 17 s; longer delays count in the last.
 const STEPS: usize = 20 * PER_OCTAVE as usize + 1;
-/// The fewest samples that allow a statement.
+/// The fewest samples that allow an estimate.
 const LEAST: u64 = 5;
 
 /// Delays, counted by size.
@@ -26,7 +26,7 @@ pub struct Lateness {
     count: u64,
 }
 
-/// Numbers and counts of the steps that are not empty.
+/// Number and count of each step that is not empty.
 type Steps = Vec<(u8, u32)>;
 
 impl From<Lateness> for Steps {
@@ -55,7 +55,8 @@ pub(super) struct Latencies {
     pub(super) count: u64,
     pub(super) p50: Duration,
     pub(super) p99: Duration,
-    /// Time from one request of a user to its next, where users wait for an answer before they make another.
+    /// Average time from one request of a user to its next, for users who wait for a response before they send
+    /// another request; `None` for independent visitors.
     pub(super) cycle: Option<Duration>,
 }
 
@@ -78,12 +79,12 @@ impl Latencies {
         })
     }
 
-    /// Adds that the latencies are those of so many users within a time.
+    /// Sets the cycle, given that these are the requests of `users` users within that time.
     pub(super) fn by(self, users: u64, within: Duration) -> Latencies {
         let cycle = within.as_secs_f64() * users as f64 / self.count.max(1) as f64;
         let cycle = Duration::try_from_secs_f64(cycle).ok();
         Latencies {
-            // Where all users have ended by now, nothing is known of how many there were.
+            // Once all users have ended, nobody knows how many there were.
             cycle: cycle.filter(|_| users > 0).map(|cycle| cycle.max(self.p50)),
             ..self
         }
@@ -109,8 +110,8 @@ impl std::fmt::Debug for Lateness {
 }
 
 impl Lateness {
-    /// Average time between two samples: 50 in a second. Each wakes a thread that may sleep, which took 65 µs of a
-    /// core on a virtual machine, a third of a percent.
+    /// Average time between two samples: 50 in a second. Each may wake a sleeping thread, which took 65 µs of a core
+    /// on a virtual machine: a third of a percent in all.
     pub const GAP: Duration = Duration::from_millis(20);
 
     /// Counts one delay.
@@ -118,7 +119,7 @@ impl Lateness {
         self.record_many(delay, 1);
     }
 
-    /// Counts the same delay so many times.
+    /// Counts the same delay that many times.
     pub(super) fn record_many(&mut self, delay: Duration, times: u32) {
         let slot = &mut self.steps[step(nanoseconds(delay))];
         *slot = slot.saturating_add(times);
@@ -143,24 +144,25 @@ impl Lateness {
         longest.map_or(Duration::ZERO, middle)
     }
 
-    /// Returns the delay at the median, and at the rank that the 99th percentile has among so many latencies: among
-    /// few it is just the longest, and for one the median is the best guess.
+    /// Returns the delay at the median, and the one at the rank that the 99th percentile has among that many
+    /// latencies. Of few latencies that is the rank of the longest; with a single latency it is the median, the best
+    /// guess.
     fn quantiles(&self, latencies: &Latencies) -> [Duration; 2] {
         let longer = latencies.count - (latencies.count as f64 * 0.99).ceil() as u64 + 1;
         let share = longer as f64 / (latencies.count + 1) as f64;
         [0.5, share].map(|share| self.exceeded_by(share, latencies.cycle))
     }
 
-    /// Returns the longest delay that such a share of requests meets or exceeds.
+    /// Returns the longest delay that at least such a share of requests meets.
     ///
-    /// Of independent visitors it is the same share of the samples. But a user that waits for an answer asks for
-    /// nothing meanwhile: it is held up once in however long a time, if its answer came due within the first `cycle`
-    /// of it. Then the rest of that time is long, so of each delay count only the samples that exceed it by less than
-    /// a cycle.
+    /// For independent visitors, the same share of samples meets or exceeds it. But a user that waits for a response
+    /// sends nothing meanwhile, so a hold-up delays it once, however long it lasts: when a response comes due within
+    /// the first `cycle` of the hold-up, with most of a long hold-up still to come. So a delay counts only the
+    /// samples that exceed it by no more than a cycle.
     fn exceeded_by(&self, share: f64, cycle: Option<Duration>) -> Duration {
         let expected = share * self.count as f64;
-        // A sample is sure to meet a hold-up that is longer than the time between two; a single one that met a
-        // shorter one did so by chance, and chance adds as many more to so few.
+        // A hold-up that is longer than the time between two samples is sure to meet one. A shorter one meets a
+        // sample by chance, so one more is required, and so is the square root of a count, by which chance varies it.
         let chance = f64::from(u8::from(self.longest() < Lateness::GAP)) + expected.sqrt();
         let enough = (expected + chance).ceil() as u64;
         let found = (0..STEPS).rev().find(|first| {
@@ -173,14 +175,15 @@ impl Lateness {
         found.map_or(Duration::ZERO, middle)
     }
 
-    /// Estimates the part of the latencies that such delays make up, each latency containing one. `None` where too
-    /// little is known.
+    /// Estimates the part of the latencies that the delays make up, where each latency contains one delay. `None`
+    /// with too few samples or without latencies.
     ///
-    /// At the median the delays' own median. From there to p99 target and delays vary independently. If both did so
-    /// evenly, the squares of the two distances would add up; that leaves next to nothing to lgoose where the target's
-    /// own times differ by far more than the delays. Where they hardly do, the distances themselves add up. Between the
-    /// two the fourth power of the delays' share decides. Squares alone told half of the truth beside busy loops;
-    /// powers of 1.5 told three times it with a target of 50 to 200 ms.
+    /// At the median, lgoose's part is the median of the delays. From there to p99, the target's own times and the
+    /// delays vary independently. If both were spread evenly, the squares of the two distances would add up, which
+    /// leaves next to nothing to lgoose where the target's times vary far more than the delays. Where they hardly
+    /// vary, the distances themselves add up. In between, the fourth power of the delays' share decides. Squares
+    /// alone gave half of the true part beside busy loops; powers of 1.5 gave three times the true part with a target
+    /// of 50 to 200 ms.
     pub(super) fn part_of(&self, latencies: &Latencies) -> Option<OwnPart> {
         if self.count < LEAST || latencies.count == 0 {
             return None;
@@ -268,11 +271,11 @@ mod tests {
     fn a_steady_target_leaves_the_tail_to_lgoose_and_a_changeful_one_does_not() {
         let late = delays(20, us(8_000));
         for (count, p50, p99, own) in [
-            // Always 1 ms; one request in ten met a delay of some 8 ms.
+            // The target always takes 1 ms; one request in ten met a delay of some 8 ms.
             (1_000, us(1_020), us(9_000), us(8_000)),
-            // From 20 to 200 ms by itself.
+            // The target's own times vary from 20 to 200 ms.
             (1_000, us(60_000), us(200_000), us(250)),
-            // So few that the longest is hardly one of them.
+            // So few requests that hardly any of them met the longest delay.
             (3, us(1_020), us(1_100), us(40)),
         ] {
             let part = late.part_of(&latencies(count, p50, p99)).expect("known");
@@ -299,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_user_waits_once_and_visitors_wait_for_all_of_the_time() {
-        // In a tenth of the time lgoose looked at nothing, for 40 ms each time.
+        // For a tenth of the time, lgoose looked at nothing, 40 ms at a stretch.
         let mut late = delays(0, us(0));
         for ms in 1..=20 {
             late.record(us(2_000 * ms));
@@ -307,11 +310,11 @@ mod tests {
         let all = latencies(4_000, us(2_000), us(40_000));
         let visitors = late.part_of(&all).expect("known");
         assert!(visitors.p99 > us(24_000), "{visitors:?}");
-        // 4 users, each of whose requests takes 1 ms: each meets it once, of 900 requests.
+        // 4 users whose requests take 1 ms each: each user meets a hold-up once in some 900 requests.
         let quick = latencies(4_000, us(1_000), us(40_000)).by(4, Duration::from_secs(1));
         let users = late.part_of(&quick).expect("known");
         assert!(users.p99 < us(60), "{users:?}");
-        // Users who pause for long are as independent.
+        // Users who pause for long are as independent as visitors.
         let pausing = all.by(4_000, Duration::from_secs(1));
         assert_eq!(late.part_of(&pausing), Some(visitors));
     }

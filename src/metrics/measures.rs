@@ -1,7 +1,7 @@
 //! Measurements that a plan makes itself: checks, counters, gauges, rates and trends.
 //!
-//! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
-//! kind when the report is made.
+//! All of them share one kind of row, in a shard's delta and in the store; when the report is made, the kind of the
+//! measurement says what its row means.
 
 use super::latency::MOST_COUNT;
 use super::names::{Label, Names};
@@ -11,7 +11,7 @@ use super::threshold_figures::{Subject, ThresholdFigures};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Kinds of measurements; names of different kinds are different names.
+/// Kinds of measurements. The same name counts separately in each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Check,
@@ -67,7 +67,7 @@ impl Measure {
         self.count == 0
     }
 
-    /// Counts a value that was true or not.
+    /// Counts a value that is true or false.
     pub(super) fn truth(&mut self, held: bool) {
         self.value(if held { 1.0 } else { 0.0 });
     }
@@ -104,7 +104,7 @@ impl Measure {
         self.spread.add(&other.spread);
     }
 
-    /// Returns whether a run can have counted it: a file may be damaged.
+    /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         self.count <= MOST_COUNT && self.spread.is_plausible()
     }

@@ -1,7 +1,7 @@
 //! Interns names as dense numbers: (method, name) of requests, (scenario, name) of tasks, (kind, name) of checks
 //! and metrics.
 //!
-//! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
+//! Each recorder numbers the names that it meets, and the store numbers those of all. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
 
 use crate::tags::Tags;
@@ -41,8 +41,8 @@ pub(super) struct Interned {
     pub(super) overflow: bool,
 }
 
-/// A two-part interner. A known name is found without allocating: there are few groups, so they are
-/// scanned; the names within one are hashed with std's keyed hash, because a target can choose them.
+/// A two-part interner. A known name is found without allocating. There are few groups, so they are scanned; the
+/// names within a group are hashed with std's keyed hash, because a target can choose them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     groups: Vec<Group>,
@@ -52,7 +52,7 @@ pub(super) struct Names {
 /// The most bytes of a name; longer ones are cut in the middle. Thousands of longer ones would fill the memory.
 const MOST_BYTES: usize = 500;
 
-/// Returns a name as it is counted.
+/// Returns the name under which a name is counted, which is cut if it is too long.
 fn bounded(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES {
         return name.into();
@@ -75,7 +75,8 @@ impl Names {
         self.intern_or(group, name, "")
     }
 
-    /// Works like [`Names::intern`], but keeps one [`OTHER`] in each group: for measurements, groups are kinds.
+    /// Works like [`Names::intern`], but keeps one [`OTHER`] in each group, since the groups of measurements are
+    /// kinds.
     pub(super) fn intern_grouped(&mut self, group: &str, name: &str) -> Interned {
         self.intern_or(group, name, group)
     }

@@ -1,4 +1,4 @@
-//! Times of single phases, kept only of those that a threshold looks at: sums are enough for everything else.
+//! Times of single phases, kept only for the phases that a threshold looks at: sums are enough for everything else.
 
 use super::latency::{self, Burst, Exact, nanoseconds};
 use crate::phases::{Phase, Phases};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) struct PhaseDeltas(pub(super) BTreeMap<Phase, (Exact, Burst)>);
 
 impl PhaseDeltas {
-    /// Records the phases that are wanted, as far as the request had them; one that was `answered` had the last three,
-    /// though it may all have come with its first byte.
+    /// Records the `wanted` phases that the request had. A request that was `answered` had the last three, even if
+    /// one took no time because the whole response came with its first byte.
     pub(super) fn record(&mut self, phases: &Phases, answered: bool, wanted: &[Phase]) {
         for phase in wanted {
             let ns = nanoseconds(phases.of(*phase));

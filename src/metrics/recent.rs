@@ -1,7 +1,7 @@
 //! Counts the last ten seconds of each name, for the current figures of live views.
 //!
-//! A ring of ticks that lists only the names that had requests; sums are kept up to date on the way in and
-//! out, so reading a rate costs nothing.
+//! A ring of ticks lists only the names that had requests. Sums are updated as ticks come in and go out, so reading a
+//! rate costs nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;

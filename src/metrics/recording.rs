@@ -1,6 +1,6 @@
 //! Recording of everything that a part of a load measured, in portable pieces for its report.
 //!
-//! Filled by the store, beside what it adds up itself.
+//! Filled by the store, which also adds up its own figures.
 
 use super::delta::Delta;
 use super::portable::PortableDelta;
@@ -59,7 +59,7 @@ impl Recording {
         self.pieces.push(BASE64.encode(pending.encode()));
     }
 
-    /// Drops everything: the figures begin anew.
+    /// Drops the figures, which begin anew, but not those of `test_start`.
     pub(super) fn reset(&mut self) {
         self.pieces.clear();
         self.pending = PortableDelta::default();

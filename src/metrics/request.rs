@@ -1,7 +1,7 @@
 //! Counters and latencies of one request name within a slice.
 //!
 //! A request is *entered* when it ends and *concluded* when its verdict is final; most are both at once. In between
-//! the plan may overrule the verdict, so what tells successes from failures exactly waits for the conclusion.
+//! the plan may overrule the verdict, so the exact figures of successes and failures wait for the conclusion.
 
 use super::filled::Filled;
 use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
@@ -22,13 +22,14 @@ pub(super) struct RequestDelta {
     pub(super) all: Burst,
     /// Latencies of the failed requests, so that those of the successful ones can be found by subtracting.
     pub(super) failures: Burst,
-    /// Those that had failed when they ended, whatever the plan says of them later: a point over time cannot wait.
+    /// Latencies of the requests that had failed when they ended, whatever the plan says later: points over time
+    /// cannot wait.
     pub(super) failed_at_once: Burst,
-    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
+    /// Latencies of all requests from their actual start, where `all` counts from the scheduled one; else empty.
     pub(super) service: Burst,
-    /// Latencies filled in for late users; made at the first.
+    /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<Filled>>,
-    /// Traces that lead somewhere; made at the first.
+    /// Sampled traces; allocated with the first.
     pub(super) traced: Option<Box<Traced>>,
     /// Times of the phases that thresholds look at.
     pub(super) phase_times: PhaseDeltas,
@@ -114,12 +115,12 @@ fn response_ns(sample: &Sample<'_>) -> u64 {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestCounts {
     pub(super) all: Exact,
-    /// Latencies of those that succeeded and that failed, once that is final.
+    /// Latencies of the requests that finally succeeded, and of those that finally failed.
     pub(super) ok: Exact,
     pub(super) failed: Exact,
-    /// Failures as far as is known; in a slice also what a later verdict takes back.
+    /// Failures as far as they are known; in a slice also the failures that a later verdict takes back.
     failures: i64,
-    /// Whether a verdict was changed: that may come in another slice than the request.
+    /// Whether a verdict was changed: the request itself may have been handed over before.
     revised: bool,
     /// Latencies from the actual start, where `all` counts from the scheduled one.
     pub(super) service: Exact,
@@ -176,7 +177,7 @@ impl RequestCounts {
         }
     }
 
-    /// Returns whether a run can have counted it: a file may be damaged.
+    /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         let exact = [&self.all, &self.ok, &self.failed, &self.service];
         let status = self.status.iter().map(|(_, count)| *count);
@@ -185,7 +186,7 @@ impl RequestCounts {
             self.failures.unsigned_abs(),
             self.redirects,
             self.retries,
-            // Of bytes there may be more, but no more in the 64 bits of a sum.
+            // There may be more bytes than that, but their sum must fit into 64 bits.
             self.bytes >> 10,
         ];
         let mut counts = plain.into_iter().chain(status).chain(phases);

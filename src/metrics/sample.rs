@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub struct RequestId(pub(super) u32);
 
 impl RequestId {
-    /// Returns its place among all of the shard, from 0.
+    /// Returns its place among all request names of the shard, from 0.
     pub(crate) fn place(self) -> usize {
         self.0 as usize
     }
@@ -29,12 +29,12 @@ pub struct Sample<'a> {
     pub begin: Instant,
     /// Time from the call until the last byte of the body of the final response.
     pub latency: Duration,
-    /// In a run at a rate, how much later than on schedule it began: its latency as a visitor sees it is
-    /// both together. `None` in a run of users.
+    /// Delay of the start against the schedule in a run at a rate. The latency as a visitor sees it is `delay` and
+    /// `latency` together. `None` in a run of users.
     pub delay: Option<Duration>,
     /// Phases of the latency.
     pub phases: Phases,
-    /// Status of the final response, 0 when there was no answer.
+    /// Status of the final response; 0 when there was none.
     pub status: u16,
     /// Redirect hops before the final response.
     pub redirects: u32,
@@ -44,20 +44,20 @@ pub struct Sample<'a> {
     pub bytes: u64,
     /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<Failure<'a>>,
-    /// Facts for logs and exemplars beside the figures; without it there are none of this request.
+    /// Facts for logs and exemplars, in addition to the figures; without them, neither has this request.
     pub context: Option<Context<'a>>,
 }
 
 /// Origin of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    /// The user's number, from 1; 0 stands for `test_start` and `test_stop`.
     pub user: u64,
     /// The user's scenario.
     pub scenario: &'a str,
     /// The task that made it.
     pub task: &'a str,
-    /// The number of the connection that carried it, if one did and it is known.
+    /// The number of the connection that carried it; `None` if none did or if it is not known.
     pub connection: Option<NonZeroU64>,
     /// Its trace, if it has one.
     pub trace: Option<&'a Trace>,
@@ -71,15 +71,15 @@ pub trait ExchangeDetails: std::fmt::Debug {
     fn method(&self) -> &str;
     /// Passes the URL asked for to `put` in two pieces, once.
     fn url(&self, put: &mut dyn FnMut(&str, &str));
-    /// Returns where the answer came from, if not from the URL asked for; else empty.
+    /// Returns the URL of the final response if it is not the one asked for; else empty.
     fn final_url(&self) -> String;
-    /// Returns the class of a failure without an answer; else empty.
+    /// Returns the class of a failure without a response; else empty.
     fn class(&self) -> &str;
     /// Returns the headers as sent.
     fn request_headers(&self) -> Vec<(String, Vec<u8>)>;
-    /// Returns the headers of the answer.
+    /// Returns the headers of the response.
     fn response_headers(&self) -> Vec<(String, Vec<u8>)>;
-    /// Returns the body of the answer.
+    /// Returns the body of the response.
     fn body(&self) -> &[u8];
     /// Returns the reason that the page gives for a failure, on one line.
     fn page_says(&self) -> Option<String> {
@@ -98,7 +98,7 @@ pub struct TaskRun<'a> {
     pub latency: Duration,
     /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<Failure<'a>>,
-    /// Facts for the task log; without it, the run is not in it.
+    /// Facts for the logs of tasks and errors; without them, neither has this run.
     pub context: Option<TaskContext<'a>>,
 }
 
@@ -129,6 +129,6 @@ pub struct Failure<'a> {
 pub struct Entered<'a> {
     /// Whether it counted as failed.
     pub failed: bool,
-    /// The error that was recorded of it.
+    /// The error that was recorded for it.
     pub told: Option<Failure<'a>>,
 }

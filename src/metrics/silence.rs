@@ -1,16 +1,16 @@
-//! Silences: times in which no answer came to anybody although users waited, put together from what each shard saw.
+//! Silences: times in which users waited and no response came to any of them, found from what each shard saw.
 //!
-//! A run of users does not ask while it waits, so an outage leaves few traces in its percentiles: a handful of slow
-//! requests. Here it shows as what it was. Driven by the store; times are nanoseconds since the run began.
+//! Users who wait send nothing, so an outage leaves few traces in the percentiles of a run of users: a handful of
+//! slow requests. A silence shows it for what it was. Driven by the store; times are nanoseconds since the run began.
 
 use super::under_way::Quiet;
 use std::collections::VecDeque;
 
-/// A time without any answer.
+/// A time without any response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Silence {
     pub(super) from: u64,
-    /// The answer that ended it, or the moment up to which there was none.
+    /// The response that ended it, or the moment up to which there was none.
     pub(super) to: u64,
     /// Requests that waited at its end.
     pub(super) waiting: u64,
@@ -48,7 +48,7 @@ impl Shard {
             .rev()
             .find(|quiet| quiet.from < moment)
             .filter(|quiet| {
-                // What goes on has no end yet.
+                // A quiet time that is still going on has no end yet.
                 moment <= quiet.to || Some(**quiet) == self.going_on
             })
     }
@@ -87,8 +87,8 @@ impl Silences {
         &mut self.shards[shard]
     }
 
-    /// Returns the silences that an answer ended since the last call and before `until`, up to which everything is
-    /// known, and that lasted at least `least` nanoseconds.
+    /// Returns the silences of at least `least` nanoseconds that a response has ended since the last call and before
+    /// `until`. Everything up to `until` must be known.
     pub(super) fn over(&mut self, until: u64, least: u64) -> Vec<Silence> {
         let mut found = Vec::new();
         for (number, shard) in self.shards.iter().enumerate() {
@@ -100,10 +100,11 @@ impl Silences {
         }
         found.retain(|silence| silence.length() >= least);
         found.sort_unstable_by_key(|silence| silence.from);
-        // Answers that came to two shards at once end one silence.
+        // Responses that came to two shards at once end one silence.
         found.dedup_by(|later, first| later.from < first.to);
         self.told = self.told.max(until);
-        // One that is over is needed until those of all shards that overlap it are.
+        // A quiet time that is over is needed until the overlapping ones of all shards are over: ten minutes are
+        // enough.
         for shard in &mut self.shards {
             let old = |quiet: &mut Quiet| quiet.to + 600_000_000_000 < until;
             while shard.over.pop_front_if(old).is_some() {}

@@ -1,6 +1,6 @@
-//! Latencies as a point over time keeps them: so coarse that thousands of points fit, so true that points can be
-//! joined. A histogram of two significant digits in HdrHistogram's own sparse form (V2), empty counts run-length
-//! encoded; some 60 to 500 bytes.
+//! Latencies as a point over time keeps them: coarse enough for thousands of points, and exact enough for joining
+//! points. A sketch is a histogram of two significant digits in HdrHistogram's own sparse form (V2), with empty
+//! counts run-length encoded; it takes some 60 to 500 bytes.
 
 use super::latency::{Burst, Exact, LONGEST_US, each_recorded};
 use base64::Engine as _;
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Sketch of latencies. Two joined have the counts of both, exactly.
+/// Sketch of latencies. Joining two adds up their counts exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sketch(Box<[u8]>);
 
-/// Latencies as coarse as a sketch has them, for another process: small while they are those of a second.
+/// Latencies as coarse as in a sketch, for another process; small while they cover only a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Coarse(BTreeMap<u64, u64>);
 
 impl Coarse {
-    /// Adds a latency in microseconds that came so many times.
+    /// Adds a latency in microseconds that came that many times.
     pub(super) fn add(&mut self, us: u64, times: u64) {
         // A sketch has 256 steps at first, and 128 from each power of two to the next.
         let bits = (us >> 8).checked_ilog2().map_or(0, |more| more + 1);
@@ -51,7 +51,7 @@ impl Default for Sketcher {
     }
 }
 
-/// All sketches have the same bounds, so that equal ones have equal bytes.
+/// Makes an empty histogram. All sketches have the same bounds, so that equal ones have equal bytes.
 fn empty() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_US, 2)
         .expect("an hour in microseconds is within what a histogram can hold")
@@ -72,7 +72,7 @@ impl Sketcher {
         self.finish()
     }
 
-    /// Makes the sketch of several together.
+    /// Joins several sketches.
     pub(super) fn joined<'a>(&mut self, sketches: impl IntoIterator<Item = &'a Sketch>) -> Sketch {
         self.gather(sketches);
         self.finish()
@@ -102,25 +102,25 @@ impl Sketcher {
         found
     }
 
-    /// Begins a sketch with what another one holds.
+    /// Begins a sketch with the counts of another one.
     pub(super) fn begin(&mut self, sketch: &Sketch) {
         self.gather([sketch]);
     }
 
-    /// Adds a burst to what was begun.
+    /// Adds a burst to the sketch that was begun.
     pub(super) fn more(&mut self, latencies: &Burst) {
         latencies.each(|us, count| self.add(us, count));
     }
 
-    /// Adds coarse latencies to what was begun.
+    /// Adds coarse latencies to the sketch that was begun.
     pub(super) fn more_coarse(&mut self, latencies: &Coarse) {
         for (us, count) in &latencies.0 {
             self.add((*us).min(LONGEST_US), *count);
         }
     }
 
-    /// Ends what was begun: the sketch, and the value at each of the rising `quantiles` as [`Self::quantiles`] finds
-    /// it.
+    /// Returns the sketch that was begun, and the value at each of the rising `quantiles`, found as
+    /// [`Self::quantiles`] does.
     pub(super) fn end<const N: usize>(
         &mut self,
         exact: &Exact,
@@ -170,7 +170,7 @@ impl Sketch {
         BASE64.encode(&self.0)
     }
 
-    /// Returns the bytes of memory that it takes on the heap.
+    /// Returns the bytes of memory that the sketch takes on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         self.0.len()
     }

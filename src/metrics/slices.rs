@@ -1,9 +1,9 @@
 //! Slices of time in which a shard's recorder counts: finds the slice of a moment, closes those that are over, and
 //! notes the shard's state at their end.
 //!
-//! Owned by the recorder. What happens is told in the order in which it does, so the first event after a border
-//! closes the slice before it, however late the tick comes; only finished requests may be told later, and go to the
-//! slice in which they ended.
+//! Owned by the recorder, which is told of events in their order, so the first event after a border closes the slice
+//! before it, however late the tick comes. Only finished requests may come later; they count in the slice in which
+//! they ended.
 
 use super::axis::Axis;
 use super::delta::{Border, Delta, SliceDelta};
@@ -68,8 +68,8 @@ impl Slices {
         self.reopen();
     }
 
-    /// Schedules measurement number `epoch` to begin at a moment. What was counted after it, the order having come
-    /// late, stays where it is.
+    /// Schedules measurement number `epoch` to begin at a moment. If the order comes late, what was counted after
+    /// that moment stays where it is.
     pub(super) fn begin_measurement(&mut self, epoch: u64, at: Instant) {
         if !self.axis.has_begun(epoch, self.latest) {
             let at = self.since(at);
@@ -116,7 +116,7 @@ impl Slices {
             .expect("a recorder always has an open slice")
     }
 
-    /// Returns the slice in which something ended that began at `begin` and took so many nanoseconds.
+    /// Returns the slice in which something ended that began at `begin` and took `ns` nanoseconds.
     pub(super) fn of(&mut self, begin: Instant, ns: u64) -> &mut SliceDelta {
         let end = self.since(begin).saturating_add(ns);
         self.advance(end);
@@ -184,12 +184,12 @@ impl Slices {
         self.under_way.begin(at)
     }
 
-    /// The process stood still for so long.
+    /// Notes that the process stood still for that long.
     pub(super) fn stood_still(&mut self, ns: u64) {
         self.under_way.stood_still(ns);
     }
 
-    /// A request has ended so many nanoseconds after it began.
+    /// Notes that a request has ended `ns` nanoseconds after it began.
     pub(super) fn request_ends(&mut self, flight: Flight, begin: Instant, ns: u64, answered: bool) {
         let at = self.since(begin).saturating_add(ns);
         self.advance(at);
@@ -198,7 +198,7 @@ impl Slices {
         }
     }
 
-    /// Returns the delta that the next [`Slices::take`] hands over, for what is in no slice.
+    /// Returns the delta that the next [`Slices::take`] hands over, for what belongs to no slice.
     pub(super) fn delta(&mut self) -> &mut Delta {
         &mut self.delta
     }
@@ -211,7 +211,7 @@ impl Slices {
         self.delta.quiet = Some(self.under_way.quiet(now));
     }
 
-    /// Marks the shard as ended: nothing comes any more.
+    /// Marks the shard as ended: nothing more comes.
     pub(super) fn end(&mut self, now: Instant) {
         self.come_to(now);
         self.delta.covered = u64::MAX;
@@ -235,7 +235,7 @@ impl Slices {
             return;
         }
         let room = MOST_SPARE.saturating_sub(self.spare.len());
-        // The largest are the last: what a plan does all the time.
+        // The last ones are the largest: they have rows for what the plan does all the time.
         self.spare.extend(delta.slices.into_iter().rev().take(room));
     }
 }

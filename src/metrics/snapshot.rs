@@ -185,7 +185,7 @@ pub struct LiveLoad {
 pub struct LiveTag {
     /// The tag with its value: `region=eu`.
     pub tag: Arc<str>,
-    /// Figures as in a [`Snapshot`]; [`LiveRow::worst_now`] is not known for tags and zero.
+    /// Figures as in a [`Snapshot`]; [`LiveRow::worst_now`] is not known for tags, so it is zero.
     pub requests: LiveRequests,
     /// All figures, if requested.
     pub row: Option<TagRow>,

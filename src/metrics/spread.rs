@@ -1,9 +1,10 @@
 //! Distribution of a trend's values: percentiles of numbers of any size and sign.
 //!
-//! Own code in place of `hdrhistogram`, which counts whole numbers that are not negative, within a range known before,
-//! and takes about 131 KiB for three digits up to a minute; a plan's own numbers have neither unit nor range. Here a
-//! value's bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling: percentiles are
-//! within a thousandth of those of the sorted values, as the test holds, and memory grows with the distinct buckets.
+//! Does not use `hdrhistogram`, which counts non-negative whole numbers within a range known beforehand, and takes
+//! about 131 KiB for three digits up to a minute: a plan's own numbers have neither unit nor range. Here the leading
+//! bits of a value are its bucket, which is a logarithmic scale with 1,024 steps per doubling. Percentiles are within
+//! a thousandth of those of the sorted values, which a test checks, and memory grows with the number of distinct
+//! buckets.
 
 use super::latency::MOST_COUNT;
 use serde::{Deserialize, Serialize};
@@ -32,15 +33,15 @@ impl Spread {
         self.count += other.count;
     }
 
-    /// Returns whether a run can have counted it: a file may be damaged.
+    /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         let mut counts = self.buckets.values();
         let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         self.count <= MOST_COUNT && all == Some(self.count)
     }
 
-    /// Returns, for each of the rising `quantiles`, the middle of the smallest bucket that at least this share of
-    /// all values is not above; within 0.05 % of a value that was recorded. Zero when there is none.
+    /// Returns, for each of the rising `quantiles`, the middle of the lowest bucket up to which at least that share
+    /// of all values lies; it is within 0.05 % of a recorded value. Zero when there is none.
     pub(super) fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [f64; N] {
         let mut buckets = self.buckets.iter();
         let (mut seen, mut value) = (0, 0.0);

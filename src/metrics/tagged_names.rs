@@ -1,4 +1,4 @@
-//! Interns requests by method, name and tags as dense numbers: one of each combination that a shard has met.
+//! Interns requests by method, name and tags as dense numbers, one for each combination that a shard has met.
 
 use super::names::{Interned, Label, Names};
 use crate::tags::{SCENARIO, Tags};

@@ -21,20 +21,20 @@ use std::time::Duration;
 pub(super) struct RequestTally {
     pub(super) counts: RequestCounts,
     pub(super) all: Histogram<u64>,
-    /// Latencies of the failed requests; made at the first failure.
+    /// Latencies of the failed requests; allocated with the first.
     failed: Option<Histogram<u64>>,
     /// Latencies from the actual start, in a run at a rate.
     service: Option<Histogram<u64>>,
-    /// Latencies filled in for late users; made at the first.
+    /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<Filled>>,
-    /// Traces of one name; made at the first.
+    /// Sampled traces of one name; allocated with the first.
     pub(super) traced: Option<Box<Traced>>,
     /// Times of the phases that thresholds look at.
     phase_times: PhaseTallies,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
-    /// The same of the successful ones.
+    /// The same for the successful requests.
     live_ok: [Duration; 3],
     changed_ok: bool,
 }
@@ -95,7 +95,8 @@ impl RequestTally {
         self.live
     }
 
-    /// p50, p95 and p99 of the successful ones alone. Costs a copy of the histogram once something has failed.
+    /// Returns p50, p95 and p99 of the successful requests alone. Costs a copy of the histogram once something has
+    /// failed.
     pub(super) fn live_ok(&mut self) -> [Duration; 3] {
         if std::mem::take(&mut self.changed_ok) {
             let ok = self.ok_latencies();
@@ -104,13 +105,13 @@ impl RequestTally {
         self.live_ok
     }
 
-    /// The latencies of those that succeeded.
+    /// Returns the latencies of the successful requests.
     fn ok_latencies(&self) -> Cow<'_, Histogram<u64>> {
         let Some(failed) = &self.failed else {
             return Cow::Borrowed(&self.all);
         };
         let mut ok = self.all.clone();
-        // A verdict that is on its way may be ahead of its request.
+        // A verdict may arrive before the request that it is about.
         match ok.subtract(failed) {
             Ok(()) => Cow::Owned(ok),
             Err(_) => Cow::Borrowed(&self.all),
@@ -133,7 +134,7 @@ impl RequestTally {
         }
     }
 
-    /// Returns the figures with what was filled in.
+    /// Returns the figures with the latencies that were filled in.
     pub(super) fn corrected(&self) -> CoFigures {
         let (mut exact, mut all) = (self.exact(), Cow::Borrowed(&self.all));
         if let Some(filled) = &self.filled {

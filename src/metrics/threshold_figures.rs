@@ -24,10 +24,10 @@ pub(super) struct ThresholdFigures {
     pub(super) max: f64,
     /// Latest value of a gauge.
     pub(super) last: Option<f64>,
-    /// Age of the oldest request that is not among them: under way, or waited for in a silence.
+    /// Age of the oldest request that is not counted yet: it is under way, or waits in a silence.
     pub(super) oldest: f64,
     pub(super) values: Values,
-    /// Latencies of the failed requests, where only the successful ones are wanted.
+    /// Latencies of the failed requests, if only the successful ones are wanted.
     pub(super) without: Option<Histogram<u64>>,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Values {
 }
 
 impl ThresholdFigures {
-    /// Makes the figures of a subject of which nothing was seen.
+    /// Makes the figures of a subject of which nothing was seen yet.
     pub(super) fn nothing(subject: Subject) -> ThresholdFigures {
         ThresholdFigures {
             subject,
@@ -93,7 +93,7 @@ impl ThresholdFigures {
         self.add_phase(&ok.merged(failed), add);
     }
 
-    /// Adds times of a phase, or others that stand for themselves.
+    /// Adds times that come without failures, such as those of a phase.
     pub(super) fn add_phase(&mut self, exact: &Exact, add: impl FnOnce(&mut Histogram<u64>)) {
         self.add_exact(exact);
         if let Values::Latencies(all) = &mut self.values {
@@ -193,7 +193,7 @@ impl ThresholdFigures {
         }
     }
 
-    /// Adds so many requests as if their waiting times were spread evenly from nothing to `longest`.
+    /// Adds `requests` requests as if their waiting times were spread evenly from nothing to `longest`.
     pub(super) fn wait_evenly(&mut self, requests: u64, longest: Duration) {
         const STEPS: u64 = 100;
         let Values::Latencies(all) = &mut self.values else {
@@ -215,10 +215,10 @@ impl ThresholdFigures {
         self.min = self.min.min(longest_ms);
     }
 
-    /// Returns the figure of a threshold in its unit, over so many seconds; `None` is no data.
+    /// Returns the figure of a threshold in its unit, over that many seconds; `None` without data.
     ///
     /// # Errors
-    /// What the subject is and which figures it has, when this is none of them.
+    /// Says what the subject is and which figures it has, if the threshold's is none of them.
     pub(super) fn value(&self, of: &Threshold, seconds: f64) -> Result<Option<f64>, &'static str> {
         let (figure, unit) = (of.figure, of.unit);
         if of.phase.is_some() && self.subject != Subject::Requests {
@@ -227,7 +227,7 @@ impl ThresholdFigures {
         let count = self.count as f64;
         let share = |part: u64| (self.count > 0).then(|| 100.0 * part as f64 / count);
         let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
-        // A verdict that is on its way may be ahead of its request.
+        // A verdict may arrive before the request that it is about.
         let passes = self.count.saturating_sub(self.failures);
         Ok(match (self.subject, figure, unit) {
             (
@@ -271,7 +271,7 @@ impl ThresholdFigures {
                 self.distribution(Figure::Avg)?
             }
             (Subject::Metric(MetricKind::Trend), _, Unit::None) => self.distribution(figure)?,
-            // The extremes of a stretch are not known of a gauge.
+            // The extremes of a gauge are not known for a stretch.
             (Subject::Metric(MetricKind::Gauge), Figure::Min | Figure::Max, Unit::None)
                 if of.during.is_none() =>
             {
@@ -300,7 +300,7 @@ impl ThresholdFigures {
         let values = match (&self.values, &self.without) {
             (Values::Latencies(all), Some(failed)) => {
                 let mut ok = all.clone();
-                // A verdict that is on its way may be ahead of its request.
+                // A verdict may arrive before the request that it is about.
                 if ok.subtract(failed).is_err() {
                     ok = all.clone();
                 }

@@ -1,6 +1,6 @@
-//! Keeps the traces of a request name that lead somewhere: those that the site was asked to keep. Of each name the
-//! slowest three requests, and the latest of each bucket of latencies, which metrics show. Without `--trace` there are
-//! none.
+//! Keeps the sampled traces of a request name, which are those that the site was asked to keep: of the slowest three
+//! requests, and for metrics of the latest request in each bucket of latencies and of the latest failed one. Without
+//! `--trace` there are none.
 
 use super::exemplars::{MOST_URL, start_of};
 use super::latency::nanoseconds;
@@ -28,11 +28,11 @@ pub(super) struct Traced {
     slowest: Vec<TracedRequest>,
     /// The latest request by the number of its bucket.
     latest: BTreeMap<u8, Latest>,
-    /// The latest that failed.
+    /// The latest failed request.
     failed: Option<Latest>,
 }
 
-/// A request, ordered by its end; of those that ended at once, by user and trace.
+/// A request, ordered by its end; requests that ended at the same time are ordered by user and trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Latest {
     end_ns: u64,
@@ -173,7 +173,7 @@ impl Traced {
         *known = latest.max(*known);
     }
 
-    /// Returns whether a run can have kept it: a file may be damaged.
+    /// Returns whether a run can have kept this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         let known = |bucket: &u8| usize::from(*bucket) <= BORDERS.len();
         self.slowest.len() <= SLOWEST && self.latest.keys().all(known)

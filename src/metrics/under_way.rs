@@ -1,4 +1,4 @@
-//! Requests of one shard that are under way: how many there are, how old the oldest is, and for how long no answer
+//! Requests of one shard that are under way: how many there are, how old the oldest is, and for how long no response
 //! has come to any of them.
 //!
 //! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
@@ -13,7 +13,7 @@ pub struct Flight(u32);
 /// Value that marks a free place.
 const FREE: u64 = u64::MAX;
 
-/// Shortest time without an answer that is reported, in nanoseconds: half of what makes an outage.
+/// Shortest time without a response that is reported, in nanoseconds: half of what makes an outage.
 const LEAST_QUIET: u64 = 500_000_000;
 
 /// Requests under way at one moment.
@@ -25,12 +25,12 @@ pub(super) struct Waiting {
     pub(super) oldest: u64,
 }
 
-/// A time in which a shard got no answer, in nanoseconds since the run began.
+/// A time in which a shard got no response, in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Quiet {
-    /// The latest answer before it.
+    /// The latest response before it.
     pub(super) from: u64,
-    /// The answer that ended it, or the moment up to which there was none.
+    /// The response that ended it, or the moment up to which there was none.
     pub(super) to: u64,
     /// When the request that waited longest began to wait; `None` if none did.
     pub(super) waited_since: Option<u64>,
@@ -39,7 +39,7 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// Converts the times to a clock that began so many nanoseconds later.
+    /// Converts the times to a clock that began `by` nanoseconds later.
     pub(super) fn earlier(self, by: u64) -> Quiet {
         Quiet {
             from: self.from.saturating_sub(by),
@@ -55,9 +55,9 @@ pub(super) struct UnderWay {
     /// Beginning of each request.
     begun: Vec<u64>,
     free: Vec<u32>,
-    /// Time of the latest answer.
+    /// Time of the latest response.
     answered: u64,
-    /// Beginning of the first of those that ended without an answer since then.
+    /// Beginning of the earliest request that has ended without a response since then.
     unanswered: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl UnderWay {
         }
     }
 
-    /// Ends a request, and returns the time without an answer that its answer ended, if that was long.
+    /// Ends a request. If its response ended a long time without one, returns that time.
     pub(super) fn end(&mut self, flight: Flight, at: u64, answered: bool) -> Option<Quiet> {
         let quiet = match answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
             true => Some(self.quiet(at)),
@@ -91,7 +91,7 @@ impl UnderWay {
         quiet
     }
 
-    /// Returns the time without an answer up to a moment.
+    /// Returns the time without a response up to a moment.
     pub(super) fn quiet(&self, at: u64) -> Quiet {
         let oldest = self.begun.iter().copied().min().unwrap_or(FREE);
         let first = oldest.min(self.unanswered.unwrap_or(FREE));
@@ -103,7 +103,7 @@ impl UnderWay {
         }
     }
 
-    /// Nobody could take an answer for so long: that is no age of a request and no silence of the target.
+    /// Notes that the process stood still: that time makes no request older and is no silence of the target.
     pub(super) fn stood_still(&mut self, ns: u64) {
         let begun = self.begun.iter_mut().filter(|begun| **begun != FREE);
         begun.for_each(|begun| *begun += ns);
@@ -113,7 +113,7 @@ impl UnderWay {
         }
     }
 
-    /// How things stood at a moment after which no request has ended yet; some may have begun.
+    /// Returns the requests under way at a moment after which no request has ended yet; some may have begun.
     pub(super) fn at(&self, moment: u64) -> Waiting {
         let begun = self.begun.iter().filter(|begun| **begun < moment);
         let (count, first) = begun.fold((0, moment), |(count, first), begun| {
@@ -163,7 +163,7 @@ mod tests {
             })
         );
         assert_eq!(all.end(second, 900 * MS, true), None);
-        // Nobody asked for a while, then one waited.
+        // No request was sent for a while, then one waited.
         let third = all.begin(2_000 * MS);
         let quiet = all.end(third, 2_100 * MS, true).expect("1.2 s");
         assert_eq!(

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Users of one scenario or of all. The peak is exact within a shard; users of several shards that come and go
-/// within one tick count as if they had met.
+/// Users of one scenario or of all. The peak is exact within a shard; users of several shards who come and go within
+/// one tick count as if they had met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Users {
     now: i64,
@@ -13,7 +13,7 @@ pub(super) struct Users {
     peak: i64,
     /// Users of each source.
     standing: BTreeMap<Source, i64>,
-    /// Shards that nothing is heard from: their users count as gone.
+    /// Shards that are no longer heard from: their users count as gone.
     away: BTreeSet<usize>,
 }
 
@@ -51,14 +51,14 @@ impl Users {
         }
     }
 
-    /// Counts the users of a shard again, as it has told meanwhile.
+    /// Counts the users of a shard again, including what it has delivered meanwhile.
     pub(super) fn find(&mut self, shard: usize) {
         if self.away.remove(&shard) {
             self.now += self.of_shard(shard);
         }
     }
 
-    /// Returns the users of a shard as far as it has told.
+    /// Returns the users of a shard according to its latest delivery.
     pub(super) fn of_shard(&self, shard: usize) -> i64 {
         let all = self.standing.range((shard, 0)..(shard + 1, 0));
         all.map(|(_, users)| users).sum()

@@ -1,5 +1,5 @@
-//! The JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation, checked
-//! in, and held to reports by a validator of its own.
+//! The JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation,
+//! checked in, and checked against reports by an independent validator.
 
 use super::fixture;
 #[cfg(feature = "cli")]

@@ -25,7 +25,7 @@ pub(super) struct RowReader {
 }
 
 pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
-/// The options of CSV beside them.
+/// The additional options of CSV.
 pub(in crate::lua) const CSV_OPTIONS: [&str; 1] = ["separator"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
@@ -214,7 +214,7 @@ fn warn(host: &Host, rows: &Rows) {
     );
     let (user, scenario) = (host.user, host.scenario.as_str());
     tracing::warn!(target: "plan", user, scenario, "{told}");
-    // There is none while the file's top level runs.
+    // There is no recorder while the file's top level runs.
     if let Some(recorder) = host.recorder.get() {
         recorder.borrow_mut().warn(told);
     }

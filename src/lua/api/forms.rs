@@ -1,5 +1,5 @@
-//! Forms of a page as plans hold them, plain tables, and the names of fields that such a form lacks. What submitting one
-//! sends is read in `requests/submit.rs`.
+//! Forms of a page as plans hold them, which are plain tables, and warnings about the fields that a plan fills in.
+//! `requests/submit.rs` reads what submitting one sends.
 
 use super::elements::{find, selector};
 use super::log;
@@ -105,13 +105,13 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Warns of fields that a plan fills in and the form lacks, and of those that must not be empty and are, each once.
+/// Warns about fields that a plan fills in but the form lacks, and about required fields that are empty, each once.
 pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::Result<()> {
     warn_of_empty(lua, &unwrap_view(&form), &fields)?;
     let (Value::Table(fields), Ok(Value::Table(order))) =
         (fields, unwrap_view(&form).raw_get::<Value>("order"))
     else {
-        // A form that the plan has made itself has what the plan gives it.
+        // A form that the plan has made itself has the fields that the plan gives it.
         return Ok(());
     };
     let form = unwrap_view(&form);
@@ -136,7 +136,7 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
     Ok(())
 }
 
-/// Warns of required fields that would be sent empty, which a browser refuses to do.
+/// Warns about required fields that would be sent empty, which a browser refuses to do.
 fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value) -> mlua::Result<()> {
     let Value::Table(required) = form.raw_get("required")? else {
         return Ok(());
@@ -167,8 +167,8 @@ fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Warns once in the log and in the report of a field, by the plan's line, since forms of one kind have many addresses.
-/// `tell` is given the form's path and the field's name.
+/// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have
+/// many addresses. `tell` is given the form's path and the field's name.
 fn warn_once(lua: &Lua, form: &Table, name: &str, tell: impl FnOnce(&str, &str) -> String) {
     let host = Host::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
@@ -204,7 +204,7 @@ fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Warns of a field that the form does not have.
+/// Warns about a field that the form does not have.
 fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
     const MOST: usize = 20;
     warn_once(lua, form, name, |path, name| {

@@ -62,7 +62,7 @@ fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
     }
 }
 
-/// Whether a table is shown by its fields: it has no metatable of its own, or is a view of one.
+/// Returns whether a table is shown by its fields: it has no metatable of its own, or is a view of such a table.
 fn is_plain(table: &Table) -> bool {
     let behind = unwrap_view(table);
     behind.metatable().is_none()

@@ -14,7 +14,7 @@ use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, Lua, LuaString, Value};
 
-/// A value, and how the prelude makes of it what a plan sees; `None` if it is that already.
+/// A value, and the word for how the prelude turns it into what a plan sees; `None` if the value is that already.
 pub(in crate::lua) type Member = (Value, Option<&'static str>);
 
 /// Loads a part of the prelude, which makes the member that was asked for and others.

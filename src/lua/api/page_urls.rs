@@ -7,7 +7,8 @@ use crate::lua::values::{describe_mismatch, shorten};
 use mlua::{Function, Lua, Table, Value};
 use url::Url;
 
-/// Finds the URLs of a body within so many bytes, and those that are left out because they are another site's.
+/// Finds the URLs of a body within that many bytes of memory, and those that are left out because they are another
+/// site's.
 pub(super) type Find = fn(&[u8], &Url, usize) -> Option<(Vec<String>, Vec<String>)>;
 
 /// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
@@ -35,7 +36,7 @@ pub(super) fn list(
     Ok(list)
 }
 
-/// Tells once of each host whose assets are left out, and how many a page has of it.
+/// Warns once about each host whose assets are left out, with the number of them on the page.
 fn tell_left_out<'a>(lua: &Lua, page: &Url, urls: impl Iterator<Item = &'a String>) {
     const MOST: usize = 8;
     let mut hosts: Vec<(String, usize)> = Vec::new();
@@ -95,7 +96,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether it lets a URL pass as far as is known without calling the plan.
+    /// Returns whether a URL passes, as far as that is known without calling the plan.
     fn wants(&self, url: &str) -> bool {
         !matches!(self, Filter::Function(_)) && self.passes(url).unwrap_or(false)
     }

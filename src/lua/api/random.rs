@@ -156,7 +156,7 @@ fn email(lua: &Lua, (): ()) -> mlua::Result<String> {
     Ok(format!("{first}.{last}.{number}@example.com"))
 }
 
-/// Draws a number of those that are nobody's (North American Numbering Plan, 555-0100 to 555-0199).
+/// Draws a telephone number that belongs to nobody (North American Numbering Plan, 555-0100 to 555-0199).
 fn phone(lua: &Lua, (): ()) -> mlua::Result<String> {
     let (area, line) = with(lua, |random| {
         (random.random_range(2..10), random.random_range(0..100))

@@ -41,7 +41,7 @@ pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
-/// A module as a function, or the message with its location; and what a module of lgoose's own has of Rust.
+/// A module as a function, or the message with its location; and the part in Rust of a module of lgoose's own.
 type FoundModule = (Option<Function>, Option<String>, Option<Table>);
 
 /// Finds a module.

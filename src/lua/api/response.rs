@@ -145,7 +145,7 @@ impl This {
         }
         let finished = responses.get_mut(address).ok_or_else(gone)?;
         if failure.is_some() && finished.exchange.outcome.is_err() {
-            // Why there was no answer says more than what the page lacked.
+            // Why there was no response says more than what the page lacked.
             return Ok(());
         }
         finished.line = failure.as_ref().and_then(|_| line(lua));

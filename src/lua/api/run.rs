@@ -45,7 +45,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// Returns the run, which there is while a task or an event's function runs.
+/// Returns the run, which exists while a task or an event's function runs.
 fn view(lua: &Lua, call: &str) -> mlua::Result<Rc<dyn RunView>> {
     let host = Host::of(lua);
     match &host.run {

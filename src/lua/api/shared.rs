@@ -33,8 +33,9 @@ struct SharedMap {
 /// The right to make a value, with the time that it is kept.
 #[derive(Debug)]
 struct OpenClaim {
-    /// What is said of the map; the claim is over once this is taken.
+    /// How messages name the map.
     what: String,
+    /// The claim, which is over once it is taken from here.
     claim: Option<Claim>,
     expires: Option<Duration>,
 }
@@ -43,7 +44,7 @@ struct OpenClaim {
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let host = Host::of(lua);
     let state = match host.looks_only() {
-        // Whoever looks at the declarations of a plan must not be seen by its users.
+        // A VM that only reads the declarations of a plan must not be seen by its users.
         true => Arc::new(State::default()),
         false => host.program.state().clone(),
     };
@@ -94,7 +95,7 @@ fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
     }
 }
 
-/// Refuses what users do where no user runs: the top level of the file runs once for each.
+/// Refuses at the top level of the file what only users may do: it runs once for each of them.
 fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
     let host = Host::of(lua);
     if !host.limits.is_loading() {
@@ -258,7 +259,7 @@ fn copy(lua: &Lua, value: Option<state::Value>) -> mlua::Result<Value> {
     value.map_or(Ok(Value::Nil), |value| lua.to_value(&*value))
 }
 
-/// Takes what is there, without waiting.
+/// Takes a value if there is one, without waiting.
 fn try_take(lua: &Lua, queue: UserDataRef<SharedQueue>) -> mlua::Result<Value> {
     runs(lua, &format!("the queue '{}'", queue.name))?;
     copy(lua, queue.queue.try_take())
@@ -283,7 +284,7 @@ fn find_or_claim(
         return Err(mlua::Error::runtime(message));
     }
     let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
-    // Whoever has another VM is another one.
+    // Each VM makes its own claims.
     let by = Rc::as_ptr(&host).addr();
     let found = map.map.find_or_claim(&key, by);
     Ok(match found.map_err(mlua::Error::runtime)? {

@@ -119,7 +119,7 @@ fn users_share_the_cursor_of_a_file_and_loading_a_plan_moves_none() {
         let step = bench.user(user).start(0, 1);
         assert!(matches!(step, Step::Done), "{step:?}");
     }
-    // The top level finds no row left for the fourth.
+    // The top level finds no row left for the fourth user.
     let step = bench.user(4).start(0, 1);
     assert!(matches!(step, Step::Op(Op::Stop)), "{step:?}");
 }
@@ -352,7 +352,7 @@ fn a_plan_that_declares_other_tasks_for_a_user_is_refused() {
 
 #[test]
 fn a_vm_is_small_before_its_plan_asks_for_more() {
-    // A load has thousands: what not every plan uses is a part of the prelude or opened when it is asked for.
+    // A load has thousands of VMs: what not every plan uses is a part of the prelude or opened when it is asked for.
     // Measured: 26 KiB.
     let plan = "task { function(user) user:get '/' end }";
     let vm = Bench::new("small", &[], plan).user(1);

@@ -98,8 +98,8 @@ pub(in crate::lua) fn cut(mut message: String) -> String {
     message
 }
 
-/// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds what to
-/// write where texts are counted with.
+/// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds
+/// what to write where a plan calculates with texts.
 fn make_readable(message: &str) -> String {
     if let Some((told, _)) = message.split_once(" near '<\\") {
         return format!("{told} near a character that Lua does not know");

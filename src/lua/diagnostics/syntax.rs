@@ -1,5 +1,5 @@
-//! What to write instead, for texts that are no Lua: habits of other languages, a comma, an `end` or a bracket that is
-//! missing. Lua itself says where it gave up; the remedy is found in the words before that place.
+//! Remedies for texts that are not Lua: habits of other languages, or a missing comma, `end` or bracket. Lua itself
+//! says where it gave up; the remedy is found from the words before that place.
 
 use super::tokens::{Kind, Token, tokens};
 
@@ -118,7 +118,7 @@ fn habit(message: &str, near: Option<&str>, line: &[Token<'_>]) -> Option<&'stat
     }
 }
 
-/// Tells a comma that is missing between two values of a table or of a call.
+/// Finds a missing comma between two values of a table or of a call.
 fn missing_comma(
     message: &str,
     near: &str,
@@ -156,7 +156,7 @@ fn missing_comma(
     ))
 }
 
-/// Tells a block or a bracket that is not closed, or closed twice.
+/// Finds a block or a bracket that is not closed, or that is closed twice.
 fn unbalanced(
     message: &str,
     near: Option<&str>,
@@ -201,11 +201,11 @@ fn unbalanced(
     }
 }
 
-/// What is open behind some words.
+/// What is still open after some words.
 #[derive(Default)]
 struct Open<'a> {
     open: Vec<Opener<'a>>,
-    /// An opener whose `end` stands further to the left than itself, so that it was most likely another's.
+    /// An opener whose `end` stands further to the left than itself: that most likely belongs to another one.
     suspect: Option<Opener<'a>>,
 }
 
@@ -246,7 +246,7 @@ fn open_at<'a>(words: &[Token<'a>]) -> Open<'a> {
     state
 }
 
-/// Whether a value may end with that word.
+/// Returns whether a value may end with that word.
 fn ends_value(words: &[Token<'_>], place: usize) -> bool {
     let word = words[place];
     match word.kind {

@@ -1,4 +1,5 @@
-//! The words of a Lua text with their lines, for messages: as Lua reads them, and going on where it would stop.
+//! The words of a Lua text with their lines, for messages: read as Lua reads them, and also after the place where it
+//! would stop.
 
 /// A kind of word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(in crate::lua) enum Kind {
 pub(in crate::lua) struct Token<'a> {
     pub(in crate::lua) kind: Kind,
     pub(in crate::lua) text: &'a str,
-    /// From 1.
+    /// Number of the line, from 1.
     pub(in crate::lua) line: u32,
     /// The columns before the first word of its line.
     pub(in crate::lua) indent: usize,

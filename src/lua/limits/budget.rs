@@ -1,5 +1,5 @@
-//! What a plan makes lgoose hold outside of its VM's own memory: pages, decoded bodies, what is about to be sent. It
-//! counts against the same limit, and is counted before it is allocated.
+//! Memory that a plan makes lgoose hold outside of its VM: pages, decoded bodies, what is about to be sent. It counts
+//! against the limit of the VM, and is counted before it is allocated.
 
 use super::vm_limits::out_of_memory;
 use std::cell::Cell;
@@ -25,7 +25,7 @@ impl Account {
     }
 }
 
-/// Bytes that are held by a value beside it.
+/// Bytes that a value holds outside of Lua.
 #[derive(Debug)]
 pub(in crate::lua) struct Held {
     account: Account,
@@ -47,7 +47,7 @@ pub(in crate::lua) struct Budget {
 }
 
 impl Budget {
-    /// `left` of the `limit` of a VM.
+    /// Creates a budget of `left` bytes, out of the `limit` of a VM.
     pub(in crate::lua) fn new(left: usize, limit: usize) -> Budget {
         Budget { left, limit }
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The task number while a VM is loaded.
 const LOADING: u64 = 0xffff;
 
-/// The plan code that a shard runs. The parts are read one by one and may not fit together, which a watchdog that
-/// reads twice finds out.
+/// The plan code that a shard runs. Its parts are read one by one and may not fit together, which a watchdog that
+/// reads twice notices.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Heartbeat {

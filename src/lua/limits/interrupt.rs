@@ -1,6 +1,6 @@
-//! Interruption of plan code that does not come back: a timer of the thread's processor time looks whether the same
-//! code still runs, and then sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. Code
-//! that comes back soon never has a hook: one that counts instructions costs a loop 70 %, and calls 10 %.
+//! Interruption of plan code that does not return: a timer of the thread's processor time checks whether the same
+//! code still runs, and if so sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. Code
+//! that returns soon never has a hook: a hook that counts instructions costs a loop 70 %, and calls 10 %.
 //!
 //! This is the one file with unsafe code. mlua can set a hook only from outside of a call, not from a signal; and the
 //! hook that it sets takes the values of the interrupted function off Lua's stack before it raises, which closes its
@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
-/// The processor time of a thread between two looks.
+/// The processor time of a thread between two checks.
 #[cfg(target_os = "linux")]
 const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 /// No hook.
@@ -28,9 +28,9 @@ const NEVER: c_int = 0;
 const AT_ONCE: c_int = 1;
 /// The instructions between two hooks in a coroutine of the plan's own, which the signal does not know of.
 const EVERY_IN_COROUTINE: c_int = 200;
-/// The same where there is no timer: each reads the clock, which is a system call.
+/// The same where there is no timer: each hook reads the clock, which is a system call.
 const EVERY_WITHOUT_TIMER: c_int = 10_000;
-/// The same once the time is over: what is left (`__close`, a handler) must end soon.
+/// The same once the time is over: what still runs (`__close`, a handler) must end soon.
 const EVERY_WHEN_KILLED: c_int = 1_000;
 
 /// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
@@ -117,7 +117,7 @@ pub(in crate::lua) fn call<R: FromLuaMulti>(
     function.call(arguments)
 }
 
-/// Sets the hook of a coroutine that the plan has made: it runs inside another one, which alone a signal knows.
+/// Sets the hook of a coroutine that the plan has made: it runs inside another one, and a signal knows only that one.
 pub(in crate::lua) fn watch(lua: &Lua, thread: &Thread) -> mlua::Result<()> {
     let state = state_of(lua, thread)?;
     let every = RUNNING.with(|running| match running.timed.get() {
@@ -148,7 +148,7 @@ struct Entered<'a> {
 }
 
 impl<'a> Entered<'a> {
-    /// `state` is one of a VM that is alive.
+    /// Marks `state`, which belongs to a VM that is alive, as running.
     fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
         limits.restart_clock();
         RUNNING.with(|running| {
@@ -185,7 +185,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Looks, as the signal comes, whether the same code runs as at the latest one, and sets its hook if so.
+/// Handles the signal: if the same code runs as at the latest signal, sets its hook.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "no signal comes"))]
 fn look() {
     RUNNING.with(|running| {
@@ -207,7 +207,7 @@ fn look() {
     });
 }
 
-/// Sets or removes the hook of a state, which comes every so many instructions.
+/// Sets or removes the hook of a state, which is called every `every` instructions.
 ///
 /// # Safety
 /// The state is alive, and this thread or a signal of it calls.
@@ -221,7 +221,7 @@ unsafe fn set_hook(state: *mut ffi::lua_State, every: c_int) {
     }
 }
 
-/// The hook: raises if the time of what runs is over.
+/// The hook: raises an error if the time of the running code is over.
 ///
 /// # Safety
 /// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
@@ -304,7 +304,7 @@ fn new_timer() -> Option<Timer> {
     use nix::time::ClockId;
     use std::sync::OnceLock;
 
-    // Nobody is harmed by it where it comes too late: it is ignored unless a program asks for it.
+    // This signal does no harm if it comes too late: it is ignored unless a program asks for it.
     const SIGNAL: Signal = Signal::SIGURG;
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     // SAFETY: `look` only reads and writes what belongs to the interrupted thread, and allocates nothing.
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Runs a loop of so many rounds, and returns its coroutine.
+    /// Runs a loop of that many rounds, and returns its coroutine.
     fn run(rounds: f64, limits: &Limits) -> (Lua, Coroutine) {
         let lua = Lua::new();
         let code = "local n = ... while n > 0 do n = n - 1 end";

@@ -57,7 +57,8 @@ impl Limits {
         }
     }
 
-    /// Makes the limits of the first loading of a plan: what it says itself of its limits is not known before.
+    /// Makes the limits of the first loading of a plan: what the plan itself says about its limits is not known
+    /// before.
     pub(in crate::lua) fn of_loading(heartbeat: Arc<Heartbeat>) -> Limits {
         Limits {
             by_flags: false,
@@ -122,12 +123,12 @@ impl Limits {
         self.check(lua)
     }
 
-    /// Makes whoever asks next read the clock. Signals call this.
+    /// Makes the next check read the clock. Signals call this.
     pub(super) fn make_due(&self) {
         self.due.store(true, Ordering::Relaxed);
     }
 
-    /// Returns once whether the clock is to be read.
+    /// Returns whether the clock is to be read, and resets that.
     pub(super) fn take_due(&self) -> bool {
         let due = self.due.load(Ordering::Relaxed);
         self.due.store(false, Ordering::Relaxed);

@@ -247,7 +247,7 @@ fn declare_plan(
         if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
             let (words, tags) = Field::new(name.clone(), "plan", &value).tags()?;
             builder.request_tags = tags;
-            // What is named says nothing about which tasks run.
+            // Named tags say nothing about which tasks run.
             if words.is_empty() {
                 continue;
             }

@@ -103,7 +103,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Reads tags: strings, by which tasks are chosen, and named values, by which figures are told apart.
+    /// Reads tags: strings, which select tasks, and named values, which tell figures apart.
     pub(super) fn tags(&self) -> Result<(Vec<String>, Tags), DeclarationError> {
         let Value::Table(table) = self.value else {
             return Ok((self.texts()?, Tags::default()));
@@ -198,7 +198,7 @@ impl<'a> Field<'a> {
         rate.map_err(|_| self.wrong("a rate such as 20 or \"20/s\""))
     }
 
-    /// Sets the option of a load that the field is.
+    /// Sets the option of a load that the field names.
     pub(super) fn set_in(&self, settings: &mut OwnLoadSettings) -> Result<(), DeclarationError> {
         let set = settings.set(self.owner, &self.name, &read_setting(self.value));
         set.map_err(|diagnostic| DeclarationError {

@@ -45,7 +45,8 @@ pub(crate) fn load_watched(
     load_from(name, source, variables, seed, None, heartbeat)
 }
 
-/// Loads a plan that another process has bundled, as [`load_watched`] does. Nothing of this machine but the bundle decides what it is.
+/// Loads a plan that another process has bundled, as [`load_watched`] does. Nothing on this machine but the bundle
+/// decides what the plan is.
 ///
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
@@ -55,7 +56,7 @@ pub(crate) fn load_bundle(
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let folder = bundle.unpack()?;
-    // Of the environment here the plan sees nothing: it is somebody else's.
+    // The plan sees nothing of the environment here, which is somebody else's.
     let variables = GivenVariables {
         given: bundle.variables.clone(),
         allowed: Some(BTreeSet::new()),

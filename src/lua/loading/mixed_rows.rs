@@ -1,5 +1,5 @@
-//! Rows of the report in which requests of several paths would be counted together, found in the text of a task: those
-//! that its user sends to a path that stands there, and without a name of their own.
+//! Rows of the report in which requests of several paths would be counted together. They are found in the text of a
+//! task, by the requests that its user sends to a literal path without a name of their own.
 
 use super::review::warning_at;
 use crate::error::Diagnostic;
@@ -10,7 +10,7 @@ use crate::plan::{Plan, are_alike, path_of};
 /// Methods of a user that send a request to the path that they are given first.
 const METHODS: [&str; 7] = ["get", "head", "delete", "options", "post", "put", "patch"];
 
-/// Returns a warning for each task that asks for several pages without naming them.
+/// Returns a warning for each task that requests several pages without naming them.
 pub(super) fn mixed_rows(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
     let told = tasks.filter_map(|task| {
@@ -32,8 +32,8 @@ pub(super) fn mixed_rows(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     told.collect()
 }
 
-/// Returns the method and two paths of different pages that the function in these words asks for without names; `None`
-/// if there are none, or if it is unknown which of several functions is the task's.
+/// Returns the method and two paths of different pages that the function in these words requests without names;
+/// `None` if there are none, or if it is unknown which of several functions is the task's.
 fn mixture(words: &[Token<'_>]) -> Option<(String, [String; 2])> {
     let text = |at: usize| words.get(at).map_or("", |word| word.text);
     let has_parameter = |at: &usize| {
@@ -65,8 +65,8 @@ fn mixture(words: &[Token<'_>]) -> Option<(String, [String; 2])> {
     None
 }
 
-/// Returns the path that a call is given whose arguments begin at `at`, if it stands there as a text and the call gives the
-/// request no name.
+/// Returns the path of a call whose arguments begin at `at`, if it is a literal and the call gives the request no
+/// name.
 fn unnamed_path(words: &[Token<'_>], at: usize) -> Option<String> {
     let word = |at: usize| words.get(at);
     let open = word(at)?;
@@ -79,7 +79,7 @@ fn unnamed_path(words: &[Token<'_>], at: usize) -> Option<String> {
         match (sign.kind, sign.text) {
             (Kind::Sign, "(" | "{" | "[") => depth += 1,
             (Kind::Sign, ")" | "}" | "]") => depth -= 1,
-            // It may be more than the text: a path that is joined.
+            // The path is joined from this text and something else.
             (Kind::Sign, "..") if depth == 1 && next == at + 2 => return None,
             (Kind::Name, "name") if word(next + 1).is_some_and(|next| next.text == "=") => {
                 return None;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The length of an iteration that users do not complete in most tests, in tasks.
 const LONG_ITERATION: u64 = 10_000;
 
-/// Reviews a plan whose requests are named so, and returns its warnings, in the order of its tasks and lines.
+/// Reviews a plan, given how its requests are named, and returns its warnings, in the order of its tasks and lines.
 pub(crate) fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
@@ -69,7 +69,7 @@ fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
 
 fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
-    // What a user does at its beginning or end may be to set something and no more.
+    // At its beginning or end, a user may just set something.
     let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
     let sources = program.sources.all();
     let lines_of = sources

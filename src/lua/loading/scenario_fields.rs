@@ -8,7 +8,7 @@ use crate::threshold::Threshold;
 use mlua::Table;
 use std::collections::BTreeMap;
 
-/// Those of a scenario beside the options of its own load.
+/// The fields of a scenario, except for the options of its own load.
 const OTHER_SCENARIO_FIELDS: [&str; 12] = [
     "weight",
     "users",
@@ -29,7 +29,7 @@ pub(super) fn scenario_fields() -> Vec<&'static str> {
     [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
 }
 
-/// What a scenario has beside its users and tasks.
+/// What a scenario has in addition to its users and tasks.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     /// The variables that `env` gives its users.

@@ -12,8 +12,8 @@ struct Call {
     /// The file and the line.
     file: String,
     line: u32,
-    /// Whether the plan does without a value: it has another, looks whether there is one, or gives a host, which the command
-    /// line may do as well.
+    /// Whether the plan can do without a value: it has a default, checks whether there is a value, or sets the host,
+    /// which the command line can set as well.
     spared: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn is_set(program: &Program, name: &str) -> bool {
     own.into_iter().any(|own| own.contains_key(name)) || program.variables.get(name).is_some()
 }
 
-/// Returns a warning for each variable that is not set and that the plan seems not to do without, by its first call.
+/// Returns a warning for each variable that is not set and that the plan seems to need, at its first call.
 pub(crate) fn unset_variables(program: &Program) -> Vec<Diagnostic> {
     let mut told = BTreeSet::new();
     let calls = calls(program).into_iter().filter(|call| !call.spared);

@@ -66,7 +66,7 @@ impl Program {
 }
 
 impl Bundle {
-    /// Writes modules and data into a folder of their own, which goes when it is dropped.
+    /// Writes modules and data into a folder of their own, which is removed when the result is dropped.
     ///
     /// # Errors
     /// Trouble that names the file that cannot be written, or that lies outside of the folder.

@@ -35,7 +35,8 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Clears the cache also before its texts and values, which `weigh` measures in bytes, would take more.
+    /// Also clears the cache before its texts and values would take more than `most_bytes`; `weigh` returns the bytes
+    /// of a value.
     pub(super) fn within(self, most_bytes: usize, weigh: fn(&T) -> usize) -> Self {
         Cache {
             most_bytes,

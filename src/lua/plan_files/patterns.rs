@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// every request must not fill the memory.
 const MOST_PATTERNS: usize = 1000;
 
-/// The most memory of them, in bytes.
+/// The most memory of all patterns of one kind, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The most memory of one, in bytes, as the crate `regex` limits it by itself.
+/// The most memory of one pattern, in bytes, which is the default of the crate `regex`.
 const MOST_BYTES_OF_ONE: usize = 10 << 20;
 
 /// The compiled patterns and selectors of a process.
@@ -40,7 +40,7 @@ pub struct CompiledRegex {
 #[derive(Debug, Clone)]
 pub(in crate::lua) struct Pattern {
     pub(in crate::lua) compiled: Arc<CompiledRegex>,
-    /// What it counts for in its VM, if the plan keeps it.
+    /// The bytes that it counts for in its VM, if the plan keeps it.
     #[allow(dead_code, reason = "it counts as long as it is there")]
     pub(in crate::lua) held: Option<Rc<Held>>,
 }

@@ -61,7 +61,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program without the plan's own code, whose errors refer to the sources when it does not compile.
+    /// Creates a program without the plan's own code. If that does not compile, its errors refer to the sources.
     pub(in crate::lua) fn new(
         name: &str,
         source: &str,
@@ -111,7 +111,7 @@ impl Program {
         // No user has asked for it here.
         let _own = self.state.set(other.state().clone());
         if let Some(shared) = other.shared.get() {
-            // One that has its own keeps it.
+            // A program that has a value of its own keeps it.
             let _own = self.shared.set(shared.clone());
         }
     }
@@ -147,7 +147,7 @@ impl Program {
         digest::of_plan(&self.file, &self.sources.all(), self.data.digests())
     }
 
-    /// Deals out what only one user of a whole load may have as it falls to this part.
+    /// Deals out only this part's share of what no two users of a whole load may have.
     pub fn serve_part(&self, part: Part) {
         self.data.serve_part(part);
     }

@@ -19,7 +19,7 @@ pub(in crate::lua) struct Source {
 #[derive(Debug, Default)]
 pub(in crate::lua) struct Sources {
     files: RwLock<Vec<Arc<Source>>>,
-    /// Whether one of them calls `fail` or `pass` of something.
+    /// Whether one of them seems to call `fail` or `pass` on something.
     judges: AtomicBool,
 }
 
@@ -47,7 +47,8 @@ impl Sources {
         }
     }
 
-    /// Returns whether the plan may overrule verdicts on its requests. Requests of others need not be kept for that.
+    /// Returns whether the plan may overrule verdicts on its requests. Otherwise its requests need not be kept for
+    /// that.
     pub(in crate::lua) fn judge(&self) -> bool {
         self.judges.load(Ordering::Relaxed)
     }
@@ -90,7 +91,7 @@ impl Sources {
     }
 }
 
-/// Returns whether a text has `.fail`, `:fail`, `.pass` or `:pass` as a word, or one of them as a string.
+/// Returns whether a text has `fail`, `pass` or `retry` as a member, such as `.fail` and `:fail`, or as a string.
 fn calls_a_verdict(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     // 'retry' passes what is tried again.

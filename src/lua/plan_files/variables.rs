@@ -7,9 +7,10 @@ use std::sync::{Mutex, PoisonError};
 /// The variables that are given to a plan, and which others it may read.
 #[derive(Debug, Clone, Default)]
 pub struct GivenVariables {
-    /// Those that `-e` and `--env-file` set.
+    /// The variables that `-e` and `--env-file` set.
     pub given: BTreeMap<String, String>,
-    /// The names of the environment's that it may read; `None`: all. Others are to the plan as if they were not set.
+    /// Names of the variables of the environment that it may read; `None` for all. To the plan, the others are not
+    /// set.
     pub allowed: Option<BTreeSet<String>>,
 }
 
@@ -27,7 +28,7 @@ impl From<BTreeMap<String, String>> for GivenVariables {
 pub(in crate::lua) struct Variables {
     given: BTreeMap<String, String>,
     allowed: Option<BTreeSet<String>>,
-    /// Those of the environment that the plan has asked for.
+    /// The variables of the environment that the plan has asked for.
     asked: Mutex<BTreeMap<String, String>>,
 }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 /// The expectations of a request (`expect`).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expect {
-    /// Statuses that count as success; empty: any below 400. As many as are usual are kept without an allocation.
+    /// Statuses that count as success; empty: any below 400. Up to four, which is usual, are kept without an
+    /// allocation.
     pub status: SmallVec<[u16; 4]>,
     /// The start of the page's title.
     pub title: Option<String>,
@@ -66,7 +67,7 @@ impl Expect {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
             Ok(response) => {
-                // Where it led to says more of a form that came back than what is missing on its page.
+                // Where the redirect led says more about a form that came back than what is missing on its page.
                 let miss = self
                     .wrong_status(response)
                     .or_else(|| self.more.as_ref()?.wrong_redirect(exchange, response))
@@ -81,7 +82,7 @@ impl Expect {
         }
     }
 
-    /// Returns the memory that it takes beside itself, in bytes.
+    /// Returns the memory that it takes in addition to its own size, in bytes.
     pub(in crate::lua) fn weight(&self) -> usize {
         let texts = |list: &[Vec<u8>]| list.iter().map(|text| text.len() + ENTRY_BYTES).sum();
         let more = self.more.as_ref().map_or(0, |more| more.weight());

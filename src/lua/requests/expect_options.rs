@@ -1,4 +1,4 @@
-//! What a plan expects of an answer, read from the option `expect`.
+//! What a plan expects of a response, read from the option `expect`.
 
 use super::expect::{Expect, ExpectedHeader, Redirect, TitlePattern};
 use super::json;
@@ -52,7 +52,7 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String>
     Ok(expect)
 }
 
-/// Returns what `regex` has returned to the plan, if it is that.
+/// Returns the pattern if the value is one that `regex` has returned to the plan.
 fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
     let pattern = value.as_userdata()?.borrow::<Pattern>();
     Some(pattern.ok()?.compiled.clone())

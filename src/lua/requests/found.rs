@@ -1,5 +1,5 @@
-//! The URLs that a user has found on its latest pages by `links` and `assets`, so that a request for one of them can say
-//! which page it comes from. Only their hashes are kept: a wrong guess would say the wrong page, once in 2^64.
+//! The URLs that a user has found on its latest pages by `links` and `assets`, so that a request for one of them can
+//! say which page it comes from. Only their hashes are kept: once in 2^64 that would name the wrong page.
 
 use super::op::Op;
 use super::request::RequestOp;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// The number of lists that are remembered: links and assets of two pages.
 const MOST_LISTS: usize = 4;
 
-/// What was found of late.
+/// The URLs found on the latest pages.
 #[derive(Debug, Default)]
 pub(in crate::lua) struct Found {
     lists: VecDeque<List>,
@@ -29,7 +29,7 @@ struct List {
 }
 
 impl Found {
-    /// The memory of a list of so many URLs, in bytes.
+    /// Returns the memory of a list of that many URLs, in bytes.
     pub(in crate::lua) fn bytes(urls: usize) -> usize {
         size_of::<List>() + size_of::<Extras>() + urls * size_of::<u64>()
     }
@@ -54,7 +54,7 @@ impl Found {
         });
     }
 
-    /// Lets the requests of an operation say where they were found.
+    /// Lets the requests of an operation say on which page their URLs were found.
     pub(in crate::lua) fn tell(&self, op: &mut Op) {
         for op in op.requests_mut() {
             self.tell_one(op);
@@ -76,7 +76,7 @@ impl Found {
             return;
         };
         match request.extras {
-            // Most requests for assets share what they say.
+            // Most requests for assets have nothing else to say, and share it.
             None => request.extras = Some(list.page.clone()),
             Some(_) => request.extras().referrer.clone_from(&list.page.referrer),
         }

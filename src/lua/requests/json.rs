@@ -52,9 +52,10 @@ fn behind_view(value: &Value) -> Value {
     }
 }
 
-/// Checks that no table is nested too deeply, that the result stays within the budget, `each` beside the text of every
-/// value, and that every string is UTF-8: one that is not would become a list of numbers. A value in which one table
-/// or text occurs many times may be small in Lua and endless as JSON, and a list may have few values and an end of 2^62.
+/// Checks that no table is nested too deeply, that the result stays within the budget, with `each` bytes in addition
+/// to the text of every value, and that every string is UTF-8: one that is not would become a list of numbers. A
+/// value in which one table or text occurs many times may be small in Lua and endless as JSON, and a list may have
+/// few values although its length is 2^62.
 ///
 /// # Errors
 /// The reason why the value cannot be encoded.

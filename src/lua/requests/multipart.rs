@@ -107,7 +107,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Reads a value or a table with the `known` ones of [`PART`]. Charges for the part and its place in the body.
+    /// Reads a value, or a table with the `known` fields of [`PART`]. Charges for the part and its place in the body.
     pub(super) fn read(
         name: String,
         value: &Value,
@@ -166,7 +166,7 @@ impl Part {
         })
     }
 
-    /// An input for files without one, as browsers send it.
+    /// Creates the part of a file input without a file, as browsers send it.
     pub(super) fn without_file(name: String) -> Part {
         Part {
             name,

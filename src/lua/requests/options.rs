@@ -158,7 +158,7 @@ fn headers(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(),
         ));
     };
     for (name, value) in sorted_pairs(table, "header names", budget)? {
-        // Once here, and once on its way.
+        // The value takes memory here, and again on its way.
         budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
         let value = read_scalar(&value, &format!("header '{name}'"))?;
         op.request.headers.push(header_line(&name, &value)?);

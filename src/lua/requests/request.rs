@@ -22,7 +22,7 @@ pub struct RequestOp {
     pub expect: Expect,
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
-    /// The tags that it has beside those of its task.
+    /// The tags that it has in addition to those of its task.
     pub(crate) tags: Option<Box<Tags>>,
 }
 
@@ -41,7 +41,7 @@ impl RequestOp {
     pub(super) fn copy_bytes(&self) -> usize {
         let headers = self.request.headers.len() * 2 * ENTRY_BYTES;
         let name = self.name.as_ref().map_or(0, String::len);
-        // Of what is rare, copies share one.
+        // Copies share what is rare.
         size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
     }
 
@@ -90,7 +90,7 @@ impl RequestOp {
     }
 }
 
-/// Returns what `file` has returned to the plan, if it is that.
+/// Returns the file if the value is one that `file` has returned to the plan.
 pub(super) fn plan_file(value: &Value) -> Option<PlanFile> {
     let file = value.as_userdata()?.borrow::<PlanFile>();
     file.ok().map(|file| file.clone())

@@ -108,7 +108,7 @@ impl Finished {
         response.map_or(true, Response::is_decoded)
     }
 
-    /// Decodes its body unless that takes more than so many bytes, which it returns.
+    /// Decodes its body if that takes at most that many bytes; returns whether it does.
     pub(in crate::lua) fn decode_within(&mut self, most_bytes: usize) -> bool {
         let response = self.exchange.outcome.as_ref();
         response.map_or(true, |response| response.decode_within(most_bytes as u64))
@@ -149,8 +149,8 @@ pub(in crate::lua) struct Responses {
     kept: Quota,
     /// The index of the slot of the latest operation, until its verdicts are final.
     open: Option<usize>,
-    /// Whether the verdicts of a slot may still be overruled though a later operation has begun; by its index, as far as
-    /// there was one.
+    /// Whether the verdicts of a slot may still be overruled although a later operation has begun; by the slot's
+    /// index, up to the highest that was ever parked.
     parked: Vec<bool>,
 }
 
@@ -167,14 +167,14 @@ const FEW_USERS: Quota = Quota {
     slots: 16,
     bytes: 64 * 1024,
 };
-/// The same where users are many, whose responses add up: a balance of their memory and of the misses of the cache that a
-/// collection means. 1,000 users who ask for 2.6 KB flat out take 63 KiB each so. With 6 slots and 24 KiB it is 53, but
-/// their own CPU time, set against the kernel's, is an eighth more than with the quota of few.
+/// The same for many users, whose responses add up: a balance between their memory and the cache misses of a
+/// collection. With this quota, 1,000 users who ask for 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it
+/// is 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
 const MANY_USERS: Quota = Quota {
     slots: 10,
     bytes: 32 * 1024,
 };
-/// The number of open connections of a shard from which its users are many.
+/// The number of open connections of a shard from which on its users count as many.
 const MANY: u64 = 100;
 
 /// The address of a response: its slot, from 1, and its index in the slot's list.
@@ -313,7 +313,7 @@ impl Responses {
         }
     }
 
-    /// Returns whether enough is held to run the collector, on a shard with so many open connections.
+    /// Returns whether enough is held to run the collector, on a shard with that many open connections.
     pub(in crate::lua) fn wants_collection(&self, connections: u64) -> bool {
         let quota = match connections < MANY {
             true => FEW_USERS,
@@ -369,7 +369,7 @@ mod tests {
             responses.insert_one(unanswered());
         }
         assert!(responses.wants_collection(MANY) && !responses.wants_collection(MANY - 1));
-        // A plan that holds them all is not asked again at once.
+        // A plan that holds them all is not examined again at once.
         responses.close();
         responses.reclaim(|_| true);
         assert!(!responses.wants_collection(MANY));

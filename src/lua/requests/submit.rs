@@ -15,7 +15,7 @@ use http::Method;
 use mlua::{LuaString, Table, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The options of a form beside those of any request.
+/// The options of a form in addition to those of any request.
 pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
 
 type Bytes = Vec<u8>;
@@ -76,7 +76,7 @@ pub(super) fn read(
         op.request.extras().referrer = Referrer::of(&escape_invalid(&page));
     }
     if let Some(options) = &options {
-        // Compressed after the body is set, and refused if there are two.
+        // Read once the body is set: they may compress it, and refuse a second body.
         options::read(&mut op, options, &SUBMIT, budget)?;
     }
     if let Some(kind) = kind.filter(|_| !names_content_type(&op)) {
@@ -321,7 +321,7 @@ impl Fields {
     }
 }
 
-/// Adds what a button sends: an image where it was pressed, as Enter does at its corner.
+/// Adds what a button sends: for an image the place where it was pressed, which for Enter is its corner.
 fn press(button: &Table, name: &Bytes, entries: &mut Vec<(Bytes, Value)>) {
     if get(button, "image").is_nil() {
         entries.push((name.clone(), get(button, "value")));
@@ -363,7 +363,7 @@ fn encode(
     Ok((body, enctype.name().to_owned()))
 }
 
-/// Returns the fields as texts. Of a file, browsers send the name then; an input without a file is left out.
+/// Returns the fields as texts. For a file, browsers then send the name; an input without a file is left out.
 fn texts(entries: &[(Bytes, Value)], budget: &mut Budget) -> Result<Vec<(Bytes, Bytes)>, String> {
     let mut texts = Vec::new();
     for (name, value) in entries {

@@ -7,12 +7,12 @@ use crate::lua::values::{
 use crate::tags::{SCENARIO, Tags};
 use mlua::{Table, Value};
 
-/// Tags of a user beside those that its tasks declare.
+/// Tags of a user in addition to those that its tasks declare.
 #[derive(Debug, Default)]
 pub(in crate::lua) struct OwnTags {
-    /// Those of `user.tags`.
+    /// Tags set by `user.tags`.
     pub(in crate::lua) user: Tags,
-    /// Those of the transactions that it is in, the outermost first.
+    /// Tags of the transactions that it is in, the outermost first.
     transactions: Vec<Tags>,
 }
 

@@ -40,13 +40,13 @@ pub(in crate::lua) struct Host {
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(in crate::lua) stopped: Cell<bool>,
     pub(in crate::lua) limits: Rc<Limits>,
-    /// What its values hold outside of Lua, responses apart.
+    /// The bytes that its values hold outside of Lua, except for responses.
     pub(in crate::lua) account: Account,
     /// The bytes that were in use after the latest collection for want of memory.
     collected_at: Cell<usize>,
     /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
-    /// Tags of the user; made at the first.
+    /// Tags of the user; allocated with the first.
     pub(in crate::lua) tags: RefCell<Option<Box<OwnTags>>>,
     /// The URLs of the latest pages, once the plan has asked for those of one.
     pub(in crate::lua) found: RefCell<Option<Box<Found>>>,
@@ -84,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Returns whether nothing but the declarations of the plan is looked at: no user will run here.
+    /// Returns whether this VM only reads the declarations of the plan: no user will run in it.
     pub(in crate::lua) fn looks_only(&self) -> bool {
         self.program.task_locations.is_empty()
     }
@@ -104,7 +104,7 @@ impl Host {
         let used = || lua.used_memory().saturating_add(self.held_bytes());
         // A plan that really holds much must not wait for a collection at each request.
         if used() > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
-            // One that fails leaves things as they are, and the budget small.
+            // A collection that fails leaves things as they are, and the budget small.
             let _failed = lua.gc_collect();
             self.collected_at.set(used());
         }

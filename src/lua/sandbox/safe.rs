@@ -81,8 +81,8 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
     ))
 }
 
-/// Implements `string.find` for a long text that stands for itself: Lua compares it at each place, which takes the
-/// product of both lengths.
+/// Implements `string.find` for a long text without special characters: Lua compares it at each place, which takes
+/// time in proportion to the product of both lengths.
 fn find_text(
     _: &Lua,
     (text, wanted, init): (LuaString, LuaString, i64),

@@ -63,8 +63,8 @@ fn guard_at_first_use(lua: &Lua, string: &Table) -> mlua::Result<()> {
     string.set_metatable(Some(hidden))
 }
 
-/// Puts the guarded functions into `string` and returns the member that was asked for. Where memory ends on the way,
-/// `string` has got none without its guard.
+/// Puts the guarded functions into `string` and returns the member that was asked for. If memory runs out on the way,
+/// `string` has no function without its guard.
 fn install_guards(lua: &Lua, (string, key): (Table, Value)) -> mlua::Result<Value> {
     if let Some(hidden) = string.metatable() {
         let guarded = lua.create_table()?;
@@ -96,9 +96,9 @@ pub(in crate::lua) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
     globals.raw_get(name)
 }
 
-/// Starts the collector of a VM that has loaded its plan, and makes it generational: the short-lived responses of a loop are found at
-/// the cost of a look at what is new, and not at the whole VM. The switch runs one full collection, which drops the
-/// code that runs only once.
+/// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived
+/// responses of a loop, it then looks only at what is new, and not at the whole VM. The switch runs one full
+/// collection, which drops the code that runs only once.
 pub(in crate::lua) fn collect_young(lua: &Lua) {
     // Before the switch, which says when the next collection is due.
     lua.gc_restart();

@@ -26,10 +26,10 @@ impl Ledger {
         }
     }
 
-    /// Takes so many bytes.
+    /// Takes that many bytes.
     ///
     /// # Errors
-    /// What to say where they are not left.
+    /// The message for a plan if not enough bytes are left.
     pub(super) fn charge(self: &Arc<Ledger>, bytes: usize) -> Result<Charge, String> {
         let most = self.most;
         let add = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= most);

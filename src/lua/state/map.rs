@@ -1,5 +1,5 @@
-//! A map of shared values. One that is not there can be claimed by whoever is to make it, and all others wait until that
-//! one has, or has given up.
+//! A map of shared values. A caller that finds no value can claim the right to make it; all others then wait until it
+//! has made the value, or has given up.
 
 use super::ledger::{Charge, Ledger};
 use super::{ENTRY_BYTES, Value};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The fewest entries of which it looks for those that have expired.
+/// The fewest entries among which the map looks for expired ones.
 const FEWEST: usize = 64;
 
 /// Values by key.
@@ -23,7 +23,7 @@ pub(in crate::lua) struct Map {
 #[derive(Debug)]
 struct Entries {
     by_key: HashMap<String, Entry>,
-    /// How many there are when those that have expired are thrown out next.
+    /// The number of entries at which expired ones are removed next.
     sweep_at: usize,
     /// The number of the latest claim.
     claims: u64,
@@ -48,11 +48,11 @@ enum Entry {
 #[derive(Debug)]
 pub(in crate::lua) enum Found {
     Value(Value),
-    /// Nothing: it is for the one who asked to make it.
+    /// Nothing: the caller is to make it.
     Claimed(Claim),
-    /// Another one makes it.
+    /// Another caller is making it.
     Making(Making),
-    /// The one who asked makes it already.
+    /// The caller is making it already.
     Own,
 }
 
@@ -62,7 +62,7 @@ pub(in crate::lua) struct Claim {
     map: Arc<Map>,
     key: String,
     number: u64,
-    /// Dropped when the claim is over, which whoever waits hears.
+    /// Dropped when the claim is over, which wakes those who wait.
     _over: watch::Sender<()>,
 }
 
@@ -123,7 +123,7 @@ impl Map {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes memory for an entry, if need be that of others which have expired.
+    /// Takes memory for an entry, if need be that of expired entries.
     fn charge(&self, entries: &mut Entries, key: &str, bytes: usize) -> Result<Charge, String> {
         let bytes = ENTRY_BYTES + key.len() + bytes;
         if entries.by_key.len() >= entries.sweep_at {
@@ -135,7 +135,7 @@ impl Map {
         })
     }
 
-    /// Puts a value that takes so many bytes, until it expires.
+    /// Puts a value of that many bytes, which stays until it expires.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -162,7 +162,7 @@ impl Map {
         self.entries().by_key.get(key)?.value().cloned()
     }
 
-    /// Removes a key, or only if it has this value; whether it was there.
+    /// Removes a key, or only if it has the value `only`; returns whether it did.
     pub(in crate::lua) fn remove(&self, key: &str, only: Option<&serde_json::Value>) -> bool {
         let mut entries = self.entries();
         let found = entries.by_key.get(key).and_then(Entry::value);
@@ -236,7 +236,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
-    /// Lets the next one make what was not kept. Whoever waits hears of it after that.
+    /// Lets the next caller make a value that was not kept, and only then wakes those who wait.
     fn drop(&mut self) {
         let mut entries = self.map.entries();
         if let Some(Entry::Making { claim, .. }) = entries.by_key.get(&self.key)

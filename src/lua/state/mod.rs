@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The most that all values take, with their names and what it takes to keep them, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What an entry takes beside its text, in bytes.
+/// What an entry takes in addition to its text, in bytes.
 const ENTRY_BYTES: usize = 128;
 
 /// A value that is shared, as JSON has it.
@@ -44,7 +44,7 @@ pub(super) struct SharedQueue {
     pub(super) queue: Arc<Queue>,
 }
 
-/// A number that any user changes in one step.
+/// A number that any user can change in one atomic step.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicI64);
 
@@ -55,7 +55,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Makes an empty state that may take so many bytes.
+    /// Makes an empty state that may take that many bytes.
     fn of(most_bytes: usize) -> State {
         State {
             ledger: Arc::new(Ledger::new(most_bytes)),
@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-/// Returns what has that name, made if it is new. What has a name stays as long as the state.
+/// Returns what has that name, and makes it if it is new. It stays as long as the state.
 fn found<T>(
     named: &mut HashMap<String, Arc<T>>,
     name: &str,

@@ -1,4 +1,4 @@
-//! A queue of shared values: whoever puts one wakes one of those that wait, on whatever thread.
+//! A queue of shared values: putting one wakes one of those who wait, on any thread.
 
 use super::ledger::{Charge, Ledger};
 use super::{ENTRY_BYTES, Value};
@@ -24,7 +24,7 @@ impl Queue {
         }
     }
 
-    /// Puts a value that takes so many bytes at the end.
+    /// Puts a value of that many bytes at the end.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -43,12 +43,12 @@ impl Queue {
         values.pop_front().map(|(value, _)| value)
     }
 
-    /// Takes the first value, once there is one. Nothing is lost where this is given up.
+    /// Takes the first value, once there is one. Nothing is lost if the future is dropped.
     pub(crate) async fn take(&self) -> Value {
         loop {
             let put = self.put.notified();
             tokio::pin!(put);
-            // What is put from here on is heard of.
+            // From here on, nothing that is put goes unnoticed.
             put.as_mut().enable();
             if let Some(value) = self.try_take() {
                 return value;

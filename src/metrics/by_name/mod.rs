@@ -94,7 +94,7 @@ impl Default for ByName {
 }
 
 impl ByName {
-    /// Makes a series of no name, which stays so.
+    /// Makes a series that keeps no points, whatever is added.
     pub(super) fn nothing() -> ByName {
         ByName {
             most_bytes: 0,
@@ -209,7 +209,7 @@ impl ByName {
         }
     }
 
-    /// The highest p50, p95, p99 and latency that one row had in a second of the last ten that are closed.
+    /// Returns the highest p50, p95, p99 and latency that one row had in any of the last ten closed seconds.
     pub(super) fn worst_now(&self, row: usize) -> [Duration; 4] {
         let since = self.next.saturating_sub(10);
         let points = self.rows.get(row).map_or(&[][..], |row| &row.points);
@@ -224,8 +224,8 @@ impl ByName {
         })
     }
 
-    /// One row up to `now`, in nanoseconds since the measurement began; what is still open comes last. With its
-    /// sketches if it is to be `whole`.
+    /// Returns the points of one row up to `now`, in nanoseconds since the measurement began; open seconds come last.
+    /// Sketches are included if `whole`.
     pub(super) fn columns(
         &mut self,
         row: usize,

@@ -7,14 +7,14 @@ use super::super::lateness::{Latencies, Lateness, OwnPart};
 /// Delays of all shards within a stretch.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
-    /// How long answers waited to be looked at, as the probes measured it.
+    /// How long responses waited for lgoose to look at them, as measured by the probes.
     answers: Lateness,
     /// Latencies from the actual start, in a run at a rate, where the others count from the scheduled one.
     service: Option<Box<Filled>>,
 }
 
 impl Delays {
-    /// Adds how long answers waited on a shard.
+    /// Adds how long responses waited on a shard.
     pub(super) fn add_answers(&mut self, lateness: &Lateness) {
         self.answers.merge(lateness);
     }
@@ -33,7 +33,7 @@ impl Delays {
         self.answers.count() > 0
     }
 
-    /// Estimates lgoose's own part of the latencies: answers that waited, and late starts.
+    /// Estimates lgoose's own part of the latencies: responses that waited, and late starts.
     pub(super) fn part_of(&self, latencies: Option<&Latencies>) -> Option<OwnPart> {
         let service = self.service.as_ref();
         let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));

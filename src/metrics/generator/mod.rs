@@ -14,8 +14,7 @@ use std::time::Duration;
 
 /// Share of the median or of p99 beyond which lgoose's own part marks a point.
 const MOST: f64 = 0.1;
-/// Time that waking a sleeping thread takes with any client: less does not mark a point, unless the thread never
-/// sleeps.
+/// Time that any client needs to wake a sleeping thread: less does not mark a point, unless the thread never sleeps.
 const WAKING: Duration = Duration::from_millis(1);
 /// Busy share from which on a thread counts as never sleeping.
 const BUSY: f64 = 0.9;
@@ -80,7 +79,7 @@ pub(super) struct GeneratorLog {
 pub(super) struct Strain {
     /// Share of its time that the busiest thread was busy, from 0 to 1.
     pub(super) busy: f64,
-    /// Average lag of the timers of the latest thread.
+    /// Average lag of the timers of the thread that lags most.
     pub(super) lag: Duration,
     /// lgoose's own part of the latencies; `None` without latencies or without a probe.
     pub(super) own: Option<OwnPart>,
@@ -114,7 +113,7 @@ impl Stretch {
 }
 
 impl Strain {
-    /// Returns it as points over time show it.
+    /// Returns the summary as points over time show it.
     pub(super) fn row(&self) -> PointGenerator {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         PointGenerator {
@@ -126,7 +125,7 @@ impl Strain {
         }
     }
 
-    /// Adds the stretch that follows: the worse of the two stands.
+    /// Adds the stretch that follows, and keeps the worse of each figure.
     pub(super) fn join(&mut self, next: &Strain) {
         self.busy = self.busy.max(next.busy);
         self.lag = self.lag.max(next.lag);
@@ -173,8 +172,8 @@ impl Second {
     }
 }
 
-/// Returns whether threads set the latency themselves in a stretch of that length, as far as that can be told
-/// without a probe; `median` is that of the latencies.
+/// Returns whether lgoose itself set the latency in a stretch of that length, as far as that can be told without a
+/// probe; `median` is that of the latencies.
 pub(super) fn is_strained(
     lasted: Duration,
     busy: f64,
@@ -186,7 +185,7 @@ pub(super) fn is_strained(
 }
 
 impl GeneratorLog {
-    /// Adds a shard's effort, most of which was within that second of the measurement.
+    /// Adds a shard's effort, which counts in that second of the measurement.
     pub(super) fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
         let open = self.open.entry(second).or_default();
         for stretches in [&mut open.stretches, &mut self.whole] {
@@ -235,7 +234,7 @@ impl GeneratorLog {
         strain
     }
 
-    /// Notes that nothing more is known of a shard: its connections count no more.
+    /// Notes that a shard is lost, so that its connections no longer count.
     pub(super) fn lose(&mut self, shard: usize) {
         if let Some(stretch) = self.whole.get_mut(shard) {
             stretch.connections = 0;
@@ -246,8 +245,8 @@ impl GeneratorLog {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
-    /// Returns the row of the whole run with the seconds still open, given the latencies of all and of those;
-    /// `None` before any shard has reported.
+    /// Returns the row of the whole run, including the seconds that are still open. `whole` are the latencies of the
+    /// run, and `open` returns those of an open second. `None` before any shard has reported.
     pub(super) fn row(
         &self,
         whole: Option<&Latencies>,

@@ -45,10 +45,10 @@ fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
         (20, ms(6), latencies(ms(100), ms(200)), false),
         // A tenth of the median, not of p99.
         (20, ms(6), latencies(ms(30), ms(200)), true),
-        // Waking a thread, which is idle, and the rounds of one that never is.
+        // Time to wake an idle thread; then a round of a thread that never sleeps.
         (20, us(900), quick, false),
         (240, us(300), quick, true),
-        // Busy to the brim, and the target slower by far.
+        // Fully busy, but the target is slower by far.
         (250, us(300), latencies(ms(80), ms(90)), false),
     ] {
         let mut log = GeneratorLog::default();

@@ -16,7 +16,7 @@ impl GeneratorRow {
         ))
     }
 
-    /// Returns a warning for readers of latencies, if lgoose itself set them; `whole` are those of the whole run.
+    /// Returns a warning about the latencies if lgoose itself set them; `whole` are those of the whole run.
     pub(in super::super) fn warning(&self, whole: Option<&Latencies>) -> Option<String> {
         if self.saturated_s <= 0.0 {
             return None;

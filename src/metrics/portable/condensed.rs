@@ -1,16 +1,16 @@
-//! Latencies of many workers, told apart no finer than by a histogram: what counts of each microsecond would grow to
-//! when thousands of workers are added up.
+//! Latencies rounded as a histogram rounds them, for figures of thousands of workers: counts of each microsecond
+//! would grow with every worker that is added up.
 
 use super::PortableDelta;
 use super::rows::Counted;
 
-/// Latencies of one name up to which a store keeps them as they are; beyond, it keeps a histogram, and so nothing is
-/// lost here.
+/// Number of latencies of one name up to which a store keeps each as it is. Above it a store keeps a histogram, so
+/// rounding them here loses nothing.
 pub(in super::super) const FEW: usize = super::super::latency::FEW;
 
 impl PortableDelta {
-    /// Rounds latencies as histograms of three digits do, in each row that has more different ones than `most` and more
-    /// in all than a store keeps as they are.
+    /// Rounds latencies as histograms of three digits do, in each row that has more of them than a store keeps as
+    /// they are. If `most` is above that number, rows with up to `most` different latencies are left as they are.
     pub(in super::super) fn condense(&mut self, most: usize) {
         for slice in self.slices.values_mut() {
             for row in slice.requests.values_mut() {
@@ -48,7 +48,7 @@ fn condense(counted: &mut Counted, most: usize) {
 
 /// Returns the highest value that a histogram of three digits does not tell apart from this one.
 fn round(us: u64) -> u64 {
-    // It has 2,048 steps at first, and 1,024 from each power of two to the next.
+    // The histogram has 2,048 steps at first, and 1,024 from each power of two to the next.
     let bits = (us >> 11).checked_ilog2().map_or(0, |more| more + 1);
     us | ((1 << bits) - 1)
 }

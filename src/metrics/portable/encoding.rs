@@ -1,5 +1,5 @@
-//! Encodes portable deltas: a version, then what is packed; cut into pieces where they would be too long for
-//! one message.
+//! Encodes portable deltas as a version and the packed delta, in several pieces if it would be too long for one
+//! message.
 
 use super::{PortableDelta, Slice};
 use crate::error::{Error, Trouble};
@@ -21,7 +21,7 @@ impl PortableDelta {
     /// Decodes the bytes that [`PortableDelta::encode`] made.
     ///
     /// # Errors
-    /// Trouble if they are of another version or no such bytes.
+    /// Trouble if the bytes are of another version or damaged.
     pub(crate) fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
         let cannot = || Trouble::cannot("read figures that were sent");
         let (version, deflated) = bytes
@@ -36,8 +36,8 @@ impl PortableDelta {
         unpack(deflated, MOST_DECODED).map_err(|error| cannot().because(error).into())
     }
 
-    /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be
-    /// merged by itself; the last tells how far everything was handed over.
+    /// Encodes the delta in pieces of at most `most_bytes` each, unless a single row is longer. Each piece can be
+    /// merged by itself; the last one tells up to which moment everything was handed over.
     pub(crate) fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
         if bytes.len() <= most_bytes {
@@ -53,7 +53,7 @@ impl PortableDelta {
         }
     }
 
-    /// Splits the delta into two; returns it whole if it has but one row.
+    /// Splits the delta into two; returns it whole if it has only one row.
     fn halves(mut self) -> Result<(PortableDelta, PortableDelta), PortableDelta> {
         if self.slices.len() > 1 {
             let middle = *self

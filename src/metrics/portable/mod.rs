@@ -52,8 +52,8 @@ pub(super) struct Slice {
     pub(super) to: u64,
     pub(super) requests: BTreeMap<Name, Request>,
     pub(super) tasks: BTreeMap<Name, Task>,
-    /// Users by shard, by the moment of the hand-over, and by scenario: the most users at a time depend on the
-    /// order.
+    /// Users by shard, by the moment of the hand-over, and by scenario: the greatest number of users at a time
+    /// depends on the order.
     pub(super) scenarios: BTreeMap<(u64, u64, String), Population>,
     pub(super) measures: BTreeMap<(Kind, String), Measure>,
     pub(super) arrivals: Arrivals,
@@ -131,9 +131,9 @@ impl PortableDelta {
         self.warnings.extend(other.warnings.iter().cloned());
     }
 
-    /// Returns whether the delta can come from so many shards in a run that has lasted so many nanoseconds.
+    /// Returns whether the delta can come from a run of that many shards that ended at `ended`, in nanoseconds.
     pub(super) fn fits(&self, shards: u64, ended: u64) -> bool {
-        /// The most by which the end of a slice lies after what is in it, in nanoseconds.
+        /// The most by which a slice ends after the events in it, in nanoseconds.
         const SLICE: u64 = 1_000_000_000;
         let known = |shard: u64| shard < shards;
         let mut slices = self.slices.iter();
@@ -146,7 +146,7 @@ impl PortableDelta {
             })
     }
 
-    /// Returns whether a run can have counted it: a file may be damaged, and its counts must not overflow in a sum.
+    /// Returns whether a run can have counted this: a file may be damaged, and its counts must not overflow in a sum.
     pub(super) fn is_plausible(&self) -> bool {
         let quiet = self.stands.values().filter_map(|stand| stand.quiet);
         let mut waiting = quiet.map(|quiet| quiet.waiting);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts by latency in microseconds; many latencies are told apart as by a histogram of three digits.
+/// Counts by latency in microseconds; many latencies are only as precise as in a histogram of three digits.
 pub(crate) type Counted = BTreeMap<u64, u64>;
 
 fn add(to: &mut Counted, from: &Counted) {
@@ -26,7 +26,7 @@ fn add(to: &mut Counted, from: &Counted) {
     }
 }
 
-/// Returns whether a run can have counted them: a file may be damaged.
+/// Returns whether a run can have counted this: a file may be damaged.
 fn are_plausible(counted: &Counted) -> bool {
     let mut counts = counted.values();
     let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
@@ -80,7 +80,7 @@ impl Request {
         (&self.counts, &self.all)
     }
 
-    /// Returns all of its latencies.
+    /// Returns all of its measured latencies; those that were filled in are not among them.
     pub(super) fn latencies(&mut self) -> impl Iterator<Item = &mut Counted> {
         let own = [
             &mut self.all,
@@ -267,8 +267,8 @@ fn label((group, name, tags): &Name) -> Arc<Label> {
 }
 
 impl Slice {
-    /// Converts the rows back to a shard's own, without scenarios and times without an answer, which each shard has
-    /// of its own.
+    /// Converts the rows back to those of a shard, without scenarios and times without a response, which are kept by
+    /// shard.
     pub(crate) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
         let mut delta = SliceDelta::default();
         (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);

@@ -132,7 +132,7 @@ fn report(mut store: Store) -> Report {
     report
 }
 
-/// The report as JSON in which histograms are their counts: how far one could go says nothing.
+/// The report as JSON in which the counts of histograms stand for them: how far a histogram could go says nothing.
 fn readable(report: &Report) -> serde_json::Value {
     let mut json = serde_json::to_value(report).expect("plain data");
     read_histograms(&mut json);
@@ -274,7 +274,7 @@ fn bytes_that_are_none_are_refused_in_words() {
         let mut bad = good.clone();
         let at = random.random_range(1..bad.len());
         bad[at] ^= 1 << random.random_range(0..8);
-        // Some changes give another delta; none a panic or a huge memory.
+        // Some changes give another delta, but none a panic or a huge use of memory.
         let _either = PortableDelta::decode(&bad);
     }
 }

@@ -18,7 +18,7 @@ impl Recorder {
             .value(value);
     }
 
-    /// Sets a gauge of the plan; the latest value of all shards is the one that is shown.
+    /// Sets a gauge of the plan; reports show the latest value of all shards.
     pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
         let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
         self.measure(Kind::Metric(MetricKind::Gauge), name)

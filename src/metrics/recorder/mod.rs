@@ -78,7 +78,7 @@ impl Recorder {
         self.slices.zero()
     }
 
-    /// Cuts the counts at each of these times since a measurement began, in rising order.
+    /// Cuts the counts at each of these times since the start of a measurement, which are in rising order.
     pub fn mark(&mut self, marks: &[Duration]) {
         let marks: Arc<[u64]> = marks.iter().copied().map(nanoseconds).collect();
         self.slices.mark(marks);
@@ -95,7 +95,7 @@ impl Recorder {
         self.slices.begin_measurement(epoch, at);
     }
 
-    /// Cancels a measurement that was to begin and has not.
+    /// Cancels a measurement that has not begun.
     pub fn stay(&mut self) {
         self.slices.stay();
     }
@@ -141,12 +141,12 @@ impl Recorder {
         self.slices.request_begins(at)
     }
 
-    /// The process stood still for so long: the requests under way are no older for it.
+    /// Notes that the process stood still for that long, which makes no request under way older.
     pub fn stood_still(&mut self, time: Duration) {
         self.slices.stood_still(nanoseconds(time));
     }
 
-    /// A request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
+    /// Notes that a request that began at `begin` has ended, `answered` or not. Its figures are recorded separately.
     pub fn request_ends(
         &mut self,
         flight: Flight,
@@ -161,7 +161,7 @@ impl Recorder {
     /// Records a finished request whose verdict is final.
     ///
     /// # Panics
-    /// When the sample's request is not from this recorder, as in all that take a sample.
+    /// When the sample's request is not from this recorder, as in all methods that take a sample.
     pub fn record(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         let row = &mut slice.requests[sample.request.0 as usize];
@@ -186,7 +186,7 @@ impl Recorder {
         revise(slice, sample, before, self.origin);
     }
 
-    /// Corrects a request that was entered, finally.
+    /// Corrects a request that was entered for the last time, and logs it.
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
@@ -231,7 +231,7 @@ impl Recorder {
         self.slices.open().late.record(nanoseconds(cadence));
     }
 
-    /// Counts requests that a late user could not make, each as if it had taken so many nanoseconds.
+    /// Counts requests that a late user could not make, each as if it had taken `ns` nanoseconds.
     pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
         let slice = self.slices.open();
         slice.cover_requests(self.requests.labels());

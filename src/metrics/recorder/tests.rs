@@ -107,7 +107,7 @@ fn a_request_counts_in_the_slice_in_which_it_ended_whenever_it_is_recorded() {
         told(&delta),
         [(1_000, 1, 0, over(1, 1)), (1_250, 1, 0, over(1, 251))]
     );
-    // Handed over already: the slice is told of again, but it ended once.
+    // The slice was handed over already: it is handed over again, but it ends only once.
     recorder.record(&sample(at(1_246), id, None));
     assert_eq!(told(&recorder.take()), [(1_000, 1, 0, None)]);
 }
@@ -136,7 +136,7 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
         (first.errors[0].count, first.errors[0].message.as_str()),
         (1, "bad")
     );
-    // The other way round: what failed is passed after all.
+    // The other way round: what failed passes after all.
     recorder.enter(&sample(zero, id, Some(bad)));
     let before = Entered {
         failed: true,

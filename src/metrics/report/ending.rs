@@ -111,7 +111,7 @@ impl Ending {
         }
     }
 
-    /// Adds the text.
+    /// Adds the text, which tells the other facts.
     #[must_use]
     pub fn told(mut self) -> Ending {
         let after = seconds(self.at_s);

@@ -40,7 +40,7 @@ pub struct CoMitigation {
 }
 
 impl CoMitigation {
-    /// Returns a warning for the percentiles of a run of users, if coordinated omission hides much.
+    /// Returns a warning about the percentiles of a run of users if coordinated omission hides much.
     pub(crate) fn warning(&self) -> Option<String> {
         let (measured, corrected) = (self.measured_p99_ms?, self.aggregated.latency_ms?.p99);
         (corrected > 1.5 * measured).then(|| {

@@ -38,7 +38,7 @@ const MOST_SHARDS: u64 = 100_000;
 const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
 
 impl PartRow {
-    /// Returns whether a run could have written this; a file may be damaged.
+    /// Returns whether a run could have written this: a file may be damaged.
     pub(in super::super) fn is_plausible(&self) -> bool {
         (1..=self.of).contains(&self.number)
             && (1..=MOST_SHARDS).contains(&self.shards)

@@ -1,5 +1,5 @@
-//! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. Read by the lgoose that
-//! wrote them, in this process or of the same version on another machine, so there is no version in them.
+//! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. They carry no version,
+//! since only this process, or the same version of lgoose on another machine, reads them.
 
 use crate::trace::TraceContext;
 use std::num::{NonZeroU64, NonZeroU128};
@@ -31,7 +31,7 @@ pub enum Entry<'a> {
 /// A request. Texts are cut after 8 KiB; nothing in them is escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestEntry<'a> {
-    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    /// The user's number, from 1; 0 stands for `test_start` and `test_stop`.
     pub user: u64,
     /// The user's scenario.
     pub scenario: &'a str,
@@ -43,18 +43,18 @@ pub struct RequestEntry<'a> {
     pub method: &'a str,
     /// The URL asked for, absolute.
     pub url: &'a str,
-    /// Where the answer came from after redirects; empty without.
+    /// URL of the final response, after redirects; empty without redirects.
     pub final_url: &'a str,
-    /// Status of the final answer, 0 without one.
+    /// Status of the final response; 0 without one.
     pub status: u16,
-    /// When it began, in nanoseconds since the run did.
+    /// Start of the request, in nanoseconds since the start of the run.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// End of the request, on the same clock.
     pub end_ns: u64,
-    /// In a run at a rate, how much later than on schedule it began.
+    /// Delay of the start against the schedule, in nanoseconds; only in a run at a rate.
     pub delay_ns: Option<u64>,
-    /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
-    /// it is not known.
+    /// Number of the connection that carried it, with redirects the last one; `None` if there was none, or if it is
+    /// not known.
     pub connection: Option<NonZeroU64>,
     /// Durations of dns, connect, tls, send, first byte and receive, in nanoseconds.
     pub phases_ns: [u64; 6],
@@ -64,15 +64,15 @@ pub struct RequestEntry<'a> {
     pub redirects: u32,
     /// How often it was sent again on a new connection.
     pub retries: u32,
-    /// The class of a failure without an answer, else empty.
+    /// Class of a failure without a response, else empty.
     pub class: &'a str,
     /// Reason of the failure, if it failed.
     pub error: Option<&'a str>,
     /// The line of the plan that failed.
     pub line: Option<&'a str>,
-    /// Its tags beside the scenario: `page=cart, region=eu`.
+    /// Its tags other than the scenario: `page=cart, region=eu`.
     pub tags: &'a str,
-    /// What its first hop carried of a trace.
+    /// Trace context of its first hop.
     pub trace: Option<TraceContext>,
     /// Its headers and the body's start, for the debug log alone.
     pub messages: Option<Messages<'a>>,
@@ -83,7 +83,7 @@ pub struct RequestEntry<'a> {
 pub struct Messages<'a> {
     /// Headers of the request, one a line.
     pub request_headers: &'a str,
-    /// Headers of the answer, one a line.
+    /// Headers of the response, one a line.
     pub response_headers: &'a str,
     /// The start of the body.
     pub body: &'a str,
@@ -94,7 +94,7 @@ pub struct Messages<'a> {
 /// A run of a task or transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskEntry<'a> {
-    /// As [`RequestEntry::user`].
+    /// See [`RequestEntry::user`].
     pub user: u64,
     /// The user's scenario.
     pub scenario: &'a str,
@@ -102,9 +102,9 @@ pub struct TaskEntry<'a> {
     pub name: &'a str,
     /// Whether it is a transaction.
     pub transaction: bool,
-    /// When it began, in nanoseconds since the run did.
+    /// Start of the run, in nanoseconds since the start of the whole run.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// End of the run, on the same clock.
     pub end_ns: u64,
     /// Reason of the failure, if it failed.
     pub error: Option<&'a str>,
@@ -113,7 +113,7 @@ pub struct TaskEntry<'a> {
 }
 
 impl RequestEntry<'_> {
-    /// Appends the entry to `out`, with `url` in two pieces in place of its own.
+    /// Appends the entry to `out`, with the two pieces of `url` in place of its own URL.
     pub(super) fn encode(&self, out: &mut Vec<u8>, url: [&str; 2]) {
         let [dns, connect, tls, send, first_byte, receive] = self.phases_ns;
         let numbers = [
@@ -214,7 +214,8 @@ pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     std::iter::from_fn(move || cursor.entry())
 }
 
-/// Returns how many bytes the first entries take that fit into `most`; at least one entry, if there is any.
+/// Returns how many bytes the first entries take that fit into `most`, but at least those of one entry, if there is
+/// any.
 #[cfg(feature = "gaggle")]
 pub(super) fn first_entries(bytes: &[u8], most: usize) -> usize {
     let mut cursor = Cursor(bytes);
@@ -229,7 +230,7 @@ pub(super) fn first_entries(bytes: &[u8], most: usize) -> usize {
     length
 }
 
-/// Reader of the bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; yields `None` at their
+/// Reader of the bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; yields `None` at the
 /// end.
 struct Cursor<'a>(&'a [u8]);
 
@@ -286,7 +287,7 @@ impl<'a> Cursor<'a> {
         Some(entry)
     }
 
-    /// Reads a trace; within is `None` if it is none.
+    /// Reads a trace context; the inner `None` stands for invalid ids.
     fn trace(&mut self) -> Option<Option<TraceContext>> {
         let [high, low, span_id, sampled] = self.numbers()?;
         let trace_id = NonZeroU128::new(u128::from(high) << 64 | u128::from(low));

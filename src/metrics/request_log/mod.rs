@@ -69,11 +69,11 @@ pub enum LogMessage {
     End,
 }
 
-/// Entries of one shard. The memory they take is free again when it is dropped.
+/// Entries of one shard. Dropping them frees their share of the memory for logs.
 #[derive(Debug)]
 pub struct Chunk {
     bytes: Vec<u8>,
-    /// The worker that it came from; none if it is of this process.
+    /// The worker that the entries came from; `None` for this process.
     worker: Option<LogWorker>,
     shared: Arc<Shared>,
 }
@@ -93,7 +93,7 @@ impl Chunk {
         entry::entries(&self.bytes)
     }
 
-    /// Returns the worker that they came from; `None` if they are of this process.
+    /// Returns the worker that the entries came from; `None` for this process.
     pub fn worker(&self) -> Option<&LogWorker> {
         self.worker.as_ref()
     }
@@ -114,19 +114,19 @@ pub struct RunLogs {
     shared: Arc<Shared>,
 }
 
-/// State shared by the recorders of all shards; touched once a chunk, not once a request.
+/// State shared by the recorders of all shards; touched once per chunk, not once per request.
 #[derive(Debug)]
 struct Shared {
-    /// Bytes of chunks that nobody has written yet, and the most that there may be.
+    /// Bytes of chunks that are not written yet, and the most that there may be.
     on_the_way: AtomicUsize,
     most: usize,
-    /// Lines that each log would have with nothing left out.
+    /// Lines that each log would have if none were left out.
     made: [AtomicU64; LogKind::ALL.len()],
 }
 
 impl RunLogs {
-    /// Makes the logs that are wanted; they send their chunks to `out`, and leave out entries that would make
-    /// chunks on the way take more than `most` bytes.
+    /// Makes the logs that are wanted. They send their chunks to `out`, and leave out entries that would make
+    /// unwritten chunks take more than `most` bytes.
     pub fn new(wanted: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
         RunLogs {
             wanted,
@@ -139,14 +139,14 @@ impl RunLogs {
         }
     }
 
-    /// Returns the lines that this log has with nothing left out, as far as they were handed over.
+    /// Returns the lines handed over so far that this log would have if none were left out.
     pub fn made(&self, log: LogKind) -> u64 {
         self.shared.made[log as usize].load(Ordering::Relaxed)
     }
 
-    /// Tells the writer that no more is to come.
+    /// Tells the writer that no more entries come.
     pub fn end(&self) {
-        // A writer that has ended needs no telling.
+        // It does not matter if the writer has already ended.
         let _ended = self.out.send(LogMessage::End);
     }
 
@@ -268,7 +268,7 @@ impl LogRecorder {
         }
     }
 
-    /// Hands over the entries since the last time, or leaves them out if too much is on the way.
+    /// Hands over the entries since the last time, or leaves them out if too many bytes are not written yet.
     pub(super) fn hand_over(&mut self) {
         if self.bytes.is_empty() {
             return;
@@ -283,7 +283,7 @@ impl LogRecorder {
             shared.on_the_way.fetch_sub(taken, Ordering::Relaxed);
             return self.bytes.clear();
         }
-        // As much again as was needed this time; a full chunk ends with an entry that goes beyond it.
+        // Reserves as much as was needed this time; the last entry of a full chunk goes beyond its size.
         let next = match self.bytes.len() {
             CHUNK.. => Vec::with_capacity(CHUNK + MOST_TEXT),
             length => Vec::with_capacity(length),

@@ -21,7 +21,8 @@ pub(crate) fn pack_entries(entries: &[u8]) -> Vec<u8> {
     pack(Vec::new(), &entries)
 }
 
-/// Cuts entries between two of them into pieces of at most `most` bytes; an entry that is longer is a piece of its own.
+/// Cuts entries into pieces of at most `most` bytes, between two entries; an entry that is longer is a piece of its
+/// own.
 pub(crate) fn pieces(mut bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let length = match bytes.len() > most {
@@ -35,7 +36,7 @@ pub(crate) fn pieces(mut bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8
 }
 
 impl RunLogs {
-    /// Returns the lines that each log has with nothing left out, as far as they were handed over.
+    /// Returns the lines handed over so far that each log would have if none were left out.
     pub(crate) fn all_made(&self) -> Lines {
         LogKind::ALL.map(|log| self.made(log))
     }
@@ -47,10 +48,10 @@ impl RunLogs {
         }
     }
 
-    /// Lets packed entries of a worker in. Whoever calls it waits while too much is [on the way](RunLogs::on_the_way).
+    /// Adds the packed entries of a worker. The caller must wait while too much is [on the way](RunLogs::on_the_way).
     ///
     /// # Errors
-    /// Bytes that are no packed entries, or too many.
+    /// If the bytes are no packed entries, or too many.
     pub(crate) fn admit(
         &self,
         packed: &[u8],
@@ -69,7 +70,7 @@ impl RunLogs {
         Ok(())
     }
 
-    /// Returns the bytes that nobody has written yet.
+    /// Returns how many bytes of entries are not written yet.
     pub(crate) fn on_the_way(&self) -> usize {
         self.shared.on_the_way.load(Ordering::Relaxed)
     }

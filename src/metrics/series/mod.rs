@@ -40,7 +40,7 @@ struct OpenSecond {
     failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
-    /// Of those that failed; made at the first.
+    /// Latencies of the failed requests; allocated with the first.
     failed: Option<Histogram<u64>>,
     border: Border,
 }
@@ -54,7 +54,7 @@ struct Point {
     failures: i64,
     bytes: u64,
     percentiles: [Duration; 3],
-    /// The 95th percentile of those that succeeded, and of those that failed.
+    /// 95th percentile of the successful and of the failed requests.
     apart: [Option<Duration>; 2],
     sketch: Sketch,
     border: Border,
@@ -84,7 +84,7 @@ pub(super) struct Addition<'a> {
     pub(super) failures: i64,
     pub(super) bytes: u64,
     pub(super) latencies: &'a Histogram<u64>,
-    /// Of these, those that failed.
+    /// Latencies of the failed ones among them.
     pub(super) failed: &'a Histogram<u64>,
 }
 
@@ -197,8 +197,8 @@ impl Series {
         }
     }
 
-    /// Returns all points up to `now`, in nanoseconds since the measurement began; open seconds come last. With
-    /// their sketches if they are to be `whole`.
+    /// Returns all points up to `now`, in nanoseconds since the measurement began; open seconds come last. Sketches
+    /// are included if `whole`.
     pub(super) fn points(
         &mut self,
         now: u64,
@@ -274,7 +274,7 @@ impl Default for OpenSecond {
 }
 
 impl OpenSecond {
-    /// Summarizes the latencies of so many users within so much time, if there is a request.
+    /// Summarizes the latencies, given the number of users and the length of the second; `None` without requests.
     fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
         let told = Latencies::of(&self.exact, &self.latencies)?;
         Some(told.by(users, lasted))
@@ -302,7 +302,7 @@ impl OpenSecond {
         }
     }
 
-    /// The 95th percentile of those that succeeded, and of those that failed.
+    /// Returns the 95th percentile of the successful and of the failed requests.
     fn apart(&self) -> [Option<Duration>; 2] {
         let p95 =
             |of: &Histogram<u64>| (!of.is_empty()).then(|| self.exact.quantiles(of, [0.95])[0]);
@@ -311,7 +311,7 @@ impl OpenSecond {
             return [p95(&self.latencies).filter(|_| known), None];
         };
         let mut ok = self.latencies.clone();
-        // They come together, so there is never more of one than of all.
+        // Both are added together, so there are never more failed latencies than latencies in all.
         let told = ok.subtract(failed).is_ok();
         [p95(&ok).filter(|_| told), p95(failed)]
     }
@@ -329,7 +329,7 @@ impl OpenSecond {
 }
 
 impl Point {
-    /// Adds the point that follows; of figures that cannot be added up, the greater stands.
+    /// Adds the point that follows; of figures that cannot be added up, the greater one stays.
     fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
         self.lasted += next.lasted;
         self.failures += next.failures;

@@ -4,7 +4,7 @@ use super::*;
 
 const WHOLE: fn(u64, u64) -> Duration = |from, to| Duration::from_nanos(to - from);
 
-/// Requests of so many microseconds each that end in a second.
+/// Adds requests of these latencies in microseconds that end in a second.
 fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
     let (mut exact, mut latencies) = (Exact::default(), latency::histogram());
     for us in latencies_us {

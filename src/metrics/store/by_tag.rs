@@ -14,10 +14,10 @@ const MOST_VALUES: usize = 100;
 const MOST_TAGS: usize = 300;
 /// The most names under all tags; beyond, requests count in the sum of their tag alone.
 const MOST_ROWS: usize = 2_000;
-/// Value that stands for those beyond the limit.
+/// Value that stands for all those beyond the limit.
 const OTHER: &str = "(other)";
 
-/// What is left out where there are too many.
+/// Warning about tags that are counted together.
 pub(super) const TOO_MANY: &str = "tags have too many values: beyond 100 of a tag, 300 in all and 2,000 rows of names the rest is \
      counted together: keep ids out of tags";
 
@@ -30,7 +30,7 @@ pub(super) struct ByTag {
     rows: usize,
     /// The last ten seconds of each row.
     recent: Recent,
-    /// Tags so far as texts; `None` since there is another one.
+    /// Tags so far as texts; `None` once another one has come.
     texts: Option<Arc<[Arc<str>]>>,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct ByTag {
 #[derive(Debug, Default)]
 pub(super) struct Tagged {
     pub(super) total: Row,
-    /// Rows by the number of the name in the table of all.
+    /// Rows by the number that the name has in the table of all names.
     pub(super) names: BTreeMap<usize, Row>,
 }
 
-/// Requests of a tag, all of them or those of one name.
+/// Requests with a tag: all of them, or those of one name.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     /// Its number among the rows of all tags.
@@ -135,7 +135,7 @@ impl ByTag {
         overflow
     }
 
-    /// Returns the requests of each tag, in the order of the alphabet.
+    /// Returns the requests of each tag, in alphabetical order.
     pub(super) fn rows(&self) -> impl Iterator<Item = (String, &Tagged)> {
         self.keys.iter().flat_map(|(key, values)| {
             let values = values.iter();

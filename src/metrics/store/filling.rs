@@ -1,4 +1,4 @@
-//! Latencies filled in for late users: merged beside what was measured, never into it.
+//! Latencies filled in for late users, which are kept apart from the measured ones.
 
 use super::super::delta::SliceDelta;
 use super::super::identity::RunIdentity;
@@ -25,8 +25,8 @@ impl Requests {
         }
     }
 
-    /// Returns the figures with what was filled in, if that is on and somebody asked for it or it makes a
-    /// difference.
+    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was asked for
+    /// or makes a difference.
     pub(super) fn co_mitigation(&self, identity: &RunIdentity) -> Option<CoMitigation> {
         let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();
@@ -59,8 +59,8 @@ impl Requests {
     }
 }
 
-/// Returns whether two distributions of latencies tell a reader different things: a figure differs by more than a
-/// tenth.
+/// Returns whether the correction matters to a reader: some corrected figure is more than a tenth above the measured
+/// one.
 fn differ(measured: &Latency, corrected: &Latency) -> bool {
     let pairs = [
         (measured.avg, corrected.avg),

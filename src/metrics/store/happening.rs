@@ -1,4 +1,4 @@
-//! Events of a run, as the store is told of them or finds them out.
+//! Events of a run that the store is told of or finds itself.
 
 use super::super::events::EventKind;
 use super::super::latency::nanoseconds;
@@ -12,7 +12,7 @@ const MEDIANS: u32 = 10;
 const LEAST: Duration = Duration::from_secs(1);
 
 impl Store {
-    /// Sets the beginning of the load, so long after the beginning of the logs' clock.
+    /// Sets the beginning of the load, as the time since the clock of the logs began.
     pub(crate) fn begin_at(&mut self, since_origin: Duration) {
         self.identity.begin_ns = nanoseconds(since_origin);
     }
@@ -22,7 +22,7 @@ impl Store {
         self.events.add(nanoseconds(at), None, kind, text.into());
     }
 
-    /// Pauses the run at a moment: the time from then on is no part of rates.
+    /// Pauses the run at a moment: rates leave out the time from then on.
     pub(crate) fn pause(&mut self, at: Duration) {
         self.time.pause(at);
         self.workers.each_store(|store| store.pause(at));
@@ -33,7 +33,7 @@ impl Store {
         self.end_pause(at, "paused");
     }
 
-    /// The process could not work between two moments, which is as good as a pause.
+    /// Records that the process could not work between two moments, which counts as a pause.
     pub(crate) fn stood_still(&mut self, from: Duration, to: Duration) {
         self.pause(from);
         self.end_pause(to, "the process stood still");
@@ -47,13 +47,13 @@ impl Store {
         }
     }
 
-    /// Enters the times without an answer that are over.
+    /// Enters the silences that are over as events.
     pub(super) fn hear_silences(&mut self) {
         let least = self.least_silence();
         let origin = self.time.origin_ns();
         let users = self.measured.scenarios.users.peak().max(1);
         for mut silence in self.silences.over(self.time.known_ns(), least) {
-            // A user may wait for several at once.
+            // A user may wait for several requests at once.
             silence.waiting = silence.waiting.min(users);
             silence.from = silence.from.max(origin);
             if silence.to <= silence.from || silence.length() < least {
@@ -94,7 +94,7 @@ impl Store {
         .collect()
     }
 
-    /// Returns a warning for readers of percentiles, if no answer came for long.
+    /// Returns a warning about the percentiles if no response came for long.
     pub(super) fn silence_warning(&self) -> Option<String> {
         let silences = self.silences();
         let longest = silences.iter().max_by_key(|silence| silence.length())?;

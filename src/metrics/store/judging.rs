@@ -1,4 +1,4 @@
-//! Judges thresholds in the store: finds the rows that each is about, and explains those that are about none.
+//! Judges thresholds in the store: finds the rows that each threshold is about, and explains why it has none.
 
 use super::super::names::ITERATION;
 use super::super::report::{Report, ThresholdRow};
@@ -20,7 +20,7 @@ impl Store {
         self.judge_labels();
     }
 
-    /// Suspends judgement until the next reset: what comes until then is left out.
+    /// Suspends judgement until the next reset: what is measured until then will be left out.
     pub(crate) fn hold_judgement(&mut self) {
         self.judges.hold();
         self.workers.each_store(Store::hold_judgement);
@@ -48,7 +48,7 @@ impl Store {
         rows
     }
 
-    /// Lets the judges look at everything until so many nanoseconds after the measurement began.
+    /// Lets the judges look at everything up to `until`, in nanoseconds since the measurement began.
     pub(super) fn look(&mut self, until: u64) {
         let mut judges = std::mem::take(&mut self.judges);
         self.with_view(until, |view| judges.look(view));
@@ -65,8 +65,8 @@ impl Store {
         })
     }
 
-    /// Judges the run up to `elapsed` since its start, and puts the verdicts into its report; `labels` are those of
-    /// labels.
+    /// Judges the run up to `elapsed` since its start, and puts the verdicts into its report; `labels` are the
+    /// verdicts of the labels.
     pub(super) fn judge(&self, elapsed: Duration, report: &mut Report, labels: Vec<Verdicts>) {
         let own = self.verdicts(elapsed);
         report.thresholds = own.rows;
@@ -176,7 +176,8 @@ impl Store {
         Some(threshold_figures)
     }
 
-    /// Explains that no request had these tags, this name and this phase, and names the tag most like one that nothing has.
+    /// Explains that no request had these tags, this name and this phase, and suggests a known tag for an unknown
+    /// one.
     fn no_tags(&self, tags: &Tags, name: &str, phase: Option<Phase>) -> String {
         let requests = &self.measured.requests;
         let tags_met = requests.by_tag.rows().map(|(tag, _)| tag);
@@ -209,7 +210,7 @@ impl Store {
         }
     }
 
-    /// Explains that a name was never used, and names the one most like it.
+    /// Explains that a name was never used, and suggests the one most like it.
     fn nobody(&self, name: &str) -> String {
         let requests = self.measured.requests.by_label.names.labels().iter();
         let full = requests.map(|label| format!("{} {}", label.group, label.name));

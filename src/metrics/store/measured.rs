@@ -41,8 +41,8 @@ impl Measured {
         }
     }
 
-    /// Adds the parts of a slice that are common to all shards; `shard` is the one whose numbers its rows have, if
-    /// any.
+    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
+    /// have any.
     pub(super) fn merge(
         &mut self,
         shard: Option<usize>,
@@ -74,7 +74,8 @@ impl Measured {
         }
     }
 
-    /// Adds the effort of a shard in a tick that ended at `covered`. It counts in the second in which most of it was.
+    /// Adds the effort of a shard in a tick that ended at `covered`. It counts in the second that contains the tick's
+    /// middle.
     pub(super) fn merge_effort(
         &mut self,
         shard: usize,

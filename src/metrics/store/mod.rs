@@ -1,8 +1,8 @@
 //! The store, which merges the deltas of all shards into one run.
 //!
-//! Driven by the owner of the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms, [`Store::report`] at
-//! the end. Rows are identified by name; a memo translates the numbers of each shard. A second is closed once every
-//! shard has delivered its figures.
+//! Driven by the owner of the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms, [`Store::report`]
+//! at the end. Rows are identified by name; a memo translates the numbers of each shard. A second is closed once
+//! every shard has delivered its figures, or two seconds after its end.
 
 mod by_tag;
 mod filling;
@@ -76,7 +76,7 @@ impl Store {
         }
     }
 
-    /// Sets the number of shards: no second is closed before so many have handed over what belongs to it.
+    /// Sets the number of shards that are to hand over what belongs to a second before it is closed.
     pub(crate) fn expect(&mut self, shards: usize) {
         self.time.expect(shards);
     }
@@ -94,14 +94,14 @@ impl Store {
         self.measured.generator.lose(shard);
     }
 
-    /// Notes that a shard that counted as lost goes on to hand over.
+    /// Notes that a shard that counted as lost hands over again.
     pub(crate) fn find(&mut self, shard: usize) {
         self.time.uncover(shard);
         self.measured.scenarios.find(shard);
     }
 
-    /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
-    /// the delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
+    /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns the
+    /// delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
     pub(crate) fn merge(&mut self, mut delta: Delta) -> Delta {
         if let Some(recording) = &mut self.recording {
             recording.add(&delta);
@@ -124,8 +124,8 @@ impl Store {
         delta
     }
 
-    /// Adds the parts of a slice that are common to all shards; `shard` is the one whose numbers its rows have, if
-    /// any.
+    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
+    /// have any.
     fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         self.measured.merge(shard, slice, &mut self.warnings);
         self.judges.gather(slice);
@@ -170,7 +170,7 @@ impl Store {
         Arc::new(self.snapshot())
     }
 
-    /// Ends a tick at `now` since the start of the run, for which nobody wants a snapshot.
+    /// Ends a tick at `now` since the start of the run, without a snapshot.
     pub(crate) fn advance(&mut self, now: Duration) {
         self.time.advance(now);
         self.measured.tick(now);
@@ -181,7 +181,8 @@ impl Store {
         self.close();
     }
 
-    /// Returns how far the figures are behind that moment since the start of the run; `None` if nobody hands over.
+    /// Returns how far the figures are behind that moment since the start of the run; `None` if no shard is to hand
+    /// over.
     pub(crate) fn behind(&self, now: Duration) -> Option<Duration> {
         self.time.behind(now)
     }
@@ -193,8 +194,8 @@ impl Store {
         self.look(self.time.known_of_measurement_ns());
     }
 
-    /// Forgets everything counted so far; users at work, names and warnings stay. Figures cover the time
-    /// from `now` on, which is measurement number `epoch`.
+    /// Forgets everything counted so far, except users at work, names, warnings and the requests of `test_start`.
+    /// Figures cover the time from `now` on, which is measurement number `epoch`.
     pub(crate) fn reset(&mut self, now: Duration, epoch: u64) {
         self.time.restart(now, epoch);
         self.measured.reset(now);
@@ -219,7 +220,7 @@ impl Store {
         self.identity.order = order;
     }
 
-    /// How far the run has come and what is wanted of it, for views.
+    /// Sets the phase of the run, the load that it aims at and its time without pauses, for views.
     pub(crate) fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
         (
             self.progress.phase,

@@ -45,7 +45,7 @@ impl Store {
             let to = slice.to;
             let mut next = PortableDelta::default();
             next.slices.insert(key, slice);
-            // Whoever handed over by then.
+            // The shards that had handed over by then.
             while let Some(entry) = stands.first_entry().filter(|entry| entry.key().0 <= to) {
                 let (key, stand) = entry.remove_entry();
                 next.stands.insert(key, stand);

@@ -181,7 +181,7 @@ impl Store {
         rows
     }
 
-    /// Returns how hard lgoose itself worked, and a warning for readers of latencies if lgoose itself set them.
+    /// Returns the load on lgoose itself, and a warning about the latencies if lgoose itself set them.
     fn own_part(&self, measured: Duration) -> (Option<GeneratorRow>, Option<String>) {
         let Measured {
             requests,
@@ -200,7 +200,7 @@ impl Store {
         (row, warning)
     }
 
-    /// Returns what joining this report with those of the other parts takes; `None` in a run of its own.
+    /// Returns the data for joining this report with those of the other parts; `None` if the run is no part.
     fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
         let origin_ns = self.time.origin_ns();
         let recording = self.recording.as_mut()?;
@@ -243,7 +243,7 @@ pub(super) fn tag_row(
     }
 }
 
-/// Makes one row for each name that was requested.
+/// Makes one row for each name with requests.
 fn rows<'a>(
     named: impl Iterator<Item = (&'a Arc<Label>, &'a RequestTally)>,
     measured: Duration,

@@ -54,7 +54,7 @@ impl Requests {
         }
     }
 
-    /// Adds those of a slice; `shard` is the one whose numbers its rows have, if any.
+    /// Adds the requests of a slice; `shard` is the one whose numbers the rows have, if they have any.
     pub(super) fn merge(
         &mut self,
         shard: Option<usize>,
@@ -111,7 +111,7 @@ impl Requests {
     }
 
     /// Closes the seconds that are over at `until`, in nanoseconds since the measurement began; `lasted` says how
-    /// much of a time was no pause.
+    /// much of a time was not spent in a pause.
     pub(super) fn close(
         &mut self,
         until: u64,
@@ -134,7 +134,7 @@ impl Requests {
         self.slice.clear();
     }
 
-    /// Summarizes all latencies of so many users in so much time, if there is a request.
+    /// Summarizes all latencies, given the number of users and the measured time; `None` without requests.
     pub(super) fn latencies(&self, users: u64, measured: Duration) -> Option<Latencies> {
         let whole = Latencies::of(&self.total.exact(), &self.total.all)?;
         Some(whole.by(users, measured))

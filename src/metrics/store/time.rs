@@ -1,5 +1,5 @@
-//! The time of a run as the store knows it: how far it has come, since when it is measured, what of that was a
-//! pause, and up to which moment shards have handed over. Driven by the store; moments are since the run began.
+//! The time of a run as the store knows it: how far the run has come, when the measurement began, what of it was a
+//! pause, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
 
 use super::super::axis::SECOND;
 use super::super::events::Pauses;
@@ -7,7 +7,7 @@ use super::super::latency::nanoseconds;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long the closing of a second waits for a shard that has not handed over: one that is stuck must not hide
+/// How long the closing of a second waits for a shard that has not handed over: a shard that is stuck must not hide
 /// what the others do. What it hands over later still counts where it belongs.
 const PATIENCE: u64 = 2 * SECOND;
 
@@ -36,7 +36,7 @@ impl MeasuredTime {
         self.covered.resize(shards.max(self.covered.len()), now);
     }
 
-    /// Makes these shards some that hand over; others below them do not.
+    /// Expects these shards to hand over from now on. New ones with lower numbers are not expected to.
     pub(super) fn expect_of(&mut self, shards: Range<usize>) {
         let now = self.now_ns();
         self.covered
@@ -44,7 +44,7 @@ impl MeasuredTime {
         self.covered[shards].fill(now);
     }
 
-    /// Returns the same time for figures to which no shard adds yet.
+    /// Returns the same time for figures that no shard adds to yet.
     pub(super) fn without_shards(&self) -> MeasuredTime {
         MeasuredTime {
             covered: Vec::new(),
@@ -58,7 +58,7 @@ impl MeasuredTime {
         self.origin
     }
 
-    /// Notes that a shard which counted as lost goes on to hand over.
+    /// Notes that a shard that counted as lost hands over again.
     pub(super) fn uncover(&mut self, shard: usize) {
         let now = self.now_ns();
         if let Some(known) = self.covered.get_mut(shard) {
@@ -85,14 +85,14 @@ impl MeasuredTime {
         first.max(now.saturating_sub(PATIENCE)).min(now)
     }
 
-    /// Returns how long before that moment the first of the shards that hand over has done so last; `None` without any.
+    /// Returns how far the shard that is furthest behind lags at that moment; `None` if no shard is to hand over.
     pub(super) fn behind(&self, now: Duration) -> Option<Duration> {
         let at_work = self.covered.iter().filter(|covered| **covered < u64::MAX);
         let first = Duration::from_nanos(*at_work.min()?);
         Some(now.saturating_sub(first))
     }
 
-    /// Returns the same since the measurement began.
+    /// Returns the moment up to which everything is known, in nanoseconds since the measurement began.
     pub(super) fn known_of_measurement_ns(&self) -> u64 {
         self.known_ns().saturating_sub(self.origin_ns())
     }
@@ -125,7 +125,7 @@ impl MeasuredTime {
         nanoseconds(self.origin)
     }
 
-    /// Begins a pause; within one, nothing changes.
+    /// Begins a pause, unless one is under way.
     pub(super) fn pause(&mut self, at: Duration) {
         self.pauses.begin(nanoseconds(at));
     }
@@ -147,8 +147,8 @@ impl MeasuredTime {
         self.lasted(0, nanoseconds(elapsed).saturating_sub(self.origin_ns()))
     }
 
-    /// Returns how much of the time between two moments was no pause; both are nanoseconds since the measurement
-    /// began.
+    /// Returns how much of the time between two moments was not spent in a pause; both are nanoseconds since the
+    /// measurement began.
     pub(super) fn lasted(&self, from: u64, to: u64) -> Duration {
         let origin = self.origin_ns();
         Duration::from_nanos(self.pauses.lasted(origin + from, origin + to))

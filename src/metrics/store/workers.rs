@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// The most labels that have figures of their own.
 const MOST_LABELS: usize = 50;
-/// Workers of which every snapshot has new rows; those of more are renewed once a second.
+/// Number of workers up to which every snapshot has new rows; with more, rows are renewed once a second.
 const FEW: usize = 100;
 
 /// Workers of a run.
@@ -48,7 +48,7 @@ struct Label {
 }
 
 impl Workers {
-    /// Does the same with the store of every label.
+    /// Applies a change to the store of every label.
     pub(super) fn each_store(&mut self, mut change: impl FnMut(&mut Store)) {
         for label in &mut self.labels {
             change(&mut label.store);
@@ -71,7 +71,7 @@ impl Workers {
         self.labels.iter().any(|label| label.text == text)
     }
 
-    /// Returns whether the run has no worker but this process.
+    /// Returns whether the run has no workers.
     pub(super) fn is_empty(&self) -> bool {
         self.tallies.is_empty()
     }
@@ -118,8 +118,8 @@ impl Workers {
         self.tallies.iter().map(|tally| tally.row(origin)).collect()
     }
 
-    /// Returns the rows of labels up to `elapsed` since the start of the run, in the order of the alphabet, and the
-    /// verdicts on them. A `whole` report is the last one.
+    /// Returns the rows of labels up to `elapsed` since the start of the run, in alphabetical order, and the verdicts
+    /// on them. For [`Detail::Whole`], it first closes everything that is over by then.
     pub(super) fn labels(
         &mut self,
         elapsed: Duration,
@@ -146,7 +146,7 @@ impl Workers {
         (rows, verdicts)
     }
 
-    /// Resets the statistics; the measurement begins at `now`.
+    /// Drops the figures; the measurement begins anew at `now`.
     pub(super) fn reset(&mut self, now: Duration, epoch: u64) {
         for tally in &mut self.tallies {
             tally.reset();
@@ -211,7 +211,7 @@ impl Store {
         }
     }
 
-    /// Adds what the shards of one worker measured, to the run, to that worker and to each of its labels.
+    /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.
     pub(crate) fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
         let mut workers = std::mem::take(&mut self.workers);
         let mut sketcher = workers.sketcher.take().unwrap_or_default();
@@ -231,7 +231,7 @@ impl Store {
         self.workers = workers;
     }
 
-    /// Adds what several workers with the same labels measured, which a gather has added up.
+    /// Adds the figures of several workers with the same labels, which a gather has added up.
     pub(crate) fn merge_gathered(&mut self, gathered: &GatheredDelta) {
         let mut workers = std::mem::take(&mut self.workers);
         let mut sketcher = workers.sketcher.take().unwrap_or_default();
@@ -252,8 +252,8 @@ impl Store {
         self.workers = workers;
     }
 
-    /// Adds slices of workers with the labels of `like` to the run, to those labels, and the users in them to each
-    /// worker; `each` gets the rows of each.
+    /// Adds slices of workers with the labels of worker `like` to the run and to those labels, and their users to
+    /// each worker; `each` gets the rows of each slice.
     fn merge_slices_of(
         &mut self,
         workers: &mut Workers,
@@ -278,7 +278,7 @@ impl Store {
         }
     }
 
-    /// Adds the states of shards, and the warnings, of workers with the labels of `like`.
+    /// Adds the states of shards and the warnings of workers with the labels of worker `like`.
     fn merge_stands_of(&mut self, workers: &mut Workers, like: usize, delta: &PortableDelta) {
         for ((covered, shard), stand) in &delta.stands {
             let shard = *shard as usize;
@@ -299,7 +299,7 @@ impl Store {
         }
     }
 
-    /// Adds a slice of several shards, of which `rows` are those that are common to all.
+    /// Adds a slice of several shards; `rows` are the parts of it that add up over shards.
     pub(super) fn merge_slice_of_shards(&mut self, slice: &Slice, rows: &SliceDelta) {
         self.merge_slice(None, rows);
         for ((shard, _, name), row) in &slice.scenarios {
@@ -316,8 +316,8 @@ impl Store {
         self.merge_stand(shard, covered, &stand.effort, stand.quiet);
     }
 
-    /// Notes that nothing is heard from a worker any more, `at` that time since the start of the run. What it has
-    /// delivered counts.
+    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
+    /// counts.
     pub(crate) fn worker_away(&mut self, worker: usize, at: Duration) {
         let Some(tally) = self.workers.tallies.get_mut(worker) else {
             return;

@@ -1,5 +1,5 @@
-//! Gathers what one threshold needs of a run beside the whole-run figures: everything from its `after` on, or the
-//! cells of its sliding window.
+//! Gathers the figures that one threshold needs in addition to those of the whole run: everything from its `after`
+//! on, or the cells of its sliding window.
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
@@ -65,8 +65,9 @@ pub(super) struct Stretch {
 }
 
 impl Gathered {
-    /// Makes what a threshold needs; `None` for one that looks at the whole run, which knows no tags. A figure that
-    /// only grows is never left out in part: its `after` says when the limit has to be reached.
+    /// Prepares to gather what a threshold needs; `None` if the figures of the whole run are enough, which is never
+    /// so for tags. A figure that only grows is always gathered in full: its `after` says when the limit has to be
+    /// reached.
     pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
         let grows = threshold.only_grows();
         let selector = threshold.name.as_deref().and_then(split_selector);
@@ -208,8 +209,9 @@ impl Gathered {
 }
 
 impl Stretch {
-    /// Returns the figure of the stretch. Where no answer came for long, requests that would have been made are
-    /// counted with the time they would have waited, as many as came in the rest of it.
+    /// Returns the figure of the stretch. If there was a silence in it, the requests that users would have made
+    /// meanwhile count with the time that they would have waited; there are as many per second as in the rest of the
+    /// stretch.
     pub(super) fn value(
         mut self,
         threshold: &Threshold,
@@ -254,14 +256,14 @@ impl Stretch {
             true => (threshold_figures.count as f64 * silent / answered) as u64,
             false => threshold_figures.count,
         };
-        // Whoever would have asked during the silence waits until it is over, as far as that is known.
+        // Whoever would have sent a request during the silence waits until it is over, as far as that is known.
         let longest = Duration::from_nanos(silence.to - from);
         threshold_figures.wait_evenly(missed.max(silence.waiting), longest);
     }
 }
 
-/// Returns the subject of a threshold within a slice; `None` if nothing of it came. What is called like the whole of its
-/// name comes before what is chosen by tags.
+/// Returns the figures of a threshold's subject within a slice; `None` if there are none. What has the whole name
+/// comes before what is selected by tags.
 fn seen(
     threshold: &Threshold,
     selector: Option<&(Tags, String)>,

@@ -22,7 +22,7 @@ pub(super) struct Judges {
     judges: Vec<Judge>,
     /// When the load began to go down: later stretches say nothing about the target.
     ended: Option<u64>,
-    /// Whether judgement is suspended because what comes will be left out.
+    /// Whether judgement is suspended because what is measured now will be left out.
     held: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct View<'a> {
     pub(super) whole: &'a dyn Fn(&Threshold) -> Option<ThresholdFigures>,
     /// Returns how much of a stretch, given by its two ends, was not spent in a pause.
     pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
-    /// Times without any answer while users waited, the one that goes on included.
+    /// Times without any response while users waited, including one that still lasts.
     pub(super) silences: &'a [Silence],
 }
 
@@ -249,7 +249,7 @@ impl Judge {
         match (self.threshold.during, self.broken) {
             (Some(_), _) if self.worst.is_some() => Ok(self.worst),
             (None, Some((_, value))) => Ok(Some(value)),
-            // Also of a run that was shorter than its stretch.
+            // This holds for a run that was shorter than the stretch, too.
             _ => self.whole(view),
         }
     }

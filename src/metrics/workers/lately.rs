@@ -29,8 +29,8 @@ impl RecentRate {
         self.newest = self.newest.max(second);
     }
 
-    /// Returns the requests a second over the last ten seconds of which everything is there; `now` is the second
-    /// of the measurement that is under way.
+    /// Returns the requests per second over the last ten complete seconds; `now` is the second of the measurement
+    /// that is under way.
     pub(super) fn rate(&self, now: u64) -> f64 {
         let end = self.newest.max(now.saturating_sub(DELAY)).max(1);
         let from = end.saturating_sub(WINDOW);
@@ -49,7 +49,7 @@ pub(super) struct Strain {
     /// Second of the run that is being gathered, and the efforts in it by shard.
     second: u64,
     open: Vec<Stretch>,
-    /// Busy share of the busiest thread, and the lag of the latest one, in the latest second that is complete.
+    /// Busy share of the busiest thread, and the lag of the thread that lags most, in the latest complete second.
     pub(super) busy: f64,
     pub(super) lag: Duration,
     /// Whether the worker itself set the latency in that second.

@@ -25,7 +25,7 @@ pub(crate) struct WorkerIdentity {
     pub threads: usize,
     /// Shards of the worker, by their numbers in the whole run.
     pub shards: Range<usize>,
-    /// What its wall clock shows more than the manager's, in nanoseconds.
+    /// How far its wall clock is ahead of the manager's, in nanoseconds.
     pub offset: i64,
     /// The most by which `offset` may be wrong.
     pub uncertainty: Duration,

@@ -61,7 +61,7 @@ impl WorkerTally {
         }
     }
 
-    /// Begins to add what it delivered, of which the latencies are gathered in `sketcher` until [`Self::end`].
+    /// Begins to add a delivery, whose latencies are gathered in `sketcher` until [`Self::end`].
     pub(in super::super) fn begin(&self, sketcher: &mut Sketcher) {
         sketcher.begin(&self.sketch);
     }
@@ -78,7 +78,7 @@ impl WorkerTally {
         }
     }
 
-    /// Adds what it has in figures that a gather added up.
+    /// Adds its share of figures that a gather added up.
     pub(in super::super) fn add_counts(&mut self, counts: &Counts, sketcher: &mut Sketcher) {
         self.begin(sketcher);
         self.exact = self.exact.merged(&counts.exact);
@@ -108,7 +108,7 @@ impl WorkerTally {
         self.users.add((shard, scenario), change, rise);
     }
 
-    /// Adds the effort of one of its shards, whose middle was so many nanoseconds after the run began.
+    /// Adds the effort of one of its shards, whose middle was `middle` nanoseconds after the run began.
     pub(in super::super) fn add_effort(&mut self, shard: usize, middle: u64, effort: &Effort) {
         let shard = shard.saturating_sub(self.identity.shards.start);
         let most = self.identity.shards.len().saturating_sub(1);

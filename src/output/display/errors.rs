@@ -1,12 +1,12 @@
-//! Errors of a report as outputs list them, each once: a request that a task was ended for by `response:ensure()` is
-//! counted as an error of both.
+//! Errors of a report as outputs list them, each once: when `response:ensure()` ends a task because of a request, the
+//! report counts an error of both.
 
 use super::line::{answer, one_line};
 use crate::error::NOT_AS_EXPECTED;
 use crate::metrics::{ErrorRow, Report};
 use crate::units::show_count;
 
-/// What begins the name of a task's error.
+/// Prefix of the name of a task's error.
 const TASK: &str = "task ";
 
 /// An error as it is listed.
@@ -16,10 +16,10 @@ pub(crate) struct ListedError<'a> {
     pub(crate) message: String,
 }
 
-/// Returns the errors of a report in their order, without those of tasks that a listed request stands for.
+/// Returns the errors of a report in their order, without those of tasks that a listed request ended.
 pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     let all = &report.errors;
-    // Each is looked up once: there may be hundreds.
+    // Each cause is looked up once: there may be hundreds of errors.
     let causes: Vec<_> = all.iter().map(|row| (row, behind(row, all))).collect();
     let listed = causes.iter().filter(|(_, cause)| cause.is_none());
     let listed = listed.map(|(row, _)| {
@@ -44,7 +44,8 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     listed.collect()
 }
 
-/// Returns whether an error is that of a task which a request among all errors stands for.
+/// Returns whether an error is that of a task that a request among `all` ended, so that it repeats the request's
+/// error.
 pub(crate) fn is_echo(error: &ErrorRow, all: &[ErrorRow]) -> bool {
     behind(error, all).is_some()
 }

@@ -27,7 +27,7 @@ pub(crate) fn share(count: u64, of: u64) -> String {
     match percent {
         _ if count == 0 => "0%".to_owned(),
         percent if percent < 0.01 => "<0.01%".to_owned(),
-        // Not all is not 100 %, however near.
+        // Less than all must not look like 100 %, however near it is.
         percent if percent > 99.9 && count < of => ">99.9%".to_owned(),
         percent => format!("{}%", three_digits(percent)),
     }

@@ -20,8 +20,8 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns what the response to the first failed request of an error said, after the words for it: JSON or text, or the reason
-/// that a page gave.
+/// Returns what the response to the first failed request of an error said (JSON or text, or the reason that a page
+/// gave), after words that introduce it.
 pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;
     if !exemplar.page_says.is_empty() {

@@ -1,5 +1,5 @@
-// The time axis that the charts of a run share: how long the run is, what happened on the way, and which stretch is
-// shown. Knows nothing of the charts but that they draw.
+// The time axis that the charts of a run share: how long the run is, what happened in it, and which stretch is shown.
+// Knows nothing about the charts except that they draw.
 
 class TimeAxis {
   // `bands`: [[from, to]] where lgoose was the bottleneck; `events`: [[at, lasted, kind, text]]; `broken`: moments.
@@ -23,7 +23,7 @@ class TimeAxis {
     this.redraw();
   }
 
-  // Shows the last so many seconds, which go on with the run; `null` is all of it.
+  // Shows the last `seconds` seconds and follows the run; `null` shows all of it.
   follow(seconds) {
     this.chosen = null;
     this.last = seconds;

@@ -146,7 +146,7 @@ class Chart {
     }
   }
 
-  // What happened: a band for what lasted, a line for a moment.
+  // Draws the events: a band for one that lasted, a line for a moment.
   drawEvents(svg) {
     const { box } = this;
     for (const [at, lasted, kind, text] of this.spec.axis?.events ?? []) {
@@ -226,7 +226,7 @@ class Chart {
     else this.readAt(this.placeOf(event));
   }
 
-  // A stretch that is dragged over with a mouse is looked at closer; a finger reads values and scrolls.
+  // Dragging a mouse over a stretch zooms in on it; a finger reads values and scrolls.
   press(event) {
     if (!this.spec.axis || event.pointerType !== 'mouse' || event.button) return this.point(event);
     this.pressed = this.placeOf(event);
@@ -320,7 +320,7 @@ class Chart {
   }
 }
 
-// Draws all charts once more; the one that is being read goes on to show the same moment.
+// Draws all charts once more; the one that is being read keeps showing the same moment.
 function drawAll(wide, narrow) {
   for (const chart of charts) chart.draw(chart.figure.matches('.wide') ? wide : narrow);
   const read = charts.find(chart => chart.at !== undefined);

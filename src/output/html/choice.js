@@ -10,7 +10,7 @@ class Choice {
 
   get value() { return this.select.value; }
 
-  // Takes what there is to choose from: [[value, text]]. What is chosen stays so, if it is there.
+  // Takes the values to choose from: [[value, text]]. The chosen one stays chosen if it is among them.
   offer(values) {
     const now = JSON.stringify(values), { value } = this;
     if (now === this.offered) return;

@@ -1,5 +1,5 @@
-// Making elements, reading the page's data, showing numbers, choosing round ticks. Text goes in by
-// textContent only: it is not ours.
+// Making elements, reading the page's data, showing numbers, choosing round ticks. Text is set by textContent only,
+// since it is not ours.
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -5,7 +5,7 @@ const BUSIEST = 5;
 const LISTED = 150;
 
 const middle = (second, seconds) => second.map((at, i) => at + seconds[i] / 2);
-// A fragment of a second says little of a second.
+// A fraction of a second says little about a whole one.
 const divided = (counts, seconds) => counts.map((n, i) => seconds[i] < 0.5 ? null : n / seconds[i]);
 
 const FIGURES = [
@@ -34,7 +34,7 @@ class Names {
     this.list();
   }
 
-  // Takes new figures, of more names perhaps: those that are shown stay.
+  // Takes new figures, perhaps of more names; the names that are shown stay.
   take(names) {
     const more = names.length !== this.source.names.length;
     this.source.names = names;

@@ -1,4 +1,4 @@
-// This report: which charts there are and what their lines are, which tables sort, print.
+// The page of a report: its charts and their lines, its sortable tables, and how it prints.
 
 const run = readBlock('data');
 
@@ -123,7 +123,7 @@ if (tagged) {
 
 addTheme(find('header'));
 
-// Paper is narrower than a window; what is folded is wanted there too, but for the figures of the charts.
+// Paper is narrower than a window. What is folded is printed, too, except for the figures behind the charts.
 let folded = [];
 addEventListener('beforeprint', () => {
   folded = findAll('details:not([open], .behind)');

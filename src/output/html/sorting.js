@@ -27,7 +27,7 @@ class Sorting {
     this.again();
   }
 
-  // Sorts once more, after figures have changed; does nothing until somebody has chosen a column.
+  // Sorts once more, after figures have changed; does nothing until a column has been chosen.
   again() {
     if (!this.sorted) return;
     const { column, down } = this.sorted, numeric = this.isNumeric(column);

@@ -44,7 +44,7 @@ fn block(page: &Html, id: &str) -> Value {
 fn the_fixed_report_is_the_page_that_was_read_and_kept() {
     let page = page(&fixture::report(), BARE);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/output/html/golden.html");
-    // `BLESS=1 cargo test output::html` keeps what is made now; read it before.
+    // `BLESS=1 cargo test output::html` writes the file anew; look at the difference before you commit it.
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&kept, &page).expect("the folder takes a file");
     }

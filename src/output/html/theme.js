@@ -1,4 +1,4 @@
-// Light, dark, or as the system is: a button in the header, remembered by the browser.
+// Light, dark, or as the system is set: a button in the header, remembered by the browser.
 
 function addTheme(header) {
   const root = document.documentElement;

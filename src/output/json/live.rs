@@ -196,7 +196,7 @@ mod tests {
     use serde_json::Value;
     use std::path::Path;
 
-    /// A moment of a run at a rate that has all there can be.
+    /// A snapshot of a run at a rate that has everything a snapshot can have.
     fn moment() -> Snapshot {
         let report = fixture::report();
         let row = LiveRow {
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// The schema of reports in which no key has to be there.
+    /// The schema of reports in which every key is optional.
     fn partial(schema: &Value) -> Value {
         match schema {
             Value::Object(map) => map

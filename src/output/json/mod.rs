@@ -45,8 +45,8 @@ pub(crate) fn to_value(report: &Report) -> Result<serde_json::Value, Error> {
     serde_json::to_value(report).map_err(|error| Error::cannot(ACTION, error))
 }
 
-/// Renders a snapshot as one line of JSON, without a line break. Whatever a report has, too, has the same name and type
-/// here.
+/// Renders a snapshot as one line of JSON, without a line break. Whatever a report also has has the same name and
+/// type here.
 ///
 /// # Errors
 /// Returns trouble if a figure cannot be written as JSON, which a snapshot made by lgoose never causes.

@@ -143,7 +143,7 @@ impl LogWriter {
                 break;
             }
         }
-        // One that hangs in a call of the system ends with the process.
+        // A thread that hangs in a system call ends with the process.
         let troubles = match hangs {
             true => Vec::new(),
             false => self.thread.join().unwrap_or_else(|_| {

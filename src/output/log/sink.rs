@@ -37,7 +37,8 @@ impl Sink {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         let file = match options.custom_flags(flags).open(path) {
-            // A pipe without a reader. It may come later: opened both ways nobody has to wait for it.
+            // A pipe without a reader, which may come later: a pipe that is opened for reading as well does not wait
+            // for it.
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
                 let mut options = OpenOptions::new();
                 options.read(true).write(true).custom_flags(flags);
@@ -59,7 +60,7 @@ impl Sink {
         let whole = memchr::memrchr(b'\n', taken).map_or(0, |end| end + 1);
         self.whole += whole as u64;
         if outcome.is_err() && whole < taken.len() {
-            // Files can forget the part of a line at their end, pipes cannot.
+            // A file can drop the incomplete line at its end, a pipe cannot.
             let _pipe = self.file.set_len(self.whole);
         }
         let count = memchr::memchr_iter(b'\n', taken).count() as u64;
@@ -68,7 +69,7 @@ impl Sink {
 
     fn put(&mut self, bytes: &[u8]) -> (usize, Result<(), Ended>) {
         let mut taken = 0;
-        // Since when it takes nothing although the run is over.
+        // Since when the file has accepted nothing although the run is over.
         let mut stuck = None;
         while taken < bytes.len() {
             if self.progress.abandoned.load(Ordering::Relaxed) {
@@ -102,7 +103,7 @@ impl Sink {
             tv_sec: 0,
             tv_nsec: 100_000_000,
         };
-        // Whatever ended the wait: the next write shows it.
+        // The next write shows what ended the wait.
         let _any = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&tenth));
     }
 }

@@ -160,7 +160,7 @@ fn hostile_texts_are_one_row_each_of_as_many_fields_and_no_formula() {
         assert_eq!(text.lines().count(), rows + 1, "{name}: one line each");
         let is_odd = |c: char| c.is_control() && c != '\n';
         assert!(!text.contains(is_odd), "{name}");
-        // Refuses rows of another length.
+        // The reader refuses rows of another length.
         let mut reader = csv::Reader::from_path(&path).expect("the file is there");
         let names = reader.headers().expect("names").clone();
         let error = names

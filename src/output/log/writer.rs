@@ -201,7 +201,7 @@ impl Log {
                 self.buffer.extend_from_slice(line.as_bytes());
             }
         }
-        // Where nothing more is taken the report says it alone.
+        // If the file accepts nothing more, only the report says how many.
         let _full = self.sink.write(&self.buffer);
     }
 }

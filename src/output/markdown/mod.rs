@@ -372,7 +372,7 @@ fn prose(text: &str) -> String {
         }
         out.push(c);
         if c == '@' {
-            // A word joiner: not seen, and no letter of a name.
+            // A word joiner is invisible and no letter of a name, so nobody is mentioned.
             out.push('\u{2060}');
         }
     }

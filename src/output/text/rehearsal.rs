@@ -8,7 +8,7 @@ use crate::metrics::Report;
 use crate::output::display::{facts, request_name, time};
 use crate::units::show_count;
 
-/// The facts that are shown of all.
+/// Labels of the facts that the page shows.
 const FACTS: [&str; 8] = [
     "users",
     "requests",
@@ -45,7 +45,7 @@ pub(super) fn page(report: &Report, width: usize) -> String {
     out
 }
 
-/// Returns a row for each name; the longest time of those that were asked for more than once.
+/// Returns a row for each name, with the longest time if it has more than one request.
 fn requests(report: &Report) -> Option<Table> {
     let mut table = Table::new("Requests", &["# reqs", "# fails", "status", "time"]);
     for row in &report.requests {

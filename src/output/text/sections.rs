@@ -294,7 +294,7 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     });
     let all = ("Aggregated".to_owned(), shown(&report.aggregated));
     let rows: Vec<(String, String)> = names.chain([all]).collect();
-    // Names have half of the page, and what the codes leave of the other half.
+    // Names get half of the page, and what the codes leave of the other half.
     let longest_codes = rows.iter().map(|(_, codes)| codes.width()).max();
     let longest_name = rows.iter().map(|(name, _)| name.width()).max();
     let left = page.saturating_sub(longest_codes.unwrap_or(0) + 3);
@@ -352,7 +352,7 @@ fn error_lines(listed: &ListedError<'_>, count_width: usize, page: usize, out: &
     let indent = count_width + 3;
     let seen = format!("{} – {}", moment(error.first_s), moment(error.last_s));
     let count = pad_left(&show_count(error.count), count_width);
-    // The count is part of the line's left end; only the name may give way.
+    // The count is part of the line's left end; only the name may be shortened.
     let room = page.saturating_sub(indent + seen.chars().count() + 2);
     let name = cut_middle(&one_line(&error.name), room);
     out.push_str(&spread(&format!("{count}  {name}"), &seen, page));
@@ -361,7 +361,7 @@ fn error_lines(listed: &ListedError<'_>, count_width: usize, page: usize, out: &
         .as_deref()
         .map(|line| format!(" ({})", one_line(line)));
     let width = page.saturating_sub(indent);
-    // Reports and logs have the whole.
+    // Reports and logs have the whole message.
     let message = cut_middle(&one_line(&listed.message), MOST_MESSAGE_LINES * width);
     let text = format!("{message}{}", line.unwrap_or_default());
     let answered = answer(error).map(|(how, answer)| format!("{how}: {answer}"));

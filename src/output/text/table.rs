@@ -1,6 +1,6 @@
 //! Layout of text in columns: figures are never cut, names are shortened in the middle.
 //!
-//! Widths are terminal columns, not characters: a CJK sign takes two, a combining accent none.
+//! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
 
 use crate::output::display::cut_middle;
 use unicode_width::UnicodeWidthStr as _;

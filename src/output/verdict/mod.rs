@@ -195,7 +195,8 @@ fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     })
 }
 
-/// Returns how many requests or tasks with the threshold's name, or of workers with that label, failed, and how many there were.
+/// Returns how many requests or tasks with the threshold's name, or requests of workers with that label, failed, and
+/// how many there were.
 fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     let Some(name) = name else {
         return (report.aggregated.failures, report.aggregated.count);

@@ -68,7 +68,7 @@ impl Metric {
     fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
         let value = values.front().unwrap_or(&Value::Nil);
         if self.kind == MetricKind::Rate {
-            // Who counts with 1 and 0 means true and false.
+            // A plan that counts with 1 and 0 means true and false.
             let held = is_true(value) && number(value) != Some(0.0);
             return record(lua, "add", |recorder| recorder.rate(&self.name, held));
         }
@@ -112,7 +112,7 @@ pub(super) fn end_transaction(
         let error = match problem {
             Value::Error(error) => *error,
             Value::String(text) => mlua::Error::RuntimeError(escape_invalid(&text)),
-            // Not its address, which would make every one an error of its own.
+            // Without its address, which would make every error a different one.
             other => mlua::Error::RuntimeError(format!(
                 "an error that is a {} was raised",
                 other.type_name()

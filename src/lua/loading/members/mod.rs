@@ -1,6 +1,6 @@
-//! Names that a task uses of its user, of the responses to its requests and of requests' options, and that do not exist:
-//! found in the plan's text, without running it. It knows only what stands there by name, and passes over the rest: a
-//! variable that is set anew, a table that is computed, a user that is handed to another function.
+//! Names that a task uses but that do not exist: members of its user and of responses, and options of requests. They
+//! are found in the plan's text, without running it. The search knows only what stands there by name, and passes over
+//! the rest: a variable that is set anew, a table that is computed, a user that is handed to another function.
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{RESPONSE_FIELDS, RESPONSE_METHODS, USER_FIELDS};
@@ -10,7 +10,7 @@ use crate::lua::requests::{EXPECT, OPTIONS, REQUEST};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Methods of a user whose answer is a response, each with the place of its options among its arguments.
+/// Methods of a user that return a response, each with the place of its options among its arguments.
 const SENDING: [(&str, usize); 9] = [
     ("get", 1),
     ("head", 1),
@@ -23,7 +23,7 @@ const SENDING: [(&str, usize); 9] = [
     ("request", 0),
 ];
 
-/// Members of a user that are no methods, or need no user.
+/// Members of a user that are not methods, or need no user.
 const NO_METHODS: [&str; 8] = [
     "id",
     "scenario",
@@ -119,11 +119,11 @@ impl<'a> Reader<'a> {
         word.is_some_and(|word| word.kind == Kind::Name)
     }
 
-    /// Reads the parameters of a function: the first one of a task's is its user.
+    /// Reads the parameters of a function: the first one of a task's function is its user.
     fn parameters(&mut self, function: usize, of_task: bool, depth: usize) {
         let first = function + 2;
         if self.text(function + 1) != "(" {
-            // It has a name, which may be one of those that are known.
+            // The function has a name, which may be one of those that are known.
             return self.forget_until(function + 1, &[")"]);
         }
         self.forget_until(first, &[")"]);
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Forgets all names up to one of these words: they are others from here on.
+    /// Forgets all names up to one of these words: from here on they stand for something else.
     fn forget_until(&mut self, from: usize, ends: &[&str]) {
         for place in from..self.words.len() {
             let word = self.text(place);
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         let Some(arguments) = sends.then(|| self.arguments(place + 6)).flatten() else {
             return;
         };
-        // What goes on behind the call is not the response itself.
+        // Where the expression goes on behind the call, its value is not the response itself.
         let behind = self.words.get(arguments.end + 1);
         let ends = behind.is_none_or(|word| {
             word.text == ";" || (word.kind == Kind::Name && !matches!(word.text, "and" | "or"))
@@ -174,8 +174,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the words of a call's arguments without its parentheses; with `f "x"` and `f {}` the word or table itself. The
-    /// end is the last word of the call.
+    /// Returns the words of a call's arguments without its parentheses; for `f "x"` and `f {}`, the word or table
+    /// itself. The range ends at the last word of the call.
     fn arguments(&self, place: usize) -> Option<Range<usize>> {
         let word = self.words.get(place)?;
         match word.text {
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Reads a name that may be a known variable, and what is asked of it.
+    /// Reads a name that may be a known variable, and the member of it that is used.
     fn name(&mut self, place: usize) {
         let Some(variable) = self.known.get(self.text(place)).copied() else {
             return;
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Tells a method that is called with a dot, which passes it no user or response.
+    /// Finds a method that is called with a dot, which passes it no user or response.
     fn dot(&mut self, place: usize, member: Token<'_>, holds: Holds) {
         let method = match holds {
             Holds::User => USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text),
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         };
         let word = self.words.get(place + 3);
         let called = word.is_some_and(|word| word.kind == Kind::Text || word.text == "{")
-            // What is passed in its place may be the user.
+            // A variable that is passed first may be the user.
             || first.is_some_and(|first| first.kind != Kind::Name);
         if method && called {
             let (variable, name) = (self.text(place), member.text);

@@ -1,4 +1,4 @@
-//! Names that do not exist are told, and nothing else is.
+//! Tests that names that do not exist are found, and nothing else is.
 
 use super::*;
 

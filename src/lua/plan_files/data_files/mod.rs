@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) enum DataFormat {
-    /// Rows of cells between which this byte stands.
+    /// Rows of cells that this byte separates.
     Csv(u8),
     Lines,
     Json,
@@ -130,7 +130,8 @@ impl DataFiles {
         }
     }
 
-    /// Deals the rows of `order = "unique"` out as those of this part of a load: no other part has one of them.
+    /// Deals out only the rows of `order = "unique"` that belong to this part of a load: no other part has any of
+    /// them.
     pub(in crate::lua) fn serve_part(&self, part: Part) {
         // It is the same each time.
         let _known = self.part.set(part);

@@ -109,7 +109,7 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
     Ok(Content::Lines(cells.shrunk()))
 }
 
-/// Reads a value of each line; empty lines are none.
+/// Reads a value from each line; empty lines have none.
 fn json_lines(file: &str, text: &[u8]) -> Result<Content, String> {
     let lines = strip_byte_order_mark(text).split(|byte| *byte == b'\n');
     let lines = (1..)

@@ -1,4 +1,4 @@
-//! Calls of library functions that take long or much.
+//! Calls of library functions that take much time or memory.
 
 use super::*;
 

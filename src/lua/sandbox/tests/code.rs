@@ -46,7 +46,7 @@ fn a_coroutine_of_the_plan_is_ended_with_its_task() {
             "while true do coroutine.resume(coroutine.create(spin)) end",
             "while true do pcall(coroutine.wrap(spin)) end",
             "local co = coroutine.wrap(function() while true do coroutine.yield() end end)\nwhile true do co() end",
-            // Each ends before the hook is due, and so do those that make them.
+            // Each coroutine ends before the hook is due, and so do those that make them.
             "local function few() for _ = 1, 5000 do end end\n\
              local function many() for _ = 1, 400 do coroutine.wrap(few)() end end\n\
              local function more() for _ = 1, 400 do coroutine.wrap(many)() end end\n\

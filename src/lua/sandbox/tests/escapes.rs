@@ -10,7 +10,7 @@ fn nothing_leads_out_of_the_sandbox() {
         "assert(getmetatable('') == false)",
         "assert(not pcall(setmetatable, '', {}))",
         "assert(not pcall(setmetatable, {}, { __gc = spin }))",
-        // Known to Lua only when it is there as the metatable is set.
+        // Lua knows a finalizer only if it is there when the metatable is set.
         "local m = {} local t = setmetatable({}, m) rawset(m, '__gc', spin)\n\
          assert(not pcall(setmetatable, {}, m)) t = nil",
         "assert(not pcall(function() math.randomseed(1) end))",

@@ -151,7 +151,7 @@ fn reports(mut merge: impl FnMut(&mut Store, usize) -> bool) -> [Report; 2] {
         if second == 2 {
             first = Some(store.report(SECOND * 2));
         }
-        // Deliveries come after the time that they are of.
+        // Deliveries come after the time that they cover.
         store.tick(SECOND * (second as u32 + 1));
         merge(&mut store, second);
         store.tick(SECOND * (second as u32 + 1));
@@ -161,7 +161,7 @@ fn reports(mut merge: impl FnMut(&mut Store, usize) -> bool) -> [Report; 2] {
     [first.expect("two seconds passed"), store.report(SECOND * 6)]
 }
 
-/// Returns a text; of a histogram what it counts, without the bounds up to which it has grown on the way.
+/// Returns the bytes of a text; those of a histogram without its bounds, which depend on how it has grown.
 fn counts(text: &str) -> Vec<u8> {
     let mut bytes = match text.starts_with("HIST") {
         true => BASE64.decode(text).expect("a histogram"),
@@ -222,7 +222,7 @@ fn reports_are_those_of_the_single_deliveries() {
         assert_eq!(found.workers.len(), 5);
         assert!(found.by_label.len() == 3 && found.aggregated.count > 10_000);
     }
-    // Of the third second those of its last half, in whose 25 ms a hundred ended.
+    // Of the third second, only requests after its middle count: a hundred in 25 ms.
     assert_eq!(found[1].workers[2].requests, 3 * 2_100 + 100);
     assert!(gathered < single, "{gathered} bytes in place of {single}");
 }

@@ -6,8 +6,8 @@ use crate::metrics::{Phases, Recorder, Report, Sample};
 
 const NAMES: u64 = 12;
 
-/// The report of so many hours with one request of each of twelve names every so many seconds, in turn, and bytes that
-/// its points took. `latency_us` gives the latency of a name in a second.
+/// The report of that many hours with one request of each of twelve names every `every` seconds, in turn, and the
+/// bytes that its points took. `latency_us` gives the latency of a name in a second.
 fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Report, usize) {
     let mut store = Store::new(RunIdentity::default());
     store.expect(1);
@@ -90,7 +90,7 @@ fn eight_hours_of_constant_latency_are_drawn_as_constant() {
 #[test]
 fn a_day_that_grows_slower_by_a_fifth_is_drawn_so() {
     let day = 24.0 * 3_600.0;
-    // Spread by a factor of three, the same way all the time.
+    // Latencies are spread by a factor of three, the same way all the time.
     let spread = |second: u64| 1.0 + (second * 7_919 % 997) as f64 / 500.0;
     let at = |second: u64| 1.0 + 0.2 * second as f64 / day;
     let (report, bytes) = hours(24, 60, |_, second| {

@@ -48,7 +48,7 @@ fn record(recorder: &mut Recorder, n: u64) {
     recorder.iteration("visitor", iterations, Duration::from_millis(n % 50));
 }
 
-/// The report of 5,000 samples dealt to so many shards, with a tick every hundred samples.
+/// The report of 5,000 samples dealt to that many shards, with a tick every hundred samples.
 fn report_of(shards: usize) -> Report {
     played(shards).report(10 * SECOND)
 }
@@ -93,7 +93,7 @@ fn many_shards_report_what_one_shard_would() {
     for report in [&mut one, &mut three] {
         report.requests.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    // How much room a histogram was given on its way is in its bytes too.
+    // The bytes of a histogram also tell how far it has grown.
     three.aggregated.histogram = one.aggregated.histogram.clone();
     assert_eq!(one, three);
 }

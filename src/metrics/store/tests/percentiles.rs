@@ -63,7 +63,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
     });
 }
 
-/// What so many shards report of the samples, dealt in turn, with ticks in between. Every seventh failed.
+/// The report of that many shards on the samples, dealt in turn, with ticks in between. Every seventh failed.
 fn report_of(shards: usize, samples: &[u64]) -> Report {
     let mut store = Store::new(RunIdentity::default());
     let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
@@ -138,7 +138,7 @@ fn percentiles_agree_with_sorting_whatever_the_shape_the_number_and_the_shards()
             let many = report_of(3, &samples);
             let all = &one.aggregated;
             assert_eq!(histogram(all), histogram(&many.aggregated), "{what}");
-            // How much room a histogram was given on its way is in its bytes too.
+            // The bytes of a histogram also tell how far it has grown.
             let text = many.aggregated.histogram.clone();
             let all = Figures {
                 histogram: text,

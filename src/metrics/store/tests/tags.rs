@@ -54,7 +54,7 @@ fn rows(live: &LiveTag) -> Vec<(&str, u64, u64)> {
 #[test]
 fn figures_of_a_tag_are_those_of_its_requests_over_all_and_of_the_last_ten_seconds() {
     let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
-    // A tag that appears late has no slower rate for that.
+    // A tag that appears late does not have a lower rate for it.
     for number in 1..=20 {
         second(
             &mut store,
@@ -89,7 +89,7 @@ fn figures_of_a_tag_are_those_of_its_requests_over_all_and_of_the_last_ten_secon
     let p50 = |live: &LiveTag| live.requests.total.p50.as_millis();
     assert_eq!((p50(&eu), p50(&us)), (4, 9));
     assert_eq!(eu.requests.bytes, 2_100);
-    // In full it is the row of the report.
+    // In full, the row is that of the report.
     let report = store.report_so_far(Detail::Live);
     assert_eq!(eu.row.as_ref(), report.by_tag.first());
     assert_eq!(us.row, None);

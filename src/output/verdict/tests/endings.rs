@@ -6,7 +6,7 @@ use crate::metrics::{Cause, Ending, Figures, Report, Verdict, VerdictResult};
 use crate::output::{fixture, html, json, junit, markdown, text};
 use scraper::{Html, Selector};
 
-/// Iterations were planned, and no time.
+/// Cuts a run short for which iterations were planned, and no time.
 fn until_iterations(ending: &mut Ending) {
     ending.cut_short = true;
 }

@@ -1,4 +1,4 @@
-//! Runs under way to their verdict, put together by the tests of endings.
+//! Runs that are not judged yet, put together by the tests of endings.
 
 use super::super::judge;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::metrics::{Cause, Ending, Report, ThresholdRow};
 use crate::output::fixture;
 use std::time::Duration;
 
-/// A run under way to its verdict.
+/// A run that is not judged yet.
 pub(super) struct Run {
     pub(super) name: &'static str,
     report: Report,
@@ -14,7 +14,7 @@ pub(super) struct Run {
     trouble: Option<Error>,
 }
 
-/// One that ended at `at` seconds of `planned`, with a hundred requests that succeeded.
+/// Returns a run that ended at `at` of `planned` seconds, with a hundred successful requests.
 pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> Run {
     let mut report = fixture::report();
     report.thresholds.clear();
@@ -40,7 +40,7 @@ pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64
 }
 
 impl Run {
-    /// Ends as the closure says.
+    /// Changes the ending.
     pub(super) fn but(mut self, change: impl FnOnce(&mut Ending)) -> Run {
         change(&mut self.ending);
         self
@@ -105,7 +105,7 @@ impl Run {
         self
     }
 
-    /// The report as it is at the end.
+    /// Returns the report with its ending and its verdict.
     pub(super) fn end(self) -> Report {
         let mut report = self.report;
         report.ending = Some(self.ending.told());

@@ -212,7 +212,7 @@ impl ThresholdFigures {
         self.count += requests;
         self.sum += requests as f64 * longest_ms / 2.0;
         self.max = self.max.max(longest_ms);
-        self.min = self.min.min(longest_ms);
+        self.min = self.min.min(longest_ms / requests.clamp(1, STEPS) as f64);
     }
 
     /// Returns the figure of a threshold in its unit, over that many seconds; `None` without data.
@@ -347,6 +347,30 @@ impl ThresholdFigures {
             Subject::Metric(MetricKind::Trend) => {
                 "it is a trend, which has p50 to p99.99, avg, min, max, value and count, all without a unit"
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_silent_site_waits_between_nothing_and_its_end() {
+        let mut waiting = ThresholdFigures::nothing(Subject::Requests);
+        waiting.wait_evenly(1_000, Duration::from_secs(10));
+        for (text, from_s, to_s) in [
+            ("min < 1s", 0.0, 0.2),
+            ("p50 < 1s", 4.9, 5.2),
+            ("avg < 1s", 4.9, 5.1),
+            ("max < 1s", 9.9, 10.1),
+        ] {
+            let threshold = Threshold::read(text).expect("a threshold");
+            let found = waiting
+                .value(&threshold, 10.0)
+                .expect("a figure of requests");
+            let found_s = found.expect("some wait");
+            assert!((from_s..=to_s).contains(&found_s), "{text}: {found_s}");
         }
     }
 }

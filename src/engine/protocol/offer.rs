@@ -33,11 +33,14 @@ impl PlanVersions {
     /// A refusal when the run is stopping or over.
     pub(crate) async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         let (reply, taken) = oneshot::channel();
-        // Fails when the run is over.
-        let _over = self.0.send(Offer {
+        let offer = Offer {
             plan_version,
             reply,
-        });
+        };
+        // What cannot be sent comes back with its reply, which nobody would ever give.
+        if self.0.send(offer).is_err() {
+            return Err(Refusal::Over);
+        }
         taken.await.unwrap_or(Err(Refusal::Over))
     }
 }

@@ -43,10 +43,11 @@ impl Milestones {
         self.end
     }
 
-    /// Returns the number of the current stage, counted from 1, and how many there are; `None` without stages.
+    /// Returns the number of the current stage, counted from 1, and how many there are; `None` without stages, or once
+    /// somebody has set the load instead.
     pub(crate) fn stage(&self) -> Option<(u64, u64)> {
         let to_come = self.to_come.len() as u64;
-        (self.stages > 0).then(|| (self.stages - to_come, self.stages))
+        (self.stages > 0 && !self.load_set).then(|| (self.stages - to_come, self.stages))
     }
 
     /// Takes the next stage that has begun by `elapsed`, or the next own load of a scenario that has begun or ended:

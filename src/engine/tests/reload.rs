@@ -1,8 +1,11 @@
 //! Tests of runs whose plan is replaced on the way.
 
-use super::rehearsal::Rehearsal;
+use super::rehearsal::{Rehearsal, plan_version};
 use super::{COMES_AND_GOES, TICKS, ms, numbers};
-use crate::config::Settings;
+use crate::config::{Config, Settings};
+use crate::control::Refusal;
+use crate::engine::protocol::offer::PlanVersions;
+use std::sync::Arc;
 
 /// Makes a plan whose users report under a letter when they come, work and go.
 macro_rules! lettered {
@@ -120,4 +123,14 @@ async fn a_rate_goes_on_without_a_gap_when_the_plan_is_another() {
         let under_way = arrivals[0].0 - report.earlier[0].aggregated.count;
         assert!(under_way.abs_diff(20) <= 1, "{under_way}");
     }
+}
+
+#[tokio::test]
+async fn a_plan_that_comes_after_the_run_is_refused_at_once() {
+    let (versions, offers) = PlanVersions::open();
+    drop(offers);
+    let config = Config::new(Settings::default(), 1, 0).expect("a configuration");
+    let late = plan_version("task { function() end }", Arc::new(config.run));
+    let refused = versions.offer(Arc::new(late)).await;
+    assert!(matches!(refused, Err(Refusal::Over)), "{refused:?}");
 }

@@ -245,7 +245,7 @@ impl Pool {
                 let index = idle
                     .iter()
                     .rposition(|connection| connection.origin.same(origin))?;
-                idle.swap_remove(index)
+                idle.remove(index)
             };
             if poll_fn(|cx| Poll::Ready(connection.is_usable(cx))).await {
                 return Some(connection);

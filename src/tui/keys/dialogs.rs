@@ -105,7 +105,7 @@ impl State {
 
     fn type_users(&mut self, key: KeyCode, mut text: String, snapshot: &Snapshot) -> Option<Wish> {
         match key {
-            KeyCode::Char(digit @ '0'..='9') if text.len() < 6 => text.push(digit),
+            KeyCode::Char(digit @ '0'..='9') if text.len() < 7 => text.push(digit),
             KeyCode::Enter => {
                 self.dialog = Dialog::None;
                 let users = text.parse().ok()?;

@@ -92,6 +92,7 @@ fn users_are_asked_for_one_by_one_or_by_number() {
         ("+", wish(Command::AddUsers(1))),
         ("-", wish(Command::AddUsers(-1))),
         ("u4x0\n", wish(Command::SetUsers(40))),
+        ("u10000000\n", wish(Command::SetUsers(1_000_000))),
         ("u7\x1b", None),
         ("u\n", None),
     ] {

@@ -48,11 +48,12 @@ pub(in super::super) fn worker_of<'a>(snapshot: &'a Snapshot, key: &str) -> Opti
     snapshot.workers.get(number)
 }
 
-/// Returns the worker's state in a word; `saturated` goes before all others.
+/// Returns the worker's state in a word; of one that is saturated, only that it is lost goes before that.
 pub(in super::super) fn state(row: &LiveWorker) -> &'static str {
-    match row.saturated {
-        true => "saturated",
-        false => row.state.text(),
+    match row.state {
+        WorkerState::Lost => row.state.text(),
+        _ if row.saturated => "saturated",
+        _ => row.state.text(),
     }
 }
 

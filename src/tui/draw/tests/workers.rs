@@ -83,6 +83,20 @@ fn a_worker_has_details_and_the_help_knows_of_the_page() {
 }
 
 #[test]
+fn a_lost_worker_is_shown_as_lost_even_if_it_was_saturated() {
+    let (mut run, mut state) = shown(4);
+    let mut workers = run.0.workers.to_vec();
+    workers[3].saturated = true;
+    run.0.workers = workers.into();
+    state.dialog = Dialog::Detail(Subject {
+        tab: Tab::Workers,
+        key: "3".to_owned(),
+    });
+    let text = screen(&state, &run.0, (80, 24));
+    assert!(text.contains("state      lost"), "{text}");
+}
+
+#[test]
 fn a_run_of_this_process_alone_has_no_page_of_workers() {
     let alone = run(12);
     let text = screen(&watched(&alone), &alone.0, (120, 40));

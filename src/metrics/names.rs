@@ -5,8 +5,8 @@
 //! into every name must not fill the memory.
 
 use crate::tags::Tags;
+use foldhash::HashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most distinct names kept; later ones count as [`OTHER`].
@@ -123,7 +123,7 @@ impl Names {
             Some(at) => &mut self.groups[at],
             None => self.groups.push_mut(Group {
                 name: group.into(),
-                members: HashMap::new(),
+                members: HashMap::default(),
             }),
         };
         group.members.insert(name.into(), id);

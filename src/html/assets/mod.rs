@@ -1,7 +1,7 @@
 //! The assets that a browser loads with a page, and the links of the page. Driven by `response:assets()` and
 //! `response:links()`; scans a page once, and allocates only the results.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use url::Url;
 
@@ -197,7 +197,7 @@ impl Listing {
     fn new(page: &Url, most_bytes: usize) -> Self {
         Self {
             resolver: Resolver::new(page),
-            urls: HashMap::new(),
+            urls: HashMap::default(),
             url: String::new(),
             left: Some(most_bytes),
         }

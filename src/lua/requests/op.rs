@@ -192,7 +192,7 @@ fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, St
             ));
         }
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = foldhash::HashSet::default();
     let mut ops = Vec::new();
     let copy = model.copy_bytes() + ENTRY_BYTES;
     for url in unwrap_view(list).sequence_values::<Value>() {

@@ -328,8 +328,8 @@ fn a_document_that_is_too_large_is_told_before_it_fills_the_memory() {
         }
         drop(file);
         let named = path.display().to_string();
-        // The shell's limit of memory, in KiB.
-        let script = "ulimit -v 1500000; exec \"$0\" \"$@\"";
+        // The shell's limit of addresses, in KiB: 1.5 GB, and the GiB that the allocator reserves of them at its start.
+        let script = "ulimit -v 2550000; exec \"$0\" \"$@\"";
         let ended = Lgoose::new(["import", named.as_str()])
             .through("sh", &["-c", script])
             .finish();

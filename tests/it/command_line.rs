@@ -455,6 +455,8 @@ fn warnings_fail_a_check_that_denies_them() {
                 0
             }
         );
+        let told = "has 2 warnings, and '--deny-warnings' accepts none";
+        assert_eq!(ended.stderr.contains(told), code == 2, "{}", ended.stderr);
     }
 }
 

@@ -8,11 +8,12 @@ use crate::config::{Config, Settings};
 use crate::error::{Diagnostic, Error, exit};
 use crate::lua;
 use crate::plan;
+use crate::units::counted;
 
 /// Checks a plan with the options that the flags set. Returns the exit code.
 ///
 /// # Errors
-/// A mistake in the plan, in its options or in a flag.
+/// A mistake in the plan, in its options or in a flag, or a warning where none is accepted.
 pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
     let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;
@@ -61,8 +62,10 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     for warning in &warnings {
         warn(warning);
     }
-    Ok(match flags.deny_warnings && !warnings.is_empty() {
-        true => exit::MISTAKE,
-        false => exit::OK,
-    })
+    if flags.deny_warnings && !warnings.is_empty() {
+        let warnings = counted(warnings.len() as u64, "warning");
+        let denied = format!("{name} has {warnings}, and '--deny-warnings' accepts none");
+        return Err(Diagnostic::new(denied).into());
+    }
+    Ok(exit::OK)
 }

@@ -15,10 +15,16 @@ use crate::lua::Heartbeat;
 use crate::metrics::Recorder;
 use crate::plan::scaled;
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// The number of a shard's open connections from which on its users gather before they send. Measured against nginx:
+/// up to 1,000 users it makes no difference, and 10,000 take a fifth less CPU time for a request.
+const MANY_CONNECTIONS: u64 = 2_000;
 
 /// State that the users of a shard share.
 #[derive(Debug)]
@@ -125,5 +131,51 @@ impl Shared {
         for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
             throttle.pass().await;
         }
+    }
+
+    /// Where users are many, lets the others that are ready come this far too, so that their requests leave one after
+    /// another. A target that is faster than the shard would sleep after each request, and waking it takes the sender
+    /// longer than sending.
+    pub(crate) async fn gather(&self) {
+        if self.client.open_connections() < MANY_CONNECTIONS {
+            return;
+        }
+        behind_the_ready().await;
+    }
+}
+
+/// Lets every task run that is ready now. Unlike tokio's `yield_now`, it does not look first for others that have
+/// become ready.
+async fn behind_the_ready() {
+    let mut came_back = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut came_back, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::LocalSet;
+
+    #[tokio::test]
+    async fn all_that_are_ready_come_to_the_point_before_one_goes_on() {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let users = LocalSet::new();
+        for user in 1..=3 {
+            let order = order.clone();
+            users.spawn_local(async move {
+                order.borrow_mut().push(user);
+                behind_the_ready().await;
+                order.borrow_mut().push(user * 10);
+            });
+        }
+        users.await;
+        assert_eq!(*order.borrow(), [1, 2, 3, 10, 20, 30]);
     }
 }

@@ -40,6 +40,7 @@ impl User {
                     return self.vm.answer(finished);
                 }
                 self.shared.pass_throttles(&self.role.limits).await;
+                self.shared.gather().await;
                 let begin = Instant::now();
                 let trace = self.session.begin_trace(&op.request);
                 let flight = InFlight::new(self, &op, 0, begin, trace.as_deref());

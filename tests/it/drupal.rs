@@ -1,7 +1,7 @@
 //! `plans/drupal.lua` against the built-in site: the rows of the report, the same counts on both sides, the
 //! exact proportions of users and tasks.
 
-use crate::program::{Lgoose, wait_until};
+use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, read, run};
 use lgoose::demo::{Behaviour, Demo, Site};
 use std::collections::BTreeMap;
@@ -135,6 +135,29 @@ fn the_counts_agree_after_ctrl_c_too() {
     let report = read(program.end());
     assert_all_well(&report);
     assert_same_counts(&report, &site);
+}
+
+#[test]
+fn the_counts_of_thousands_of_users_on_one_thread_agree_after_ctrl_c() {
+    let site = site();
+    let url = site.url();
+    let front = r#"
+        task { "all are there", on_start = true, function() run.ready() end }
+        task { "front", function(user) user:get("/", { expect = { status = 200 } }) end }
+    "#;
+    let front = plan("thousands.lua", front);
+    let load = ["-u", "2200", "-r", "2200", "--threads", "1", "-o", "json=-"];
+    let arguments = [front.as_str(), "-H", &url].into_iter().chain(load);
+    let program = Lgoose::new(arguments).start();
+    // From 2,000 connections on, users wait for each other before they send.
+    wait_until("all users have sent several requests", || {
+        site.served()["GET /"] >= 10_000
+    });
+    program.interrupt();
+    let report = read(program.end());
+    assert_eq!(report.json["users"], 2200);
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    assert_eq!(report.sent(), site.served()["GET /"]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::engine::shard::probe::probe;
 use crate::engine::shard::roles::roles;
 use crate::engine::timing::alarm::Alarm;
 use crate::engine::timing::interval_at;
+use crate::engine::user::prefetch::PrefetchedLife;
 use crate::engine::user::run_state::RunState;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
@@ -322,7 +323,9 @@ impl Shard {
                 if let Crew::Users(pool) = &mut self.crews[lane] {
                     pool.started(start.number, stop);
                 }
-                self.users.spawn_local(user.live((lane, start.number)));
+                let key = (lane, start.number);
+                let life = PrefetchedLife::new(user, |user| user.live(key));
+                self.users.spawn_local(life);
             }
             Err(error) => self.fail(channels, error),
         }

@@ -9,6 +9,7 @@ mod on_call;
 mod open_requests;
 pub(super) mod pace;
 mod perform;
+pub(super) mod prefetch;
 pub(super) mod run_state;
 mod shared;
 mod show;

@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) gate: Gate,
     /// Closed until all users of the run have been started.
     pub(crate) all_started: Gate,
+    /// Whether the user that ran last waits for others before it sends.
+    gathers: Cell<bool>,
     /// The run as the plan sees it.
     pub(crate) run: Rc<RunState>,
     pub(crate) timers: Timers,
@@ -75,6 +77,7 @@ impl Shared {
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             all_started: Gate::default(),
+            gathers: Cell::default(),
             run: Rc::new(run),
             timers: context.timers(),
             told_lost: Cell::default(),
@@ -137,10 +140,20 @@ impl Shared {
     /// another. A target that is faster than the shard would sleep after each request, and waking it takes the sender
     /// longer than sending.
     pub(crate) async fn gather(&self) {
-        if self.client.open_connections() < MANY_CONNECTIONS {
-            return;
+        if self.has_many_users() {
+            self.gathers.set(true);
+            behind_the_ready().await;
         }
-        behind_the_ready().await;
+    }
+
+    /// Returns whether the user that ran last waits in [`Shared::gather`]; true once.
+    pub(super) fn takes_gathering(&self) -> bool {
+        self.gathers.take()
+    }
+
+    /// Returns whether the shard's users are too many for the core's cache.
+    pub(super) fn has_many_users(&self) -> bool {
+        self.client.open_connections() >= MANY_CONNECTIONS
     }
 }
 

@@ -12,7 +12,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+/// Whether stable Rust has the instruction for this processor.
+const CAN_PREFETCH: bool = cfg!(target_arch = "x86_64");
+
 /// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
 /// A user's life, whose memory is prefetched before each of its steps if its shard has many users.
@@ -47,7 +51,7 @@ impl<F: Future> Future for PrefetchedLife<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        if !self.is_prefetched && self.shared.has_many_users() {
+        if CAN_PREFETCH && !self.is_prefetched && self.shared.has_many_users() {
             self.prefetch();
             self.is_prefetched = true;
             context.waker().wake_by_ref();

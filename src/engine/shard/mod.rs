@@ -35,8 +35,9 @@ use tokio::time::Instant;
 /// Time between two hand-overs of figures.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The number of connections that are looked at between two looks for more that are ready. What so many users touch,
-/// some 20 KiB each, is still in the core's cache when they send after [`Shared::gather`]: 8 and 32 save less.
+/// The number of connections whose responses are taken in between two looks for more. Of many users, each is polled
+/// three times: to prefetch its memory, to run, and to send after [`Shared::gather`]. tokio looks for more after 61
+/// polls anyway, so that 24 would mix the users of two looks; measured, they take a quarter more CPU time than 16.
 const AT_ONCE: usize = 16;
 
 /// The longest time for which users are started in a row before other tasks get their turn.

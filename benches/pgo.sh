@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds lgoose guided by its own profile: an instrumented build runs plans/drupal.lua and, with few users and with
-# many, the smallest plan; then the 'dist' profile is built with what was learnt. Prints the path of the binary. Needs
-# the llvm-profdata of the LLVM that rustc has ('rustc -vV'): 'rustup component add llvm-tools', or Debian's llvm-NN of
-# the same number.
+# Builds lgoose guided by its own profile: an instrumented build runs plans/drupal.lua and the smallest plan, then
+# the 'dist' profile is built with what was learnt. Prints the path of the binary. Needs the llvm-profdata of the
+# LLVM that rustc has ('rustc -vV'): 'rustup component add llvm-tools', or Debian's llvm-NN of the same number.
 #   DURATION=20 LLVM_PROFDATA=path benches/pgo.sh
 set -euo pipefail
 
@@ -48,8 +47,6 @@ LLVM_PROFILE_FILE=/dev/null start_demo
 host="http://127.0.0.1:$demo_port"
 learn "$root/plans/drupal.lua" -H "$host" -u 12
 learn "$here/tiny.lua" -H "$host" -u 12
-# Many users take ways of their own, on one thread from 2,000 connections on.
-learn "$here/tiny.lua" -H "$host" -u 2500 --threads 1
 "$profdata" merge -o "$target/lgoose.profdata" "$work"/raw/*.profraw
 build "-Cprofile-use=$target/lgoose.profdata" guided
 echo "$target/guided/dist/lgoose"

@@ -1,5 +1,5 @@
 //! Prefetching of users' memory. Where a shard has thousands of users, none finds its own in the core's cache when a
-//! response arrives: with 10,000, half of a request's time goes into waiting for memory, a line after another. A
+//! response arrives: with 10,000, half of a request's time goes into waiting for memory, one line after another. A
 //! user therefore asks for its lines at once, lets the others that are ready do so too, and runs when they are there.
 
 #![allow(

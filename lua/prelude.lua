@@ -69,32 +69,6 @@ local function receive(code, slot, failed)
   return response
 end
 
--- Reads a request's options: name, status and title as plain values if there is nothing else, else the table, which
--- is read in Rust. Most requests have no options and yield only what they need, since every value that is passed on
--- costs some 20 ns.
-local function simple(options)
-  if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
-  local name, code, title
-  for key, value in next, options do
-    if key == "name" and type(value) == "string" then
-      name = value
-    elseif key == "expect" and type(value) == "table" then
-      for k, v in next, value do
-        if k == "status" and type(v) == "number" then
-          code = v
-        elseif k == "title" and type(v) == "string" then
-          title = v
-        else
-          return nil, nil, nil, options
-        end
-      end
-    else
-      return nil, nil, nil, options
-    end
-  end
-  return name, code, title
-end
-
 -- user ---------------------------------------------------------------------------------------------------
 
 local User = facts
@@ -107,13 +81,11 @@ local function member(value, kind)
   if kind == "send" then
     return function(_, path, options, more)
       if more ~= nil then fail(H.refused("body")) end
-      if options == nil then return receive(yield(value, path)) end
-      return receive(yield(value, path, nil, simple(options)))
+      return receive(yield(value, path, nil, options))
     end
   elseif kind == "send body" then
     return function(_, path, body, options)
-      if options == nil then return receive(yield(value, path, body)) end
-      return receive(yield(value, path, body, simple(options)))
+      return receive(yield(value, path, body, options))
     end
   elseif kind == "wait" then
     return function(_, from, to)

@@ -3,7 +3,6 @@
 
 use crate::lua::requests::Finished;
 use crate::lua::vm::Vm;
-use mlua::Value;
 
 /// The place where the responses of an operation are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +94,7 @@ impl Vm {
     }
 
     fn is_live(&self, slot: usize) -> bool {
-        !matches!(self.live.raw_get::<Value>(slot), Ok(Value::Nil))
+        // As a flag a response costs no reference. One that cannot be read is kept.
+        self.live.raw_get(slot).unwrap_or(true)
     }
 }

@@ -4,14 +4,16 @@ use crate::error::Error;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
 use crate::lua::hooks::{self, HeardRequest};
-use crate::lua::limits::{self, Coroutine, Heartbeat, Limits};
+use crate::lua::limits::{
+    self, Arguments, Converted, Coroutine, Heartbeat, Limits, Plain, Resumed,
+};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Finished, Op, Yielded};
+use crate::lua::requests::{Finished, Op};
 use crate::lua::sandbox::{self, Host, stream};
 use crate::lua::state::Value as SharedValue;
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Event, Hook};
-use mlua::{Function, IntoLuaMulti, Lua, LuaSerdeExt as _, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -131,19 +133,22 @@ impl Vm {
         if let Some(tags) = &mut *self.host.tags.borrow_mut() {
             tags.begin_task();
         }
-        self.enter((task + 1, iteration))
+        self.enter([
+            Plain::Integer(task as i64 + 1),
+            Plain::Integer(iteration as i64),
+        ])
     }
 
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: Event) -> Step {
         self.host.task.set(None);
-        self.enter((event.name(), 1))
+        self.enter(Converted((event.name(), 1)))
     }
 
-    fn enter(&mut self, arguments: impl IntoLuaMulti) -> Step {
+    fn enter(&mut self, arguments: impl Arguments) -> Step {
         match self.prepare_thread() {
             Ok(()) => self.step(arguments),
-            Err(error) => self.failed(&error),
+            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
     }
 
@@ -151,6 +156,9 @@ impl Vm {
     fn prepare_thread(&mut self) -> mlua::Result<()> {
         if self.ended_by_limit {
             return self.recover();
+        }
+        if self.coroutine.is_ready() {
+            return Ok(());
         }
         // A task that raised, or that the engine left waiting, closes here what it has to close, by its own code.
         self.heartbeat.enter(self.host.user, self.host.task.get());
@@ -224,8 +232,12 @@ impl Vm {
         let slot = self.host.responses.borrow_mut().insert_one(finished);
         match full {
             // The response counts all the same; the message is raised at the plan's line.
-            true => self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory))),
-            false => self.step((status, slot, failed)),
+            true => self.raise(limits::out_of_memory(self.host.limits.memory)),
+            false => self.step([
+                Plain::Integer(status.into()),
+                Plain::Integer(slot as i64),
+                Plain::Flag(failed),
+            ]),
         }
     }
 
@@ -238,11 +250,9 @@ impl Vm {
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
-            Ok(_) if full => {
-                self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory)))
-            }
-            Ok(codes) => self.step((slot, codes, failed)),
-            Err(error) => self.failed(&error),
+            Ok(_) if full => self.raise(limits::out_of_memory(self.host.limits.memory)),
+            Ok(codes) => self.step(Converted((slot, codes, failed))),
+            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
     }
 
@@ -257,76 +267,71 @@ impl Vm {
     pub(crate) fn answer_value(&mut self, value: Option<SharedValue>) -> Step {
         let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
         match value {
-            Ok(value) => self.step(value),
-            Err(error) => self.failed(&error),
+            Ok(value) => self.step(Converted(value)),
+            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
     }
 
     /// Resumes the task after an operation without a result: [`Op::Wait`], [`Op::Await`] or [`Op::Ready`].
     pub fn go_on(&mut self) -> Step {
-        self.step(())
+        self.step([])
     }
 
-    fn step(&mut self, arguments: impl IntoLuaMulti) -> Step {
+    /// Raises a message at the line of the plan that waits.
+    fn raise(&mut self, problem: String) -> Step {
+        self.step(Converted((Value::Nil, problem)))
+    }
+
+    fn step(&mut self, arguments: impl Arguments) -> Step {
         // The watchdog also watches the reading of what the plan asks for.
         self.heartbeat.enter(self.host.user, self.host.task.get());
-        let step = self.run_on(arguments);
+        let mut result = self.run_on(arguments);
+        let step = loop {
+            match result {
+                Ok(step) => break step,
+                Err(problem) => result = self.run_on(Converted((Value::Nil, problem))),
+            }
+        };
         self.heartbeat.leave();
         step
     }
 
-    fn run_on(&mut self, arguments: impl IntoLuaMulti) -> Step {
-        let mut yielded = self.resume(arguments);
-        loop {
-            // Whatever the plan has done with the error, the task has ended.
-            if let Some(kill) = self.host.limits.killed() {
-                self.ended_by_limit = true;
-                return Step::Raised(kill);
-            }
-            let values = match yielded {
-                Ok(values) => values,
-                Err(error) => return self.failed(&error),
-            };
-            let random = || self.host.random.borrow_mut().random::<f64>();
-            let mut budget = self.host.budget(&self.lua);
-            match Op::read(values, &mut budget, random) {
-                Some(Ok(mut op)) => {
-                    if let Some(tags) = &*self.host.tags.borrow() {
-                        op.tag(&tags.all());
-                    }
-                    if let Some(found) = &*self.host.found.borrow() {
-                        found.tell(&mut op);
-                    }
-                    return Step::Op(op);
-                }
-                // Raised by the prelude, at the plan's line.
-                Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
-                None if self.coroutine.is_finished() => return Step::Done,
-                None => {
-                    return Step::Raised(Raised {
-                        message: "the task waits for nothing that lgoose knows".to_owned(),
-                        line: None,
-                        backtrace: None,
-                    });
-                }
-            }
-        }
-    }
-
-    fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
-        self.coroutine.resume(&self.host.limits, arguments)
-    }
-
-    fn failed(&mut self, error: &mlua::Error) -> Step {
-        let mut raised = diagnostics::to_raised(error, &self.host.program.sources);
-        if let Some((lossy, shown)) = self.host.raised_bytes.take() {
-            raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
-        }
-        if raised.message.starts_with(limits::NOT_ENOUGH) {
-            raised.message = limits::out_of_memory(self.host.limits.memory);
+    /// Runs the task until its next operation or its end.
+    ///
+    /// # Errors
+    /// What is wrong with the operation, to be raised by the prelude at the plan's line.
+    fn run_on(&mut self, arguments: impl Arguments) -> Result<Step, String> {
+        let host = &self.host;
+        let resumed = self.coroutine.resume(&host.limits, arguments);
+        // Whatever the plan has done with the error, the task has ended.
+        if let Some(kill) = host.limits.killed() {
             self.ended_by_limit = true;
+            return Ok(Step::Raised(kill));
         }
-        Step::Raised(raised)
+        let yielded = match resumed {
+            Ok(Resumed::Yielded(yielded)) => yielded,
+            Ok(Resumed::Ended) => return Ok(Step::Done),
+            Err(error) => return Ok(ended(host, &error, &mut self.ended_by_limit)),
+        };
+        let random = || self.host.random.borrow_mut().random::<f64>();
+        let mut budget = self.host.budget(&self.lua);
+        match Op::read(yielded, &mut budget, random) {
+            Some(Ok(mut op)) => {
+                if let Some(tags) = &*self.host.tags.borrow() {
+                    op.tag(&tags.all());
+                }
+                if let Some(found) = &*self.host.found.borrow() {
+                    found.tell(&mut op);
+                }
+                Ok(Step::Op(op))
+            }
+            Some(Err(problem)) => Err(problem),
+            None => Ok(Step::Raised(Raised {
+                message: "the task waits for nothing that lgoose knows".to_owned(),
+                line: None,
+                backtrace: None,
+            })),
+        }
     }
 
     /// Returns whether the plan wants to see each request.
@@ -359,4 +364,17 @@ impl Vm {
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.held_bytes()
     }
+}
+
+/// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
+fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
+    let mut raised = diagnostics::to_raised(error, &host.program.sources);
+    if let Some((lossy, shown)) = host.raised_bytes.take() {
+        raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
+    }
+    if raised.message.starts_with(limits::NOT_ENOUGH) {
+        raised.message = limits::out_of_memory(host.limits.memory);
+        *ended_by_limit = true;
+    }
+    Step::Raised(raised)
 }

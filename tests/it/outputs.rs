@@ -407,8 +407,9 @@ task { function(user)
 end }
 "#;
 
-/// More than 2,000 names cost in two threads and in the store; all 10,000 would take several times as much.
-const BOUND: u64 = 150 << 20;
+/// More than 2,000 names cost in two threads and in the store (up to 156 MiB in a debug build on a busy machine); all
+/// 10,000 would take several times as much.
+const BOUND: u64 = 200 << 20;
 
 #[test]
 fn paths_without_end_are_bounded_and_say_how_to_name_them() {

@@ -82,7 +82,10 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             .create_function(|lua, ()| Host::of(lua).limits.reraise())?
             .into_lua(lua),
         "watch" => lua
-            .create_function(|lua, coroutine| limits::watch(lua, &coroutine))?
+            .create_function(|_, coroutine| {
+                limits::watch(&coroutine);
+                Ok(())
+            })?
             .into_lua(lua),
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),

@@ -70,7 +70,7 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
             &url,
         )));
     };
-    let url = values::read_url(url);
+    let url = values::read_url(&url.as_bytes());
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;

@@ -2,9 +2,9 @@
 //! code still runs, and if so sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. Code
 //! that returns soon never has a hook: a hook that counts instructions costs a loop 70 %, and calls 10 %.
 //!
-//! This is the one file with unsafe code. mlua can set a hook only from outside of a call, not from a signal; and the
-//! hook that it sets takes the values of the interrupted function off Lua's stack before it raises, which closes its
-//! variables where no hook can end what they do.
+//! The code is unsafe because mlua can set a hook only from outside of a call, not from a signal; and the hook that it
+//! sets takes the values of the interrupted function off Lua's stack before it raises, which closes its variables where
+//! no hook can end what they do.
 
 #![allow(
     unsafe_code,
@@ -64,44 +64,6 @@ thread_local! {
     static TIMER: OnceCell<Option<Timer>> = const { OnceCell::new() };
 }
 
-/// A coroutine whose code ends at the limits of its VM.
-#[derive(Debug)]
-pub(in crate::lua) struct Coroutine {
-    thread: Thread,
-    /// The state of `thread`, which keeps it alive.
-    state: *mut ffi::lua_State,
-}
-
-impl Coroutine {
-    /// Creates a coroutine of that function.
-    pub(in crate::lua) fn new(lua: &Lua, function: Function) -> mlua::Result<Coroutine> {
-        start_timer();
-        let thread = lua.create_thread(function)?;
-        let state = state_of(lua, &thread)?;
-        Ok(Coroutine { thread, state })
-    }
-
-    /// Resumes the coroutine until it yields, ends or raises.
-    pub(in crate::lua) fn resume<R: FromLuaMulti>(
-        &self,
-        limits: &Limits,
-        arguments: impl IntoLuaMulti,
-    ) -> mlua::Result<R> {
-        let _entered = Entered::new(self.state, limits);
-        self.thread.resume(arguments)
-    }
-
-    /// Closes what its code has left open, and prepares it for another function.
-    pub(in crate::lua) fn reset(&self, limits: &Limits, function: Function) -> mlua::Result<()> {
-        let _entered = Entered::new(self.state, limits);
-        self.thread.reset(function)
-    }
-
-    pub(in crate::lua) fn is_finished(&self) -> bool {
-        self.thread.is_finished()
-    }
-}
-
 /// Calls a function of the plan outside of any coroutine, within the limits.
 pub(in crate::lua) fn call<R: FromLuaMulti>(
     lua: &Lua,
@@ -118,38 +80,24 @@ pub(in crate::lua) fn call<R: FromLuaMulti>(
 }
 
 /// Sets the hook of a coroutine that the plan has made: it runs inside another one, and a signal knows only that one.
-pub(in crate::lua) fn watch(lua: &Lua, thread: &Thread) -> mlua::Result<()> {
-    let state = state_of(lua, thread)?;
+pub(in crate::lua) fn watch(thread: &Thread) {
     let every = RUNNING.with(|running| match running.timed.get() {
         true => EVERY_IN_COROUTINE,
         false => EVERY_WITHOUT_TIMER,
     });
-    // SAFETY: `state` is alive as long as `thread`.
-    unsafe { set_hook(state, every) };
-    Ok(())
-}
-
-fn state_of(lua: &Lua, thread: &Thread) -> mlua::Result<*mut ffi::lua_State> {
-    let mut state = ptr::null_mut();
-    // SAFETY: the closure does not raise and takes off the stack what it was given.
-    unsafe {
-        lua.exec_raw::<()>(thread, |own| {
-            state = ffi::lua_tothread(own, -1);
-            ffi::lua_pop(own, 1);
-        })
-    }?;
-    Ok(state)
+    // SAFETY: the state is alive as long as `thread`.
+    unsafe { set_hook(thread.state(), every) };
 }
 
 /// The time in which a state runs, until it is dropped.
-struct Entered<'a> {
+pub(super) struct Entered<'a> {
     state: *mut ffi::lua_State,
     limits: PhantomData<&'a Limits>,
 }
 
 impl<'a> Entered<'a> {
     /// Marks `state`, which belongs to a VM that is alive, as running.
-    fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
+    pub(super) fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
         limits.restart_clock();
         RUNNING.with(|running| {
             debug_assert!(running.limits.get().is_null(), "one VM runs at a time");
@@ -285,7 +233,7 @@ fn line_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
 }
 
 /// Starts the timer of this thread, once. Without one, hooks count instructions.
-fn start_timer() {
+pub(super) fn start_timer() {
     let timed = TIMER.with(|timer| timer.get_or_init(new_timer).is_some());
     RUNNING.with(|running| running.timed.set(timed));
 }
@@ -329,6 +277,7 @@ fn new_timer() -> Option<Timer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lua::limits::{Converted, Coroutine};
     use std::time::Duration;
 
     /// Runs a loop of that many rounds, and returns its coroutine.
@@ -336,9 +285,9 @@ mod tests {
         let lua = Lua::new();
         let code = "local n = ... while n > 0 do n = n - 1 end";
         let function = lua.load(code).into_function().expect("it is Lua");
-        let coroutine = Coroutine::new(&lua, function).expect("memory takes it");
-        let ended = coroutine.resume::<()>(limits, rounds);
-        assert_eq!(ended.is_err(), limits.is_killed());
+        let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
+        let raised = coroutine.resume(limits, Converted(rounds)).is_err();
+        assert_eq!(raised, limits.is_killed());
         (lua, coroutine)
     }
 
@@ -356,7 +305,7 @@ mod tests {
         let (_lua, coroutine) = run(2e7, &limits);
         assert!(!limits.is_killed());
         // SAFETY: the coroutine keeps its state.
-        assert!(unsafe { ffi::lua_gethook(coroutine.state) }.is_none());
+        assert!(unsafe { ffi::lua_gethook(coroutine.state()) }.is_none());
         RUNNING.with(|running| {
             let signals = running.seen.load(Ordering::Relaxed) > 0;
             assert_eq!(signals, cfg!(target_os = "linux"));

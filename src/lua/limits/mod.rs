@@ -1,15 +1,17 @@
 //! The limits of a VM: time and memory, and what a watchdog sees of them. Knows neither tasks nor engine.
 
 mod budget;
+mod coroutine;
 mod heartbeat;
 mod interrupt;
 mod pattern;
 mod vm_limits;
 
 pub(super) use budget::{Account, Budget, Held};
+pub(super) use coroutine::{Arguments, Converted, Coroutine, Plain, Resumed, Seen, Yielded};
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
-pub(super) use interrupt::{Coroutine, call, watch};
+pub(super) use interrupt::{call, watch};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(crate) use vm_limits::LOADING_TIME;
 pub(super) use vm_limits::{Limits, NOT_ENOUGH, out_of_memory};

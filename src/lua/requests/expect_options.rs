@@ -96,7 +96,7 @@ fn expected_redirect(value: &Value) -> Result<Redirect, String> {
     match value {
         Value::Boolean(true) => Ok(Redirect::Anywhere),
         Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
+        Value::String(path) => Ok(Redirect::To(values::read_url(&path.as_bytes()))),
         other => Err(describe_mismatch(
             "'expect.redirect'",
             "true, false or a path",

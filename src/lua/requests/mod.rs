@@ -17,7 +17,7 @@ pub(super) use expect_options::EXPECT;
 pub(super) use found::Found;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
-pub(super) use op::{Yielded, marker, markers};
+pub(super) use op::{marker, markers};
 pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;

@@ -1,16 +1,18 @@
-//! The operations that a plan's coroutine yields and the engine carries out. The prelude passes the usual
-//! options as plain values; everything else is read from the options table here, and refused if unknown.
+//! The operations that a plan's coroutine yields and the engine carries out. The usual request is read straight from
+//! the stack of the coroutine; everything else by way of mlua's values, and refused if unknown.
 
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
 use crate::http::Request;
-use crate::lua::limits::Budget;
+use crate::lua::limits::{Budget, Seen, Yielded};
 use crate::lua::state::{Making, Queue, SharedQueue};
 use crate::lua::values::{
-    self, ENTRY_BYTES, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
+    self, ENTRY_BYTES, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
+    unwrap_view,
 };
 use crate::tags::Tags;
+use bytes::Bytes;
 use http::Method;
 use mlua::{LightUserData, Value};
 use std::sync::Arc;
@@ -41,9 +43,6 @@ pub enum Op {
     Stop,
 }
 
-/// The values of a yield: the operation's marker and its arguments, see the prelude.
-pub(in crate::lua) type Yielded = (Value, Value, Value, Value, Value, Value, Value);
-
 /// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
 /// names the operation; requests of the usual methods have one each.
 pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
@@ -59,6 +58,17 @@ pub(in crate::lua) fn markers() -> impl Iterator<Item = Value> {
 fn marker_at(place: usize) -> Value {
     Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
+
+/// The methods that begin `MARKERS`, at the same places.
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
 
 const MARKERS: [&str; 17] = [
     "GET",
@@ -80,14 +90,6 @@ const MARKERS: [&str; 17] = [
     "exit_iteration",
 ];
 
-/// Returns the name of the operation if the value is a marker.
-fn marker_name(value: &Value) -> Option<&'static str> {
-    let Value::LightUserData(LightUserData(pointer)) = value else {
-        return None;
-    };
-    MARKERS.get(pointer.addr().checked_sub(1)?).copied()
-}
-
 impl Op {
     /// Reads a yield; `None` if it is the plan's own and no operation. `random` returns a number from 0 to 1
     /// for waits within a range.
@@ -95,12 +97,24 @@ impl Op {
     /// # Errors
     /// The message to raise at the plan's line.
     pub(in crate::lua) fn read(
-        yielded: Yielded,
+        yielded: Yielded<'_>,
         budget: &mut Budget,
         random: impl FnOnce() -> f64,
     ) -> Option<Result<Op, String>> {
-        let (marker, a, b, c, d, e, f) = yielded;
-        let op = match marker_name(&marker)? {
+        let Seen::Marker(number) = yielded.at(0) else {
+            return None;
+        };
+        let place = number.checked_sub(1)?;
+        if let Some(method) = METHODS.get(place) {
+            let op = RequestOp::read(method.clone(), yielded, budget);
+            return Some(op.map(Op::Request));
+        }
+        let name = MARKERS.get(place)?;
+        let (_, a, b, c) = match yielded.into_values::<(Value, Value, Value, Value)>() {
+            Ok(values) => values,
+            Err(error) => return Some(Err(error.to_string())),
+        };
+        let op = match *name {
             "fetch" => read_fetch(a, b, budget),
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
@@ -111,10 +125,7 @@ impl Op {
             "await" => read_making(&a).map(Op::Await),
             "submit" => submit::read(&a, &b, &c, budget).map(Op::Request),
             "request" => read_described(&a, budget).map(Op::Request),
-            name => Method::from_bytes(name.as_bytes())
-                .map_err(|error| error.to_string())
-                .and_then(|method| RequestOp::read(method, (a, b), (c, d, e, f), budget))
-                .map(Op::Request),
+            _ => return None,
         };
         Some(op)
     }
@@ -152,26 +163,102 @@ fn read_method(value: &Value) -> Result<Method, String> {
 }
 
 impl RequestOp {
+    /// Reads a request as `user:get(path, options)` and `user:post(path, body, options)` yield it.
     fn read(
         method: Method,
-        (path, body): (Value, Value),
-        (name, status, title, rest): (Value, Value, Value, Value),
+        yielded: Yielded<'_>,
         budget: &mut Budget,
     ) -> Result<RequestOp, String> {
+        if let Some(usual) = Usual::read(&yielded) {
+            return usual.request(method, budget);
+        }
+        let values = yielded.into_values::<(Value, Value, Value, Value)>();
+        let (_, path, body, options) = values.map_err(|error| error.to_string())?;
         let mut op = RequestOp::bare(method, &path, &body, budget)?;
-        if let Value::Table(options) = &rest {
-            options::read(&mut op, options, &[], budget)?;
-            return Ok(op);
+        match &options {
+            Value::Nil => {}
+            Value::Table(options) => options::read(&mut op, options, &[], budget)?,
+            other => return Err(describe_mismatch("options", "a table", other)),
         }
-        if let Value::String(name) = &name {
-            op.name = Some(escape_invalid(name));
+        Ok(op)
+    }
+}
+
+/// What most requests have: a path, perhaps a text to send, and of the options only a name, one status and the beginning
+/// of a title.
+struct Usual<'a> {
+    path: &'a [u8],
+    body: &'a [u8],
+    name: Option<String>,
+    status: Option<u16>,
+    title: Option<String>,
+}
+
+impl<'a> Usual<'a> {
+    /// Reads a yield, if it holds nothing else and nothing wrong.
+    fn read(yielded: &'a Yielded<'_>) -> Option<Usual<'a>> {
+        let Seen::Text(path) = yielded.at(1) else {
+            return None;
+        };
+        let body = match yielded.at(2) {
+            Seen::Nil => b"",
+            Seen::Text(text) => text,
+            _ => return None,
+        };
+        let mut usual = Usual {
+            path,
+            body,
+            name: None,
+            status: None,
+            title: None,
+        };
+        let complete = match yielded.at(3) {
+            Seen::Nil => true,
+            Seen::Table(options) => options.all(|key, value| usual.option(key, value)),
+            _ => false,
+        };
+        complete.then_some(usual)
+    }
+
+    /// Reads an option, and returns whether it is a usual one.
+    fn option(&mut self, key: Seen<'_>, value: Seen<'_>) -> bool {
+        match (key, value) {
+            (Seen::Text(b"name"), Seen::Text(name)) => {
+                self.name = Some(escape_invalid_bytes(name));
+                true
+            }
+            (Seen::Text(b"expect"), Seen::Table(expect)) => {
+                expect.all(|key, value| self.expectation(key, value))
+            }
+            _ => false,
         }
-        if !status.is_nil() {
-            op.expect.status = read_statuses(&status)?;
+    }
+
+    fn expectation(&mut self, key: Seen<'_>, value: Seen<'_>) -> bool {
+        match (key, value) {
+            (Seen::Text(b"status"), Seen::Integer(status @ 100..1000)) => {
+                self.status = Some(status as u16);
+                true
+            }
+            (Seen::Text(b"title"), Seen::Text(title)) => {
+                self.title = Some(escape_invalid_bytes(title));
+                true
+            }
+            _ => false,
         }
-        if let Value::String(title) = &title {
-            op.expect.title = Some(escape_invalid(title));
+    }
+
+    /// Makes the request.
+    fn request(self, method: Method, budget: &mut Budget) -> Result<RequestOp, String> {
+        budget.take(self.path.len().saturating_mul(3))?;
+        budget.take(self.body.len())?;
+        let mut op = RequestOp::new(method, values::read_url(self.path));
+        if !self.body.is_empty() {
+            op.request.body = Bytes::copy_from_slice(self.body);
         }
+        op.name = self.name;
+        op.expect.status.extend(self.status);
+        op.expect.title = self.title;
         Ok(op)
     }
 }
@@ -200,7 +287,7 @@ fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, St
         let url = match &url {
             Value::String(text) => {
                 budget.take(copy + text.as_bytes().len().saturating_mul(2))?;
-                values::read_url(text)
+                values::read_url(&text.as_bytes())
             }
             other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
         };

@@ -58,7 +58,7 @@ impl RequestOp {
         let path = match path {
             Value::String(path) => {
                 budget.take(path.as_bytes().len().saturating_mul(3))?;
-                values::read_url(path)
+                values::read_url(&path.as_bytes())
             }
             other => {
                 let call = method.as_str().to_ascii_lowercase();

@@ -1,0 +1,435 @@
+//! The coroutine that runs a user's tasks. Plain values go to it and come from it straight over its stack: by way of
+//! mlua's own values a request would cost a tenth more.
+
+#![allow(
+    unsafe_code,
+    reason = "mlua copies every value between stacks and into an enum of 40 bytes; what is read here stays on the stack of \
+              the coroutine"
+)]
+
+use super::interrupt::{Entered, start_timer};
+use super::vm_limits::Limits;
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, Value, ffi};
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::{ptr, slice};
+
+/// A coroutine whose code ends at the limits of its VM.
+#[derive(Debug)]
+pub(in crate::lua) struct Coroutine {
+    lua: Lua,
+    thread: Thread,
+    /// Whether the function is on the stack twice: for the next start, and below it for the one after that.
+    is_ready: bool,
+}
+
+/// What a coroutine did when it was resumed.
+pub(in crate::lua) enum Resumed<'a> {
+    /// It waits for an answer.
+    Yielded(Yielded<'a>),
+    /// It has ended.
+    Ended,
+}
+
+/// What a coroutine is resumed with.
+pub(in crate::lua) trait Arguments {
+    /// Puts the values on the stack of a coroutine that is not running, and returns their number.
+    fn push(self, lua: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int>;
+}
+
+/// A value that needs no conversion.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::lua) enum Plain {
+    Integer(i64),
+    Flag(bool),
+}
+
+impl<const N: usize> Arguments for [Plain; N] {
+    fn push(self, _: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int> {
+        const { assert!(N <= 8, "Lua keeps room for some more (LUA_MINSTACK)") };
+        for value in self {
+            // SAFETY: the stack has room, and these calls allocate nothing.
+            unsafe {
+                match value {
+                    Plain::Integer(number) => ffi::lua_pushinteger(state, number),
+                    Plain::Flag(flag) => ffi::lua_pushboolean(state, flag.into()),
+                }
+            }
+        }
+        Ok(N as c_int)
+    }
+}
+
+/// Values that mlua converts.
+pub(in crate::lua) struct Converted<A>(pub(in crate::lua) A);
+
+impl<A: IntoLuaMulti> Arguments for Converted<A> {
+    fn push(self, lua: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int> {
+        let mut count = 0;
+        // SAFETY: inside the closure the stack holds what was given; nothing in it raises.
+        unsafe {
+            lua.exec_raw::<()>(self.0, |own| {
+                let given = ffi::lua_gettop(own);
+                if ffi::lua_checkstack(state, given) != 0 {
+                    ffi::lua_xmove(own, state, given);
+                    count = given;
+                } else {
+                    ffi::lua_settop(own, 0);
+                }
+            })
+        }?;
+        Ok(count)
+    }
+}
+
+impl Coroutine {
+    /// Creates a coroutine of that function.
+    pub(in crate::lua) fn new(lua: &Lua, function: Function) -> mlua::Result<Coroutine> {
+        start_timer();
+        let thread = lua.create_thread(function)?;
+        let mut coroutine = Coroutine {
+            lua: lua.clone(),
+            thread,
+            is_ready: false,
+        };
+        coroutine.make_ready();
+        Ok(coroutine)
+    }
+
+    /// Copies the function, which is alone on the stack.
+    fn make_ready(&mut self) {
+        // SAFETY: nothing runs in the coroutine, and its stack has room (LUA_MINSTACK).
+        unsafe { ffi::lua_pushvalue(self.state(), 1) };
+        self.is_ready = true;
+    }
+
+    /// Returns Lua's state of the coroutine, which lives as long as it.
+    pub(super) fn state(&self) -> *mut ffi::lua_State {
+        self.thread.state()
+    }
+
+    /// Resumes the coroutine until it yields, ends or raises.
+    pub(in crate::lua) fn resume(
+        &mut self,
+        limits: &Limits,
+        arguments: impl Arguments,
+    ) -> mlua::Result<Resumed<'_>> {
+        let state = self.state();
+        let count = arguments.push(&self.lua, state)?;
+        self.is_ready = false;
+        let mut yielded = 0;
+        let status = {
+            let _entered = Entered::new(state, limits);
+            // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed,
+            // too.
+            unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) }
+        };
+        match status {
+            ffi::LUA_YIELD => Ok(Resumed::Yielded(Yielded {
+                coroutine: self,
+                count: yielded,
+                // SAFETY: only asks.
+                first: unsafe { ffi::lua_gettop(state) } - yielded + 1,
+            })),
+            ffi::LUA_OK => {
+                // SAFETY: takes what the function has returned off the stack.
+                unsafe { ffi::lua_settop(state, 1) };
+                self.make_ready();
+                Ok(Resumed::Ended)
+            }
+            _ => Err(self.error(status)),
+        }
+    }
+
+    /// Takes the error that has ended the coroutine off its stack.
+    fn error(&self, status: c_int) -> mlua::Error {
+        let state = self.state();
+        // SAFETY: an error is one value, and a C function has room for it.
+        let problem = unsafe {
+            self.lua
+                .exec_raw::<Value>((), |own| ffi::lua_xmove(state, own, 1))
+        };
+        match problem {
+            Ok(Value::Error(error)) => *error,
+            Ok(problem) => {
+                let text = match &problem {
+                    Value::String(text) => text.to_string_lossy(),
+                    other => other
+                        .to_string()
+                        .unwrap_or_else(|_| other.type_name().to_owned()),
+                };
+                match status {
+                    ffi::LUA_ERRMEM => mlua::Error::MemoryError(text),
+                    _ => mlua::Error::RuntimeError(text),
+                }
+            }
+            Err(error) => error,
+        }
+    }
+
+    /// Returns whether it can begin its function: it has not begun yet, or has ended without an error.
+    pub(in crate::lua) fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+
+    /// Closes what its code has left open, and makes it ready to begin `function`.
+    pub(in crate::lua) fn reset(
+        &mut self,
+        limits: &Limits,
+        function: Function,
+    ) -> mlua::Result<()> {
+        let _entered = Entered::new(self.state(), limits);
+        self.thread.reset(function)?;
+        self.make_ready();
+        Ok(())
+    }
+}
+
+/// The values that a coroutine has yielded, until it is resumed.
+pub(in crate::lua) struct Yielded<'a> {
+    coroutine: &'a mut Coroutine,
+    count: c_int,
+    /// The place of the first of them on the stack.
+    first: c_int,
+}
+
+impl Yielded<'_> {
+    /// Returns the value with that number, from 0.
+    pub(in crate::lua) fn at(&self, number: u8) -> Seen<'_> {
+        let number = c_int::from(number);
+        match number < self.count {
+            // SAFETY: the value stays where it is as long as `self` is borrowed.
+            true => unsafe { see(self.coroutine.state(), self.first + number) },
+            false => Seen::Nil,
+        }
+    }
+
+    /// Returns the values as mlua has them.
+    ///
+    /// # Errors
+    /// They are of other types, or there is no memory for them.
+    pub(in crate::lua) fn into_values<R: FromLuaMulti>(self) -> mlua::Result<R> {
+        let state = self.coroutine.state();
+        // SAFETY: the values are on top of the stack, and nothing in the closure raises.
+        unsafe {
+            self.coroutine.lua.exec_raw::<R>((), |own| {
+                if ffi::lua_checkstack(own, self.count) != 0 {
+                    ffi::lua_xmove(state, own, self.count);
+                }
+            })
+        }
+    }
+}
+
+impl Drop for Yielded<'_> {
+    fn drop(&mut self) {
+        // SAFETY: takes values off the stack. At the next resumption only its arguments may be there.
+        unsafe { ffi::lua_settop(self.coroutine.state(), 0) };
+    }
+}
+
+/// A value on the stack of a coroutine.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::lua) enum Seen<'a> {
+    Nil,
+    Integer(i64),
+    Text(&'a [u8]),
+    Table(TableSeen<'a>),
+    /// A light userdata, which only lgoose makes: its number.
+    Marker(usize),
+    Other,
+}
+
+/// A table on the stack of a coroutine.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::lua) struct TableSeen<'a> {
+    state: *mut ffi::lua_State,
+    place: c_int,
+    on_stack: PhantomData<&'a ()>,
+}
+
+impl TableSeen<'_> {
+    /// Shows each key with its value, without metamethods, as long as `each` returns true. Returns whether it has always
+    /// done so.
+    pub(in crate::lua) fn all(self, mut each: impl FnMut(Seen<'_>, Seen<'_>) -> bool) -> bool {
+        let state = self.state;
+        // SAFETY: the table is at its place; `lua_next` raises only for a key that the table does not have, and the
+        // keys are its own; `see` does not change them. What a round leaves on the stack is taken off it.
+        unsafe {
+            let top = ffi::lua_gettop(state);
+            let mut go_on = ffi::lua_checkstack(state, 3) != 0;
+            if go_on {
+                ffi::lua_pushnil(state);
+            }
+            while go_on && ffi::lua_next(state, self.place) != 0 {
+                go_on = each(see(state, top + 1), see(state, top + 2));
+                ffi::lua_settop(state, top + 1);
+            }
+            ffi::lua_settop(state, top);
+            go_on
+        }
+    }
+}
+
+/// Looks at the value at a place of a stack.
+///
+/// # Safety
+/// There is a value, and it stays there for `'a`.
+unsafe fn see<'a>(state: *mut ffi::lua_State, place: c_int) -> Seen<'a> {
+    // SAFETY: as of this function; none of these calls changes the value, allocates or raises. A string does not move.
+    unsafe {
+        match ffi::lua_type(state, place) {
+            ffi::LUA_TNIL => Seen::Nil,
+            ffi::LUA_TNUMBER if ffi::lua_isinteger(state, place) != 0 => {
+                Seen::Integer(ffi::lua_tointegerx(state, place, ptr::null_mut()))
+            }
+            ffi::LUA_TSTRING => {
+                let mut length = 0;
+                let text = ffi::lua_tolstring(state, place, &mut length);
+                Seen::Text(slice::from_raw_parts(text.cast(), length))
+            }
+            ffi::LUA_TTABLE => Seen::Table(TableSeen {
+                state,
+                place,
+                on_stack: PhantomData,
+            }),
+            ffi::LUA_TLIGHTUSERDATA => Seen::Marker(ffi::lua_touserdata(state, place).addr()),
+            _ => Seen::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn limits() -> Limits {
+        Limits::new(Duration::from_secs(60), 1 << 20, None)
+    }
+
+    /// Returns a coroutine of that code.
+    fn coroutine(lua: &Lua, code: &str) -> Coroutine {
+        let function = lua.load(code).into_function().expect("it is Lua");
+        Coroutine::new(lua, function).expect("memory takes it")
+    }
+
+    fn yielded(resumed: mlua::Result<Resumed<'_>>) -> Yielded<'_> {
+        match resumed {
+            Ok(Resumed::Yielded(yielded)) => yielded,
+            Ok(Resumed::Ended) => panic!("it has ended"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn what_is_yielded_is_seen_where_it_is() {
+        let lua = Lua::new();
+        let code = r#"coroutine.yield(nil, "a\0b", 3, 2.5, { x = { y = 1 } }, print)"#;
+        let mut coroutine = coroutine(&lua, code);
+        let limits = limits();
+        let yielded = yielded(coroutine.resume(&limits, []));
+        assert!(matches!(yielded.at(0), Seen::Nil));
+        assert!(matches!(yielded.at(1), Seen::Text(b"a\0b")));
+        assert!(matches!(yielded.at(2), Seen::Integer(3)));
+        assert!(matches!(yielded.at(3), Seen::Other));
+        assert!(matches!(yielded.at(5), Seen::Other));
+        assert!(matches!(yielded.at(6), Seen::Nil));
+        let Seen::Table(outer) = yielded.at(4) else {
+            panic!("it is a table");
+        };
+        let mut found = Vec::new();
+        let seen = outer.all(|key, value| match (key, value) {
+            (Seen::Text(b"x"), Seen::Table(inner)) => inner.all(|key, value| {
+                found.push(format!("{key:?} {value:?}"));
+                true
+            }),
+            _ => false,
+        });
+        assert!(seen);
+        assert_eq!(found, ["Text([121]) Integer(1)"]);
+    }
+
+    #[test]
+    fn a_table_that_was_left_in_the_middle_is_converted_whole() {
+        let lua = Lua::new();
+        let code = r#"coroutine.yield({ 10, 20, 30, a = 1 }, "behind")"#;
+        let mut coroutine = coroutine(&lua, code);
+        let limits = limits();
+        let yielded = yielded(coroutine.resume(&limits, []));
+        let Seen::Table(table) = yielded.at(0) else {
+            panic!("it is a table");
+        };
+        let mut shown = 0;
+        assert!(!table.all(|_, _| {
+            shown += 1;
+            shown < 2
+        }));
+        assert_eq!(shown, 2);
+        let (list, text): (Vec<i64>, String) = yielded.into_values().expect("they are there");
+        assert_eq!((list, text.as_str()), (vec![10, 20, 30], "behind"));
+    }
+
+    #[test]
+    fn arguments_come_in_order_and_a_function_begins_again_after_its_end() {
+        let lua = Lua::new();
+        let code = "local a, b = ... local c, d, e = coroutine.yield(a + b)\n\
+                    coroutine.yield(tostring(c) .. tostring(d) .. e) return 1, 2, 3";
+        let mut coroutine = coroutine(&lua, code);
+        let limits = limits();
+        for _ in 0..2 {
+            assert!(coroutine.is_ready());
+            let sum = yielded(coroutine.resume(&limits, [Plain::Integer(1), Plain::Integer(2)]));
+            assert!(matches!(sum.at(0), Seen::Integer(3)));
+            drop(sum);
+            assert!(!coroutine.is_ready());
+            let answer = Converted((true, Value::Nil, "text"));
+            let text = yielded(coroutine.resume(&limits, answer));
+            assert!(matches!(text.at(0), Seen::Text(b"trueniltext")));
+            drop(text);
+            let ended = coroutine.resume(&limits, [Plain::Flag(false)]);
+            assert!(matches!(ended, Ok(Resumed::Ended)));
+        }
+    }
+
+    #[test]
+    fn errors_keep_their_kind_and_a_reset_begins_anew() {
+        let lua = Lua::new();
+        lua.set_memory_limit(2 << 20).expect("it has a limit");
+        let own = lua.create_function(|_, ()| Err::<(), _>(mlua::Error::external("own")));
+        lua.globals()
+            .set("own", own.expect("memory takes it"))
+            .expect("a global");
+        let code = r#"local how = ...
+            if how == 1 then error("text", 0) elseif how == 2 then own()
+            elseif how == 3 then error({}) elseif how == 4 then return ("x"):rep(1 << 28) end
+            coroutine.yield(how)"#;
+        let mut coroutine = coroutine(&lua, code);
+        let limits = limits();
+        let function: Function = lua.load(code).into_function().expect("it is Lua");
+        for how in 1..=5 {
+            let result = coroutine.resume(&limits, [Plain::Integer(how)]).map(|_| ());
+            let told = result.as_ref().map_err(ToString::to_string);
+            match how {
+                1 => assert!(
+                    matches!(&result, Err(mlua::Error::RuntimeError(text)) if text == "text")
+                ),
+                2 => assert!(told.is_err_and(|told| told.contains("own")), "{result:?}"),
+                3 => assert!(
+                    matches!(&result, Err(mlua::Error::RuntimeError(text)) if text.starts_with("table:"))
+                ),
+                4 => assert!(told.is_err_and(|told| told.contains("not enough memory"))),
+                _ => assert!(result.is_ok(), "{result:?}"),
+            }
+            assert!(!coroutine.is_ready());
+            let reset = coroutine.reset(&limits, function.clone());
+            // A coroutine that raised reports its error once more.
+            assert_eq!(reset.is_ok(), coroutine.is_ready());
+            if reset.is_err() {
+                coroutine = Coroutine::new(&lua, function.clone()).expect("memory takes it");
+            }
+        }
+        let dead = coroutine.resume(&limits, []).map(|_| ());
+        assert!(dead.is_ok(), "{dead:?}");
+    }
+}

@@ -1,3 +1,5 @@
+//! Tests of the coroutine of a VM.
+
 use super::*;
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ mod connector;
 mod fixture;
 mod handshake;
 mod happy_eyeballs;
+mod plain;
 mod resolver;
 mod stream;
 mod tls;

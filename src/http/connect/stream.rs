@@ -1,5 +1,6 @@
 //! The byte stream of a connection, plain or encrypted, and the count of open ones.
 
+use super::plain;
 use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
@@ -97,7 +98,7 @@ impl AsyncRead for NetStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.get_mut().socket {
-            Socket::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Socket::Plain(tcp) => plain::poll_read(tcp, cx, buf),
             Socket::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             #[cfg(test)]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_read(cx, buf),
@@ -112,7 +113,7 @@ impl AsyncWrite for NetStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match &mut self.get_mut().socket {
-            Socket::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
+            Socket::Plain(tcp) => plain::poll_write(tcp, cx, bytes),
             Socket::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
             #[cfg(test)]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_write(cx, bytes),

@@ -1,0 +1,72 @@
+//! Reads and writes of a socket without TLS. They ask the kernel directly and register nothing as long as the socket is
+//! known to be ready: by way of the C library, whose calls may be cancelled, and of tokio's own calls, a small request
+//! would cost some 2 % more.
+
+use rustix::net::{RecvFlags, SendFlags};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead as _, Interest, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::coop;
+
+/// Reads some bytes, as [`AsyncRead`](tokio::io::AsyncRead) does.
+pub(super) fn poll_read(
+    tcp: &mut TcpStream,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<()>> {
+    // Zeros would have to be written first.
+    if buf.initialized().len() < buf.capacity() {
+        return Pin::new(tcp).poll_read(cx, buf);
+    }
+    let turn = ready!(coop::poll_proceed(cx));
+    loop {
+        match receive(tcp, buf.initialize_unfilled()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                ready!(tcp.poll_read_ready(cx))?;
+            }
+            received => {
+                turn.made_progress();
+                return Poll::Ready(received.map(|count| buf.advance(count)));
+            }
+        }
+    }
+}
+
+/// Writes some bytes, as [`AsyncWrite`](tokio::io::AsyncWrite) does.
+pub(super) fn poll_write(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    bytes: &[u8],
+) -> Poll<io::Result<usize>> {
+    let turn = ready!(coop::poll_proceed(cx));
+    loop {
+        // A server that is gone is an error, not a signal.
+        let send = || Ok(rustix::net::send(tcp, bytes, SendFlags::NOSIGNAL)?);
+        match tcp.try_io(Interest::WRITABLE, send) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                ready!(tcp.poll_write_ready(cx))?;
+            }
+            sent => {
+                turn.made_progress();
+                return Poll::Ready(sent);
+            }
+        }
+    }
+}
+
+/// Reads what is there. A read that does not fill `bytes` has emptied the socket: tokio is told that it would block, so
+/// that nobody asks the kernel again before there is more.
+fn receive(tcp: &TcpStream, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut last = None;
+    let result = tcp.try_io(Interest::READABLE, || {
+        let (count, _) = rustix::net::recv(tcp, &mut *bytes, RecvFlags::empty())?;
+        if 0 < count && count < bytes.len() {
+            last = Some(count);
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(count)
+    });
+    last.map_or(result, Ok)
+}

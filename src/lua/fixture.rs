@@ -36,7 +36,7 @@ pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
 }
 
 /// Returns a request without a response.
-pub(super) fn unanswered() -> Finished {
+pub(super) fn unanswered() -> Box<Finished> {
     let exchange = Exchange {
         trace: None,
         begin: tokio::time::Instant::now(),
@@ -48,5 +48,5 @@ pub(super) fn unanswered() -> Finished {
         bytes: 0,
         outcome: Err(Failure::new(ErrorClass::Refused, "")),
     };
-    Finished::new(exchange, None)
+    Box::new(Finished::new(exchange, None))
 }

@@ -225,7 +225,7 @@ impl Vm {
     }
 
     /// Resumes the task after [`Op::Request`] with its outcome.
-    pub fn answer(&mut self, finished: Finished) -> Step {
+    pub fn answer(&mut self, finished: Box<Finished>) -> Step {
         let full = self.is_full();
         let status = finished.status();
         let failed = finished.failure.is_some();

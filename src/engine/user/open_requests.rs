@@ -32,20 +32,16 @@ pub(crate) struct EarlierOperation {
 
 /// Requests of an operation.
 #[derive(Debug, Default)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one a user; boxing it would cost an allocation per request"
-)]
 enum Asked {
     #[default]
     Nothing,
-    One(RequestOp),
+    One(Box<RequestOp>),
     Many(Vec<RequestOp>),
 }
 
 impl LatestOperation {
     /// Keeps a request until it is counted; its body is not needed any more.
-    pub(crate) fn keep(&mut self, mut op: RequestOp) {
+    pub(crate) fn keep(&mut self, mut op: Box<RequestOp>) {
         op.request.body.clear();
         self.asked = Asked::One(op);
     }

@@ -31,7 +31,7 @@ impl User {
             Op::Request(op) => {
                 self.settle();
                 self.back_off().await;
-                self.open_rows(std::slice::from_ref(&op), task);
+                self.open_rows(std::slice::from_ref(&*op), task);
                 if let Some(exchange) = self.session.from_cache(&op.request) {
                     // The delay belongs to the next request that is sent.
                     self.delay = self.open.delay.take();
@@ -126,7 +126,7 @@ impl User {
     }
 
     /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
-    fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
+    fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Box<Finished> {
         let counter = match exchange.cache() {
             CacheUse::Nothing => None,
             CacheUse::Fresh => Some("cache: not asked for"),
@@ -141,7 +141,8 @@ impl User {
             response.forget_decoded();
         }
         let forgiven = op.allow_failure && exchange.outcome.is_ok();
-        let finished = Finished::new(exchange, verdict.filter(|_| !forgiven));
+        let failure = verdict.filter(|_| !forgiven);
+        let finished = Box::new(Finished::new(exchange, failure));
         show(self.shared.show, op, task, &finished);
         finished
     }
@@ -188,7 +189,7 @@ impl User {
             let sends = places.into_iter().map(async |place| {
                 let op = &ops[place];
                 if let Some(exchange) = self.session.from_cache(&op.request) {
-                    return (place, self.judged(op, task, exchange));
+                    return (place, *self.judged(op, task, exchange));
                 }
                 self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
@@ -197,7 +198,7 @@ impl User {
                 let sent = self.session.send_beside(&op.request, begin, trace);
                 let mut exchange = sent.await;
                 flight.end(&mut exchange);
-                let mut finished = self.judged(op, task, exchange);
+                let mut finished = *self.judged(op, task, exchange);
                 let verdict = finished.verdict();
                 let sample = sample(&self.open, place, &finished, verdict.as_deref());
                 self.shared.recorder.borrow_mut().enter(&sample);

@@ -3,7 +3,7 @@
 use super::config::ClientConfig;
 use super::connect::{Connector, Resolver};
 use super::failure::Failure;
-use super::h1::ReadBuffer;
+use super::h1::{ReadBuffer, WriteBuffer};
 use super::h2::{encode_field, is_connection_header};
 use super::message::write_header;
 use super::target::Target;
@@ -23,8 +23,7 @@ pub struct Client {
     /// The same headers, encoded for HTTP/2.
     pub(super) header_fields: Vec<u8>,
     pub(super) read_buffer: Rc<ReadBuffer>,
-    /// The buffer in which requests are built; taken while one is being written.
-    pub(super) write_buffer: RefCell<Vec<u8>>,
+    pub(super) write_buffer: WriteBuffer,
     /// The maker of trace contexts, if requests carry them.
     pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
@@ -71,7 +70,7 @@ impl Client {
             header_lines,
             header_fields,
             read_buffer: Rc::default(),
-            write_buffer: RefCell::default(),
+            write_buffer: WriteBuffer::default(),
             base: RefCell::default(),
             tracer,
             connection_numbers: ConnectionNumbers {

@@ -3,7 +3,7 @@
 //! broken that must hold.
 
 use super::failure::ErrorClass;
-use super::h1::{ChunkDecoder, EncodedRequest, ReadOutcome, read_start};
+use super::h1::{ChunkDecoder, ReadOutcome, ResponseRules, read_start};
 use super::h2;
 use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
 use super::session::CookieJar;
@@ -25,19 +25,18 @@ pub fn head(bytes: &[u8], cut: usize) {
                 assert!(bytes.get(range).is_some());
             }
         }
-        let request = EncodedRequest {
-            bytes: b"",
-            body_at: None,
+        let rules = ResponseRules {
             method: &method,
             limits: BodyLimits {
                 max_body: MAX_BODY,
                 keep_body: true,
+                keep_failed: true,
             },
         };
         let mut partial = BytesMut::new();
         let whole = read_start(
             bytes,
-            &request,
+            &rules,
             &mut InterimResponses::default(),
             &mut partial,
         );
@@ -45,7 +44,7 @@ pub fn head(bytes: &[u8], cut: usize) {
         let mut partial = BytesMut::new();
         let cut = match read_start(
             first,
-            &request,
+            &rules,
             &mut InterimResponses::default(),
             &mut partial,
         ) {
@@ -54,7 +53,7 @@ pub fn head(bytes: &[u8], cut: usize) {
                 let joined = partial.split();
                 read_start(
                     &joined,
-                    &request,
+                    &rules,
                     &mut InterimResponses::default(),
                     &mut partial,
                 )

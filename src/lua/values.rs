@@ -52,6 +52,14 @@ pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
     text
 }
 
+/// Converts bytes to a name as [`escape_invalid`] does.
+pub(super) fn name_of(bytes: &[u8]) -> Rc<str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => escape_invalid_bytes(bytes).into(),
+    }
+}
+
 /// Cuts a text to at most 80 characters, so that a page cannot fill a message.
 pub(super) fn shorten(text: &str) -> String {
     cut(text, 80)
@@ -110,9 +118,9 @@ pub(super) fn read_string(value: &Value, what: &str) -> Result<String, String> {
 }
 
 /// Reads a string for display; bytes that are not UTF-8 are escaped.
-pub(super) fn read_name(value: &Value, what: &str) -> Result<String, String> {
+pub(super) fn read_name(value: &Value, what: &str) -> Result<Rc<str>, String> {
     match value {
-        Value::String(string) => Ok(escape_invalid(string)),
+        Value::String(string) => Ok(name_of(&string.as_bytes())),
         other => Err(describe_mismatch(what, "a string", other)),
     }
 }

@@ -220,6 +220,8 @@ fn what_is_discarded_is_counted_and_not_kept() {
             format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(300_000)),
             Act::Close,
         ),
+        "/lost" => answer(404, "", "lost"),
+        "/lost/closed" => send("HTTP/1.1 404 Gone\r\n\r\nlost", Act::Close),
         _ => send("HTTP/1.1 200 OK\r\n\r\nxxx", Act::Close),
     });
     let body = "
@@ -227,7 +229,14 @@ fn what_is_discarded_is_counted_and_not_kept() {
           local r = user:get(path, { name = path, discard = true })
           check(r.ok and r.body == '' and r.size >= 300000, path)
         end
-        check(user:get('/short', { discard = true }).body == '', 'short')";
+        check(user:get('/short', { discard = true }).body == '', 'short')
+        local found = { discard = 'successful', name = 'found' }
+        check(user:get('/length', found).body == '', 'successful')
+        local lost = { discard = 'successful', name = 'lost', allow_failure = true }
+        for _, path in ipairs { '/lost', '/lost/closed' } do
+          check(user:get(path, lost).body == 'lost', path)
+        end
+        check(user:get('/lost', { discard = true, allow_failure = true }).body == '', 'all')";
     let report = visit("discarded.lua", &site, body, &[]);
     assert_eq!(report.errors(), Vec::<String>::new());
 }

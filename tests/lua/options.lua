@@ -58,6 +58,9 @@ task { "parts and compression", function(user)
   local dropped = user:get("/echo", { discard = true })
   same(dropped.body, "", "discarded")
   assert(dropped.size > 50, "but counted: " .. dropped.size)
+  local kept = { discard = "successful", allow_failure = true }
+  same(user:get("/echo", kept).body, "", "a successful one discarded")
+  assert(#user:get("/status/404", kept).body > 0, "a failed one kept")
 end }
 
 task { "headers and queries", function(user)
@@ -118,7 +121,7 @@ end }
 task { "mistakes", function(user)
   for option, wrong in pairs {
     name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1, max_redirects = 101,
-    expect = 200, compress = "br", discard = 1, allow_failure = "yes",
+    expect = 200, compress = "br", discard = "failed", allow_failure = "yes",
   } do
     raises("'" .. option .. "'", user.post, user, "/echo", nil, { [option] = wrong })
   end

@@ -20,7 +20,7 @@ pub(super) fn host_of(url: &str) -> &str {
 /// Returns the name under which a request is counted, without its method: its own, else the task's or its path.
 pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames) -> Cow<'a, str> {
     match (&op.name, names) {
-        (Some(name), _) => name.as_str().into(),
+        (Some(name), _) => (&**name).into(),
         (None, RequestNames::Task) if !task.is_empty() => task.into(),
         (None, RequestNames::Task) => path_of(&op.request.url).into(),
         (None, RequestNames::Path) => without_ids(path_of(&op.request.url)),

@@ -3,7 +3,8 @@
 //! small request costs one `write` and one `read`.
 
 use super::chunks::ChunkDecoder;
-use super::reader::{BodyBuffer, EncodedRequest, ReadOutcome, read_start};
+use super::reader::{BodyBuffer, ReadOutcome, ResponseRules, read_start};
+use super::write_buffer::EncodedRequest;
 use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{Framing, InterimResponses, RawResponse};
@@ -99,6 +100,7 @@ impl Connection {
     pub(in crate::http) async fn exchange(
         &mut self,
         request: EncodedRequest<'_>,
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         stopwatch: &mut Stopwatch,
     ) -> Result<RawResponse, Failure> {
@@ -108,11 +110,14 @@ impl Connection {
         let mut partial = BytesMut::new();
         stopwatch.enter(|phases| &mut phases.send);
         let (written, early) = match request.body_at {
-            None => (self.write(request.bytes).await, None),
-            Some(_) => {
-                Box::pin(self.send_expecting(&request, buffer, &mut partial, stopwatch)).await?
+            None => (self.write(&request.bytes).await, None),
+            Some(body_at) => {
+                let (head, body) = request.bytes.split_at(body_at);
+                Box::pin(self.send_expecting(head, body, rules, buffer, &mut partial, stopwatch))
+                    .await?
             }
         };
+        drop(request);
         stopwatch.lap(|phases| &mut phases.send);
         stopwatch.enter(match self.received {
             0 => |phases| &mut phases.first_byte,
@@ -120,16 +125,13 @@ impl Connection {
         });
         let read = match early {
             Some(read) => Ok(read),
-            None => {
-                self.read_head(&request, buffer, &mut partial, stopwatch)
-                    .await
-            }
+            None => self.read_head(rules, buffer, &mut partial, stopwatch).await,
         };
         let response = match read {
             // The read that completed the response has already stamped its phases.
             Ok(ReadOutcome::Complete(response)) => return Ok(response),
             // Boxed: the future of a small response need not have room for the state of a large one.
-            Ok(read) => Box::pin(self.read_rest(read, &request, buffer, partial, stopwatch)).await,
+            Ok(read) => Box::pin(self.read_rest(read, rules, buffer, partial, stopwatch)).await,
             Err(failure) => Err(failure),
         };
         match self.received {
@@ -152,17 +154,18 @@ impl Connection {
     /// response if that came instead (RFC 9110, section 10.1.1).
     async fn send_expecting(
         &mut self,
-        request: &EncodedRequest<'_>,
+        head: &[u8],
+        body: &[u8],
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         partial: &mut BytesMut,
         stopwatch: &mut Stopwatch,
     ) -> Result<(std::io::Result<()>, Option<ReadOutcome>), Failure> {
-        let (head, body) = request.bytes.split_at(request.body_at.unwrap_or_default());
         if let Err(error) = self.write(head).await {
             return Ok((Err(error), None));
         }
         stopwatch.enter(|phases| &mut phases.first_byte);
-        let response = self.read_head(request, buffer, partial, stopwatch);
+        let response = self.read_head(rules, buffer, partial, stopwatch);
         match tokio::time::timeout(CONTINUE_TIMEOUT, response).await {
             Ok(Ok(ReadOutcome::Continue)) | Err(_) => Ok((self.write(body).await, None)),
             Ok(Ok(response)) => Ok((Ok(()), Some(response.closing()))),
@@ -173,14 +176,13 @@ impl Connection {
     /// Reads until the head of the final response or a '100 Continue' is complete.
     async fn read_head(
         &mut self,
-        request: &EncodedRequest<'_>,
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         partial: &mut BytesMut,
         stopwatch: &mut Stopwatch,
     ) -> Result<ReadOutcome, Failure> {
         loop {
-            let read =
-                poll_fn(|cx| self.poll_some(cx, request, buffer, partial, stopwatch)).await?;
+            let read = poll_fn(|cx| self.poll_some(cx, rules, buffer, partial, stopwatch)).await?;
             if !matches!(read, ReadOutcome::Partial) {
                 return Ok(read);
             }
@@ -191,7 +193,7 @@ impl Connection {
     fn poll_some(
         &mut self,
         cx: &mut Context<'_>,
-        request: &EncodedRequest<'_>,
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         partial: &mut BytesMut,
         stopwatch: &mut Stopwatch,
@@ -213,18 +215,18 @@ impl Connection {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
         }
         if partial.is_empty() {
-            return Poll::Ready(read_start(new, request, &mut self.interim, partial));
+            return Poll::Ready(read_start(new, rules, &mut self.interim, partial));
         }
         partial.extend_from_slice(new);
         let joined = partial.split();
-        Poll::Ready(read_start(&joined, request, &mut self.interim, partial))
+        Poll::Ready(read_start(&joined, rules, &mut self.interim, partial))
     }
 
     /// Reads the rest of a response after its first piece.
     async fn read_rest(
         &mut self,
         mut read: ReadOutcome,
-        request: &EncodedRequest<'_>,
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         mut partial: BytesMut,
         stopwatch: &mut Stopwatch,
@@ -235,12 +237,13 @@ impl Connection {
                 ReadOutcome::Head(head) => break head,
                 ReadOutcome::Continue | ReadOutcome::Partial => {
                     read = self
-                        .read_head(request, buffer, &mut partial, stopwatch)
+                        .read_head(rules, buffer, &mut partial, stopwatch)
                         .await?;
                 }
             }
         };
-        let mut body = BodyBuffer::behind(partial, head.length, request.limits);
+        let mut body =
+            BodyBuffer::behind(partial, head.length, rules.limits.of_status(head.status));
         match head.framing {
             Framing::Length(length) => self.read_length(length, &mut body).await?,
             Framing::Chunked => head.keep_alive &= self.read_chunks(&mut body).await?,

@@ -11,11 +11,13 @@ mod chunks;
 mod connection;
 mod reader;
 mod request;
+mod write_buffer;
 
 #[cfg(any(test, feature = "internals"))]
 pub(super) use chunks::ChunkDecoder;
 pub(super) use connection::{Connection, ReadBuffer};
-pub(super) use reader::EncodedRequest;
+pub(super) use reader::ResponseRules;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use reader::{ReadOutcome, read_start};
 pub(super) use request::{RequestFraming, write_end, write_start};
+pub(super) use write_buffer::{EncodedRequest, WriteBuffer};

@@ -7,12 +7,9 @@ use crate::http::message::{
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
-/// An encoded request, and what reading its response depends on.
+/// What reading the response to a request depends on.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::http) struct EncodedRequest<'a> {
-    pub(in crate::http) bytes: &'a [u8],
-    /// The offset of the body, if the server is asked before the body is sent.
-    pub(in crate::http) body_at: Option<usize>,
+pub(in crate::http) struct ResponseRules<'a> {
     pub(in crate::http) method: &'a Method,
     pub(in crate::http) limits: BodyLimits,
 }
@@ -44,21 +41,21 @@ impl ReadOutcome {
 /// Parses the start of a response; bytes that are not complete yet go into `partial`.
 pub(in crate::http) fn read_start(
     new: &[u8],
-    request: &EncodedRequest<'_>,
+    rules: &ResponseRules<'_>,
     interim: &mut InterimResponses,
     partial: &mut BytesMut,
 ) -> Result<ReadOutcome, Failure> {
     let mut bytes = new;
     let mut continues = false;
     loop {
-        let parsed = match ResponseHead::parse(bytes, request.method) {
+        let parsed = match ResponseHead::parse(bytes, rules.method) {
             Ok(parsed) => parsed,
             Err(failure) => {
                 // Header lines that continue on the next line are rare, so they are looked for only here.
                 let Some(bytes) = unfolded(bytes) else {
                     return Err(failure);
                 };
-                let read = read_start(&bytes, request, interim, partial)?;
+                let read = read_start(&bytes, rules, interim, partial)?;
                 return Ok(match read {
                     ReadOutcome::Partial if continues => ReadOutcome::Continue,
                     read => read,
@@ -81,14 +78,14 @@ pub(in crate::http) fn read_start(
             continue;
         }
         let received = (bytes.len() - head.length) as u64;
-        let max_body = request.limits.max_body;
+        let max_body = rules.limits.max_body;
         if matches!(head.framing, Framing::Length(length) if length > max_body) {
             return Err(body_too_large(max_body));
         }
         if let Framing::Length(length) = head.framing
             && received >= length
         {
-            let kept = match request.limits.keep_body {
+            let kept = match rules.limits.of_status(head.status).keep_body {
                 true => length as usize,
                 false => 0,
             };

@@ -147,6 +147,7 @@ impl Stream {
                 self.uncounted += self.bytes.len() as u64;
                 self.bodiless |= matches!(status, 204 | 304);
                 self.declared = declared;
+                self.limits = self.limits.of_status(status);
                 match end_stream {
                     true => self.complete(),
                     false => Ok(()),
@@ -197,6 +198,7 @@ mod tests {
     const LIMITS: BodyLimits = BodyLimits {
         max_body: 10,
         keep_body: true,
+        keep_failed: true,
     };
 
     fn stream(is_head: bool) -> Stream {

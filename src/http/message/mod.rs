@@ -19,6 +19,7 @@ pub(super) use interim::InterimResponses;
 pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
 pub(crate) use referrer::Referrer;
 
+use super::config::ClientConfig;
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use crate::phases::Phases;
@@ -47,10 +48,21 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// The redirects that are followed.
     pub redirects: Redirects,
-    /// Whether the body is only counted, and not kept.
-    pub discard: bool,
+    /// The bodies that are only counted, and not kept.
+    pub discard: Discard,
     /// Options that few requests have; copies of a request share them.
     pub extras: Option<Rc<Extras>>,
+}
+
+/// The bodies of responses that are only counted, and not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discard {
+    /// All are kept.
+    Nothing,
+    /// Those of responses with a status below 400.
+    Successful,
+    /// All.
+    All,
 }
 
 /// The number of redirects to follow for a request, and what happens at one more.
@@ -112,7 +124,7 @@ impl Request {
             body: Bytes::new(),
             timeout: None,
             redirects: Redirects::OfRun,
-            discard: false,
+            discard: Discard::Nothing,
             extras: None,
         }
     }
@@ -127,11 +139,17 @@ impl Request {
         Rc::make_mut(self.extras.get_or_insert_default())
     }
 
-    /// The limits for the body of the response; `max_body` is that of the run.
-    pub(super) fn limits(&self, max_body: u64) -> BodyLimits {
+    /// The limits for the body of the response; those of the run are in `config`.
+    pub(super) fn limits(&self, config: &ClientConfig) -> BodyLimits {
         BodyLimits {
-            max_body,
-            keep_body: !self.discard,
+            max_body: config.max_body,
+            keep_body: match self.discard {
+                Discard::Nothing => true,
+                // The cache may answer a later request that wants the body.
+                Discard::Successful => config.cache,
+                Discard::All => false,
+            },
+            keep_failed: self.discard != Discard::All,
         }
     }
 }

@@ -18,6 +18,21 @@ pub(in crate::http) struct BodyLimits {
     pub(in crate::http) max_body: u64,
     /// Whether the body is kept or only counted.
     pub(in crate::http) keep_body: bool,
+    /// The same of a response with a status of 400 or more.
+    pub(in crate::http) keep_failed: bool,
+}
+
+impl BodyLimits {
+    /// The limits for a response with that status.
+    pub(in crate::http) fn of_status(self, status: u16) -> BodyLimits {
+        BodyLimits {
+            keep_body: match status {
+                400.. => self.keep_failed,
+                _ => self.keep_body,
+            },
+            ..self
+        }
+    }
 }
 
 /// The failure of a response whose body is larger than `max_body` bytes.

@@ -67,6 +67,7 @@ async fn send(
     progress.stopwatch.enter(|phases| &mut phases.receive);
     let answered: http::Response<reqwest::Body> = answered.map_err(|error| failed(&error))?.into();
     let (parts, mut body) = answered.into_parts();
+    let limits = limits.of_status(parts.status.as_u16());
     progress.is_http2 = parts.version == http::Version::HTTP_2;
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();

@@ -4,7 +4,7 @@
 
 use super::{Session, resolve};
 use crate::http::hop::Hop;
-use crate::http::message::{CacheUse, Exchange, Request, Response};
+use crate::http::message::{CacheUse, Discard, Exchange, Request, Response};
 use crate::http::target::Target;
 use crate::phases::Phases;
 use http::{Method, header};
@@ -237,8 +237,9 @@ impl Session {
             header::RANGE,
         ];
         let decides = request.headers.iter().any(|(name, _)| own.contains(name));
-        let cacheable =
-            request.method == Method::GET && request.body.is_empty() && !request.discard;
+        let cacheable = request.method == Method::GET
+            && request.body.is_empty()
+            && request.discard != Discard::All;
         if !cacheable || decides {
             return None;
         }

@@ -3,7 +3,7 @@
 use super::Session;
 use super::pool::Channel;
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::h1::{Connection, EncodedRequest, ReadBuffer};
+use crate::http::h1::{Connection, EncodedRequest, ReadBuffer, ResponseRules};
 use crate::http::h2::SharedConnection;
 use crate::http::hop::Hop;
 use crate::http::message::{RawResponse, Request};
@@ -91,13 +91,13 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
-        let mut block = self.client.write_buffer.take();
-        let written = self.write_http2(&mut block, target, hop, request, progress.trace.as_deref());
-        let limits = request.limits(self.client.config.max_body);
-        let request = written
-            .map(|()| connection.begin(&block, &hop.method, hop.body.clone(), limits, progress));
-        self.client.write_buffer.replace(block);
-        request?.response().await
+        let mut encoded = self.client.write_buffer.take();
+        let block = &mut encoded.bytes;
+        self.write_http2(block, target, hop, request, progress.trace.as_deref())?;
+        let limits = request.limits(&self.client.config);
+        let request = connection.begin(block, &hop.method, hop.body.clone(), limits, progress);
+        drop(encoded);
+        request.response().await
     }
 
     /// Sends one hop over an HTTP/1.1 connection, and puts the connection back if it can be used again.
@@ -109,22 +109,25 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
-        let mut bytes = self.client.write_buffer.take();
-        let body_at = self.write_http1(&mut bytes, target, hop, request, progress.trace.as_deref());
-        let encoded = EncodedRequest {
-            bytes: &bytes,
-            body_at,
+        let mut encoded = self.client.write_buffer.take();
+        let trace = progress.trace.as_deref();
+        encoded.body_at = self.write_http1(&mut encoded.bytes, target, hop, request, trace);
+        let rules = ResponseRules {
             method: &hop.method,
-            limits: request.limits(self.client.config.max_body),
+            limits: request.limits(&self.client.config),
         };
         let mut counted = Counted {
             connection: Some(connection),
             bytes: &mut progress.bytes,
         };
         let response = counted
-            .exchange(encoded, &self.client.read_buffer, &mut progress.stopwatch)
+            .exchange(
+                encoded,
+                &rules,
+                &self.client.read_buffer,
+                &mut progress.stopwatch,
+            )
             .await;
-        self.client.write_buffer.replace(bytes);
         let connection = counted.end();
         if response
             .as_ref()
@@ -149,11 +152,12 @@ impl Counted<'_> {
     async fn exchange(
         &mut self,
         request: EncodedRequest<'_>,
+        rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         stopwatch: &mut Stopwatch,
     ) -> Result<RawResponse, Failure> {
         match &mut self.connection {
-            Some(connection) => connection.exchange(request, buffer, stopwatch).await,
+            Some(connection) => connection.exchange(request, rules, buffer, stopwatch).await,
             None => Err(Failure::new(ErrorClass::ClosedEarly, "")),
         }
     }

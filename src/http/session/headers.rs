@@ -62,7 +62,6 @@ impl Session {
         request: &Request,
         trace: Option<&Trace>,
     ) -> Option<usize> {
-        out.clear();
         let host = self.host_header(target, hop, request);
         write_start(out, &hop.method, &target.path, &host);
         let mut framing = RequestFraming::default();
@@ -104,7 +103,6 @@ impl Session {
         request: &Request,
         trace: Option<&Trace>,
     ) -> Result<(), Failure> {
-        out.clear();
         let host = self.host_header(target, hop, request);
         if host != target.origin.host_header {
             let bad = |error: InvalidUri| Failure::new(ErrorClass::BadUrl, error.to_string());
@@ -159,7 +157,7 @@ impl Session {
             hop,
             host: self.host_header(target, hop, request),
             headers,
-            limits: request.limits(self.client.config.max_body),
+            limits: request.limits(&self.client.config),
             keep_alive: self.client.config.keep_alive,
         }
     }

@@ -29,7 +29,7 @@ use pool::Pool;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-use timer::DeadlineTimer;
+use timer::DeadlineTimers;
 use tokio::time::Instant;
 
 /// The session of one user. Requests may run side by side; over HTTP/1.1, each takes a connection of its own.
@@ -46,7 +46,7 @@ pub struct Session {
     /// Present if users cache responses as a browser does.
     cache: Option<Box<RefCell<Cache>>>,
     pool: Pool,
-    timer: DeadlineTimer,
+    timers: DeadlineTimers,
 }
 
 impl Session {
@@ -65,7 +65,7 @@ impl Session {
             jar: RefCell::default(),
             digest: RefCell::default(),
             pool: Pool::default(),
-            timer: DeadlineTimer::default(),
+            timers: DeadlineTimers::default(),
         })
     }
 
@@ -146,8 +146,8 @@ impl Session {
         self.jar.borrow_mut().clear();
     }
 
-    /// Sends one request that begins at `begin` as part of `trace`. No other request of the session may use this
-    /// method at the same time. It has no error: the outcome in the exchange says what happened.
+    /// Sends one request that begins at `begin` as part of `trace`. It has no error: the outcome in the exchange says
+    /// what happened.
     pub async fn send(
         &self,
         request: &Request,
@@ -159,28 +159,11 @@ impl Session {
         let outcome = {
             let sent = conditional.as_deref().unwrap_or(request);
             let follow = std::pin::pin!(self.follow(sent, &mut progress));
-            self.timer
+            self.timers
                 .limit(begin + self.time_limit(request), follow)
                 .await
         };
         let mut exchange = progress.exchange(begin, outcome);
-        self.note_answer(request, conditional.is_some(), &mut exchange);
-        exchange
-    }
-
-    /// Sends one request that begins at `begin`, beside others of the same session.
-    pub async fn send_beside(
-        &self,
-        request: &Request,
-        begin: Instant,
-        trace: Option<Box<Trace>>,
-    ) -> Exchange {
-        let mut progress = Progress::starting(begin, trace);
-        let conditional = self.conditional(request);
-        let sent = conditional.as_deref().unwrap_or(request);
-        let outcome =
-            tokio::time::timeout(self.time_limit(request), self.follow(sent, &mut progress)).await;
-        let mut exchange = progress.exchange(begin, outcome.ok());
         self.note_answer(request, conditional.is_some(), &mut exchange);
         exchange
     }

@@ -13,8 +13,10 @@ use crate::lua::values::{
 };
 use crate::tags::Tags;
 use bytes::Bytes;
+use foldhash::{HashSet, fast::RandomState};
 use http::Method;
 use mlua::{LightUserData, Value};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,7 +191,7 @@ impl RequestOp {
 struct Usual<'a> {
     path: &'a [u8],
     body: &'a [u8],
-    name: Option<String>,
+    name: Option<Rc<str>>,
     status: Option<u16>,
     title: Option<String>,
 }
@@ -224,7 +226,7 @@ impl<'a> Usual<'a> {
     fn option(&mut self, key: Seen<'_>, value: Seen<'_>) -> bool {
         match (key, value) {
             (Seen::Text(b"name"), Seen::Text(name)) => {
-                self.name = Some(escape_invalid_bytes(name));
+                self.name = Some(values::name_of(name));
                 true
             }
             (Seen::Text(b"expect"), Seen::Table(expect)) => {
@@ -279,10 +281,13 @@ fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, St
             ));
         }
     }
-    let mut seen = foldhash::HashSet::default();
-    let mut ops = Vec::new();
     let copy = model.copy_bytes() + ENTRY_BYTES;
-    for url in unwrap_view(list).sequence_values::<Value>() {
+    let list = unwrap_view(list);
+    // A longer list may have holes.
+    let room = list.raw_len().min(64);
+    let mut seen = HashSet::with_capacity_and_hasher(room, RandomState::default());
+    let mut ops = Vec::with_capacity(room);
+    for url in list.sequence_values::<Value>() {
         let url = url.map_err(|error| error.to_string())?;
         let url = match &url {
             Value::String(text) => {

@@ -6,7 +6,7 @@ use super::multipart;
 use super::request::RequestOp;
 use super::tags::read_tags;
 use crate::config::unknown_word;
-use crate::http::{DigestCredentials, Redirects, is_cookie};
+use crate::http::{DigestCredentials, Discard, Redirects, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
@@ -101,7 +101,7 @@ pub(super) fn read(
                 "gzip" => compress = true,
                 other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
             },
-            "discard" => op.request.discard = read_flag(&value, "option 'discard'")?,
+            "discard" => op.request.discard = read_discard(&value)?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
             "tags" => op.tags = Some(Box::new(read_tags(&value, "option 'tags'")?)),
             known if beside.contains(&known) => {}
@@ -298,6 +298,19 @@ pub(in crate::lua) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
 pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::from_bytes(&[b"Bearer ", token].concat())
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
+}
+
+/// Reads which bodies are not kept.
+fn read_discard(value: &Value) -> Result<Discard, String> {
+    match value {
+        Value::Boolean(false) => Ok(Discard::Nothing),
+        Value::Boolean(true) => Ok(Discard::All),
+        Value::String(kind) if kind == "successful" => Ok(Discard::Successful),
+        other => {
+            let kind = "true, false or \"successful\"";
+            Err(describe_mismatch("option 'discard'", kind, other))
+        }
+    }
 }
 
 /// Reads a number of redirects.

@@ -17,7 +17,7 @@ pub struct RequestOp {
     /// The request to send.
     pub request: Request,
     /// The name given in the plan.
-    pub name: Option<String>,
+    pub name: Option<Rc<str>>,
     /// The expectations that must hold for it to succeed.
     pub expect: Expect,
     /// Whether a status of 400 or more is no failure.
@@ -40,7 +40,7 @@ impl RequestOp {
     /// Returns the memory that a copy of it takes, in bytes; the body is shared.
     pub(super) fn copy_bytes(&self) -> usize {
         let headers = self.request.headers.len() * 2 * ENTRY_BYTES;
-        let name = self.name.as_ref().map_or(0, String::len);
+        let name = self.name.as_ref().map_or(0, |name| name.len());
         // Copies share what is rare.
         size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
     }

@@ -1,23 +1,18 @@
 //! Performs the operations of a plan's code: requests, fetches and waits.
 
+mod fetch;
+
 use crate::config::RequestNames;
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
-use crate::engine::user::naming::{host_of, row_name};
+use crate::engine::user::naming::row_name;
 use crate::engine::user::show::show;
-use crate::engine::user::verdicts::sample;
 use crate::engine::user::waiting::Waited;
 use crate::http::{CacheUse, Exchange};
-use crate::lua::{Counted, Finished, Op, RequestOp, Step};
+use crate::lua::{Finished, Op, RequestOp, Step};
 use crate::metrics::RequestId;
-use futures_util::StreamExt as _;
-use futures_util::future::join_all;
-use futures_util::stream;
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// The most requests side by side to one host, as browsers send them over HTTP/1.1.
-const SIDE_BY_SIDE: usize = 6;
 
 /// Wait of a user after its first failed connection, and its longest; each further failure doubles it. A site that is
 /// down must not turn the generator into a busy loop.
@@ -35,7 +30,7 @@ impl User {
                 if let Some(exchange) = self.session.from_cache(&op.request) {
                     // The delay belongs to the next request that is sent.
                     self.delay = self.open.delay.take();
-                    let finished = self.judged(&op, task, exchange);
+                    let finished = Box::new(self.judged(&op, task, exchange));
                     self.open.keep(op);
                     return self.vm.answer(finished);
                 }
@@ -49,7 +44,7 @@ impl User {
                 self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
                 self.make_room();
-                let finished = self.judged(&op, task, exchange);
+                let finished = Box::new(self.judged(&op, task, exchange));
                 self.open.keep(op);
                 self.vm.answer(finished)
             }
@@ -126,7 +121,7 @@ impl User {
     }
 
     /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
-    fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Box<Finished> {
+    fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
         let counter = match exchange.cache() {
             CacheUse::Nothing => None,
             CacheUse::Fresh => Some("cache: not asked for"),
@@ -142,7 +137,7 @@ impl User {
         }
         let forgiven = op.allow_failure && exchange.outcome.is_ok();
         let failure = verdict.filter(|_| !forgiven);
-        let finished = Box::new(Finished::new(exchange, failure));
+        let finished = Finished::new(exchange, failure);
         show(self.shared.show, op, task, &finished);
         finished
     }
@@ -172,48 +167,6 @@ impl User {
             }
         }
         row
-    }
-
-    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
-    /// outcomes in the order of the list.
-    async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
-        let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
-        for (place, op) in ops.iter().enumerate() {
-            let host = host_of(&op.request.url);
-            match hosts.iter_mut().find(|(known, _)| *known == host) {
-                Some((_, places)) => places.push(place),
-                None => hosts.push((host, vec![place])),
-            }
-        }
-        let per_host = hosts.into_iter().map(|(_, places)| {
-            let sends = places.into_iter().map(async |place| {
-                let op = &ops[place];
-                if let Some(exchange) = self.session.from_cache(&op.request) {
-                    return (place, *self.judged(op, task, exchange));
-                }
-                self.shared.pass_throttles(&self.role.limits).await;
-                let begin = Instant::now();
-                let trace = self.session.begin_trace(&op.request);
-                let flight = InFlight::new(self, op, place, begin, trace.as_deref());
-                let sent = self.session.send_beside(&op.request, begin, trace);
-                let mut exchange = sent.await;
-                flight.end(&mut exchange);
-                let mut finished = *self.judged(op, task, exchange);
-                let verdict = finished.verdict();
-                let sample = sample(&self.open, place, &finished, verdict.as_deref());
-                self.shared.recorder.borrow_mut().enter(&sample);
-                let failed = verdict.is_some();
-                finished.entered = Some(Box::new(Counted { failed, told: None }));
-                (place, finished)
-            });
-            stream::iter(sends)
-                .buffer_unordered(SIDE_BY_SIDE)
-                .collect::<Vec<_>>()
-        });
-        let finished = join_all(per_host).await.into_iter().flatten();
-        let mut finished = finished.collect::<Vec<_>>();
-        finished.sort_unstable_by_key(|(place, _)| *place);
-        finished.into_iter().map(|(_, finished)| finished).collect()
     }
 
     /// Decides how long the user waits before its next request.

@@ -300,6 +300,7 @@ pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> 
     let limits = BodyLimits {
         max_body,
         keep_body: true,
+        keep_failed: true,
     };
     let keys = [false, true].map(|is_head| engine.begin(&[0x82], Bytes::new(), is_head, limits));
     for piece in bytes.chunks(size.max(1)) {

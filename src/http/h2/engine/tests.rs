@@ -10,6 +10,7 @@ use rand::{RngExt as _, SeedableRng as _};
 const LIMITS: BodyLimits = BodyLimits {
     max_body: 1 << 30,
     keep_body: true,
+    keep_failed: true,
 };
 /// ':status: 200'.
 const OK: &[u8] = &[0x88];

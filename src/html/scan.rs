@@ -97,7 +97,9 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub(super) fn tag(&mut self) -> Option<Tag> {
         loop {
-            self.text();
+            if self.in_tag || self.raw.is_some() {
+                self.text();
+            }
             self.tag_start = self.at + memchr(b'<', self.page.get(self.at..)?)?;
             self.at = self.tag_start + 1;
             match *self.page.get(self.at)? {
@@ -209,8 +211,7 @@ impl<'a> Scanner<'a> {
 
     fn start_tag(&mut self) -> u64 {
         let name = self.name();
-        self.in_tag = true;
-        self.closes_itself = false;
+        self.enter_tag();
         match name {
             SCRIPT | STYLE | TEXTAREA | NOSCRIPT | IFRAME | XMP | NOEMBED | NOFRAMES => {
                 self.raw = Some(name);
@@ -248,8 +249,15 @@ impl<'a> Scanner<'a> {
             SVG => self.drawings = self.drawings.saturating_sub(1),
             _ => {}
         }
-        self.in_tag = true;
+        self.enter_tag();
         name
+    }
+
+    /// Goes on behind the name of a tag; past the whole tag if it has no attributes, as most have none.
+    fn enter_tag(&mut self) {
+        self.closes_itself = false;
+        self.in_tag = self.page.get(self.at) != Some(&b'>');
+        self.at += usize::from(!self.in_tag);
     }
 
     /// Reads a tag's name up to the byte that ends it: in lower case, packed; 0 when it is longer than eight bytes.

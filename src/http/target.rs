@@ -188,18 +188,32 @@ fn plain_path<'a>(origin: &Origin, reference: &'a str) -> Option<&'a str> {
         _ => reference.strip_prefix(origin.text.as_str())?,
     };
     let bytes = path.as_bytes();
-    let plain = bytes.first() == Some(&b'/')
-        && bytes.iter().enumerate().all(|(index, byte)| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => true,
-            b'-' | b'_' | b'~' | b'/' | b'?' | b'=' | b'&' | b'%' | b'+' | b',' | b':' | b';' | b'@' | b'!' => true,
-            b'(' | b')' | b'*' | b'$' | b'[' | b']' => true,
-            b'.' => !matches!(bytes.get(index.wrapping_sub(1)), Some(b'/' | b'.')),
-            _ => false,
-        })
+    let is_sent_as_it_is = |(index, byte): (usize, &u8)| match byte {
+        b'.' => !matches!(bytes[..index].last(), Some(b'/' | b'.')),
         // '%2e' also means '.', which the URL parser resolves.
-        && !path.contains("%2");
+        b'%' => bytes.get(index + 1) != Some(&b'2'),
+        byte => PLAIN[usize::from(*byte)],
+    };
+    let plain = bytes.first() == Some(&b'/') && bytes.iter().enumerate().all(is_sent_as_it_is);
     plain.then_some(path)
 }
+
+/// The characters that no URL rule changes in a path or query, wherever they stand.
+const PLAIN: [bool; 256] = {
+    let signs = b"-_~/?=&+,:;@!()*$[]";
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        plain[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut sign = 0;
+    while sign < signs.len() {
+        plain[signs[sign] as usize] = true;
+        sign += 1;
+    }
+    plain
+};
 
 #[cfg(test)]
 mod tests {

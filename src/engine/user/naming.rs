@@ -4,16 +4,19 @@ use crate::config::RequestNames;
 use crate::lua::RequestOp;
 use crate::metrics::RequestId;
 use crate::plan::{are_alike, path_of, without_ids};
+use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
 /// Returns the scheme and authority of an absolute URL; empty for a path.
 pub(super) fn host_of(url: &str) -> &str {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-            &url[..scheme.len() + 3 + end]
+    let bytes = url.as_bytes();
+    let authority = memchr(b':', bytes).map(|colon| (colon, colon + "://".len()));
+    match authority {
+        Some((colon, begin)) if bytes[colon..].starts_with(b"://") => {
+            let end = memchr3(b'/', b'?', b'#', &bytes[begin..]);
+            &url[..end.map_or(url.len(), |end| begin + end)]
         }
-        None => "",
+        _ => "",
     }
 }
 
@@ -75,6 +78,8 @@ mod tests {
     fn hosts_are_told_apart_by_scheme_and_authority() {
         assert_eq!(host_of("http://a:81/x"), "http://a:81");
         assert_eq!(host_of("https://a?x"), "https://a");
+        assert_eq!(host_of("http://a"), "http://a");
         assert_eq!(host_of("/x"), "");
+        assert_eq!(host_of("/x:y/z"), "");
     }
 }

@@ -5,7 +5,7 @@ use foldhash::HashMap;
 
 use url::Url;
 
-use crate::html::address::{Host, Resolver, attribute_text};
+use crate::html::address::{Host, Resolver, attribute_text, text_of};
 use crate::html::imports::imports;
 use crate::html::scan::{Element, Scanner};
 
@@ -58,7 +58,7 @@ pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Optio
             }
             Element::Style => {
                 for address in imports(scanner.text()) {
-                    found.add(&String::from_utf8_lossy(address));
+                    found.add(&text_of(address));
                 }
             }
             Element::Base => names.add(page, found.set_base(&mut scanner)),

@@ -267,6 +267,9 @@ impl Session {
 
 /// The target of `path` joined to the base: below the base's path if it starts with one slash, else as URLs resolve.
 fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
+    if &*base.path == "/" {
+        return base.join_shared(path);
+    }
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
     match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::log;
 use crate::lua::diagnostics::plan_line;
+use crate::lua::limits::list_of_texts;
 use crate::lua::sandbox::Host;
 use crate::lua::values::{describe_mismatch, shorten};
 use mlua::{Function, Lua, Table, Value};
@@ -27,13 +28,13 @@ pub(super) fn list(
     if !left_out.is_empty() {
         tell_left_out(lua, page, left_out.iter().filter(|url| keep.wants(url)));
     }
-    let list = lua.create_table_with_capacity(found.len(), 0)?;
+    let mut list = Vec::with_capacity(found.len());
     for url in found {
         if keep.passes(&url)? {
-            list.raw_push(url)?;
+            list.push(url);
         }
     }
-    Ok(list)
+    list_of_texts(lua, &list)
 }
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.

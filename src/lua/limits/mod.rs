@@ -5,13 +5,17 @@ mod coroutine;
 mod heartbeat;
 mod interrupt;
 mod pattern;
+mod texts;
 mod vm_limits;
 
 pub(super) use budget::{Account, Budget, Held};
-pub(super) use coroutine::{Arguments, Converted, Coroutine, Plain, Resumed, Seen, Yielded};
+pub(super) use coroutine::{
+    Arguments, Converted, Coroutine, Plain, Resumed, Seen, TableSeen, Yielded,
+};
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
 pub(super) use interrupt::{call, watch};
 pub(super) use pattern::{first_place, guard as guard_pattern};
+pub(super) use texts::list_of_texts;
 pub(crate) use vm_limits::LOADING_TIME;
 pub(super) use vm_limits::{Limits, NOT_ENOUGH, out_of_memory};

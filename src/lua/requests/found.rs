@@ -5,8 +5,9 @@ use super::op::Op;
 use super::request::RequestOp;
 use crate::http::{Extras, Referrer};
 use crate::lua::limits::Held;
+use foldhash::quality::FixedState;
 use std::collections::VecDeque;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
 /// The number of lists that are remembered: links and assets of two pages.
@@ -84,5 +85,5 @@ impl Found {
 }
 
 fn hash(url: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(url)
+    FixedState::default().hash_one(url)
 }

@@ -3,6 +3,7 @@
 
 mod expect;
 mod expect_options;
+mod fetch;
 mod found;
 mod json;
 mod multipart;

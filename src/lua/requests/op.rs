@@ -1,19 +1,17 @@
 //! The operations that a plan's coroutine yields and the engine carries out. The usual request is read straight from
 //! the stack of the coroutine; everything else by way of mlua's values, and refused if unknown.
 
+use super::fetch;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
-use crate::http::Request;
 use crate::lua::limits::{Budget, Seen, Yielded};
 use crate::lua::state::{Making, Queue, SharedQueue};
 use crate::lua::values::{
-    self, ENTRY_BYTES, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
-    unwrap_view,
+    self, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
 };
 use crate::tags::Tags;
 use bytes::Bytes;
-use foldhash::{HashSet, fast::RandomState};
 use http::Method;
 use mlua::{LightUserData, Value};
 use std::rc::Rc;
@@ -108,12 +106,14 @@ impl Op {
             return Some(op.map(Op::Request));
         }
         let name = MARKERS.get(place)?;
+        if *name == "fetch" {
+            return Some(fetch::read(yielded, budget).map(Op::Fetch));
+        }
         let (_, a, b, c) = match yielded.into_values::<(Value, Value, Value, Value)>() {
             Ok(values) => values,
             Err(error) => return Some(Err(error.to_string())),
         };
         let op = match *name {
-            "fetch" => read_fetch(a, b, budget),
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
@@ -263,53 +263,6 @@ impl<'a> Usual<'a> {
         op.expect.title = self.title;
         Ok(op)
     }
-}
-
-fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, String> {
-    let Value::Table(list) = &urls else {
-        return Err(describe_mismatch("user:fetch", "a list of URLs", &urls));
-    };
-    let mut model = RequestOp::new(Method::GET, String::new());
-    match &options {
-        Value::Nil => {}
-        Value::Table(table) => options::read(&mut model, table, &[], budget)?,
-        other => {
-            return Err(describe_mismatch(
-                "the options of user:fetch",
-                "a table",
-                other,
-            ));
-        }
-    }
-    let copy = model.copy_bytes() + ENTRY_BYTES;
-    let list = unwrap_view(list);
-    // A longer list may have holes.
-    let room = list.raw_len().min(64);
-    let mut seen = HashSet::with_capacity_and_hasher(room, RandomState::default());
-    let mut ops = Vec::with_capacity(room);
-    for url in list.sequence_values::<Value>() {
-        let url = url.map_err(|error| error.to_string())?;
-        let url = match &url {
-            Value::String(text) => {
-                budget.take(copy + text.as_bytes().len().saturating_mul(2))?;
-                values::read_url(&text.as_bytes())
-            }
-            other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
-        };
-        if seen.insert(url.clone()) {
-            ops.push(RequestOp {
-                request: Request {
-                    url,
-                    ..model.request.clone()
-                },
-                name: model.name.clone(),
-                expect: model.expect.clone(),
-                allow_failure: model.allow_failure,
-                tags: model.tags.clone(),
-            });
-        }
-    }
-    Ok(Op::Fetch(ops))
 }
 
 fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration, String> {

@@ -271,6 +271,34 @@ impl TableSeen<'_> {
     }
 }
 
+impl TableSeen<'_> {
+    /// Shows the texts of a list in their order, as long as `each` returns true. Returns whether all were shown: the table
+    /// is no list of texts if it has a metatable or something else in its sequence.
+    pub(in crate::lua) fn texts(self, mut each: impl FnMut(&[u8]) -> bool) -> bool {
+        let state = self.state;
+        // SAFETY: the table is at its place, and none of these calls raises; what a round leaves on the stack is taken off
+        // it.
+        unsafe {
+            let top = ffi::lua_gettop(state);
+            if ffi::lua_checkstack(state, 1) == 0 {
+                return false;
+            }
+            let mut go_on = ffi::lua_getmetatable(state, self.place) == 0;
+            let mut place = 1;
+            while go_on && ffi::lua_rawgeti(state, self.place, place) != ffi::LUA_TNIL {
+                go_on = match see(state, top + 1) {
+                    Seen::Text(text) => each(text),
+                    _ => false,
+                };
+                ffi::lua_settop(state, top);
+                place += 1;
+            }
+            ffi::lua_settop(state, top);
+            go_on
+        }
+    }
+}
+
 /// Looks at the value at a place of a stack.
 ///
 /// # Safety

@@ -129,3 +129,36 @@ fn errors_keep_their_kind_and_a_reset_begins_anew() {
     let dead = coroutine.resume(&limits, []).map(|_| ());
     assert!(dead.is_ok(), "{dead:?}");
 }
+
+#[test]
+fn only_a_list_of_texts_is_shown_as_one() {
+    let cases = [
+        ("{}", true, ""),
+        ("{ 'a', 'b', '' , 'd' }", true, "a,b,,d"),
+        ("{ 'a', nil, 'c' }", true, "a"),
+        ("{ [2] = 'b', 'a', [4] = 'd', x = 'y' }", true, "a,b"),
+        ("{ 'a', 5, 'c' }", false, "a"),
+        ("setmetatable({ 'a' }, {})", false, ""),
+    ];
+    for (table, whole, expected) in cases {
+        let lua = Lua::new();
+        let mut coroutine = coroutine(&lua, &format!("coroutine.yield({table}, 'behind')"));
+        let limits = limits();
+        let yielded = yielded(coroutine.resume(&limits, []));
+        let Seen::Table(list) = yielded.at(0) else {
+            panic!("it is a table");
+        };
+        let mut shown = Vec::new();
+        let is_whole = list.texts(|text| {
+            shown.push(String::from_utf8_lossy(text).into_owned());
+            true
+        });
+        assert_eq!(
+            (is_whole, shown.join(",").as_str()),
+            (whole, expected),
+            "{table}"
+        );
+        assert!(!list.texts(|_| false) || shown.is_empty(), "{table}");
+        assert!(matches!(yielded.at(1), Seen::Text(b"behind")));
+    }
+}

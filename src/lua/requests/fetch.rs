@@ -1,0 +1,100 @@
+//! Reading of the requests that `user:fetch` yields: a list of URLs with options for all of them.
+
+use super::options;
+use super::request::RequestOp;
+use crate::http::Request;
+use crate::lua::limits::{Budget, Seen, TableSeen, Yielded};
+use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch, unwrap_view};
+use foldhash::{HashSet, fast::RandomState};
+use http::Method;
+use mlua::Value;
+use std::rc::Rc;
+
+/// Reads the requests of a fetch, each URL once.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(super) fn read(yielded: Yielded<'_>, budget: &mut Budget) -> Result<Vec<RequestOp>, String> {
+    let urls = match yielded.at(1) {
+        Seen::Table(list) => read_plain_urls(list, budget)?,
+        _ => None,
+    };
+    let values = yielded.into_values::<(Value, Value, Value)>();
+    let (_, list, options) = values.map_err(|error| error.to_string())?;
+    let urls = match urls {
+        Some(urls) => urls,
+        None => read_urls(&list, budget)?,
+    };
+    let mut model = RequestOp::new(Method::GET, String::new());
+    match &options {
+        Value::Nil => {}
+        Value::Table(table) => options::read(&mut model, table, &[], budget)?,
+        other => {
+            return Err(describe_mismatch(
+                "the options of user:fetch",
+                "a table",
+                other,
+            ));
+        }
+    }
+    let copy = model.copy_bytes() + ENTRY_BYTES;
+    budget.take(copy.saturating_mul(urls.len()))?;
+    let mut seen = HashSet::with_capacity_and_hasher(urls.len(), RandomState::default());
+    let mut ops = Vec::with_capacity(urls.len());
+    for url in urls {
+        if seen.insert(url.clone()) {
+            ops.push(RequestOp {
+                request: Request {
+                    url,
+                    ..model.request.clone()
+                },
+                name: model.name.clone(),
+                expect: model.expect.clone(),
+                allow_failure: model.allow_failure,
+                tags: model.tags.clone(),
+            });
+        }
+    }
+    Ok(ops)
+}
+
+/// Reads the URLs of a fetch straight from the stack; `None` if they are no plain list of texts.
+fn read_plain_urls(
+    list: TableSeen<'_>,
+    budget: &mut Budget,
+) -> Result<Option<Vec<Rc<str>>>, String> {
+    let mut urls = Vec::new();
+    let mut taken = Ok(());
+    let complete = list.texts(|text| {
+        taken = budget.take(url_bytes(text.len()));
+        if taken.is_ok() {
+            urls.push(values::read_url(text));
+        }
+        taken.is_ok()
+    });
+    taken.map(|()| complete.then_some(urls))
+}
+
+/// Reads the URLs of a fetch from any list.
+fn read_urls(list: &Value, budget: &mut Budget) -> Result<Vec<Rc<str>>, String> {
+    let Value::Table(table) = list else {
+        return Err(describe_mismatch("user:fetch", "a list of URLs", list));
+    };
+    let mut urls = Vec::new();
+    for url in unwrap_view(table).sequence_values::<Value>() {
+        let url = url.map_err(|error| error.to_string())?;
+        match &url {
+            Value::String(text) => {
+                budget.take(url_bytes(text.as_bytes().len()))?;
+                urls.push(values::read_url(&text.as_bytes()));
+            }
+            other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
+        }
+    }
+    Ok(urls)
+}
+
+/// Returns the memory of a URL and of its place in a list, in bytes.
+fn url_bytes(length: usize) -> usize {
+    length.saturating_mul(2) + size_of::<Rc<str>>()
+}

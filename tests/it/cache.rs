@@ -134,3 +134,16 @@ fn every_user_has_a_cache_of_its_own() {
     assert_eq!((report.total("count"), site.received()), (3, 3));
     assert_eq!(counter(&report, "cache: not asked for"), 9.0);
 }
+
+#[test]
+fn a_body_that_a_later_request_may_want_is_kept_all_the_same() {
+    let site = site();
+    let body = "local function size(discard) return #user:get('/fresh', { discard = discard }).body end\n\
+        assert(size 'successful' == 5, 'for later')\n\
+        assert(size(false) == 5, 'from the cache')\n\
+        assert(size(true) == 0, 'not even for later')";
+    visit("cache_discard.lua", &site, body, &["--cache"]);
+    assert_eq!(site.asked().len(), 2);
+    let without = "assert(user:get('/fresh', { discard = 'successful' }).body == '')";
+    visit("cache_none_discard.lua", &site, without, &[]);
+}

@@ -232,7 +232,7 @@ mix_table() {
 # ---- the cases
 
 tiny() {
-  url="$tiny_url" users=12 goals="wrk with Lua:cpu:1.15;wrk:cpu:1.6"
+  url="$tiny_url" users=12 goals="wrk with Lua:cpu:1.05;wrk:cpu:1.6"
   compare "A response of 2 bytes" lgoose "wrk with Lua" wrk oha hey k6 Locust
 }
 
@@ -242,7 +242,7 @@ errors() {
 }
 
 drupal() {
-  url="$drupal_url" users=10 plan=drupal goals="Goose:cpu:0.45;k6:cpu:0.35"
+  url="$drupal_url" users=10 plan=drupal goals="Goose:cpu:0.42;k6:cpu:0.35"
   : >"$work/mix"
   compare "plans/drupal.lua, pages of $page_bytes bytes, assets of $asset_bytes" lgoose Goose k6 Locust
   mix_table
@@ -256,14 +256,14 @@ tls() {
 }
 
 http2() {
-  url="$http2_url" users=12
+  url="$http2_url" users=12 goals="oha:cpu:1.05"
   lgoose_options=(--ca "$work/cert.pem" --http 2)
   oha_options=(--insecure --http2 -p 1)
   compare "A response of 2 bytes over HTTP/2 and TLS, one request at a time on a connection" lgoose oha h2load
 }
 
 many() {
-  url="$tiny_url" users=10000 settle=15 goals="wrk:rate:0.4"
+  url="$tiny_url" users=10000 settle=15 goals="wrk:rate:0.5"
   if [ "$(ulimit -n)" -lt 10200 ]; then
     printf '\n10000 users: left out, they need 10200 open files (ulimit -n) instead of %s\n' "$(ulimit -n)"
     return

@@ -1,5 +1,5 @@
 //! Lists of texts for a plan. mlua guards the making of each text, and its way into the list, against the end of memory;
-//! here the list as a whole is guarded, which takes a third of the time.
+//! here the list as a whole is guarded once.
 
 #![allow(
     unsafe_code,

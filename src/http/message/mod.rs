@@ -16,6 +16,7 @@ pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
 };
 pub(super) use interim::InterimResponses;
+pub(crate) use raw::Discard;
 pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
 pub(crate) use referrer::Referrer;
 
@@ -52,17 +53,6 @@ pub struct Request {
     pub discard: Discard,
     /// Options that few requests have; copies of a request share them.
     pub extras: Option<Rc<Extras>>,
-}
-
-/// The bodies of responses that are only counted, and not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Discard {
-    /// All are kept.
-    Nothing,
-    /// Those of responses with a status below 400.
-    Successful,
-    /// All.
-    All,
 }
 
 /// The number of redirects to follow for a request, and what happens at one more.

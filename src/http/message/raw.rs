@@ -35,6 +35,17 @@ impl BodyLimits {
     }
 }
 
+/// The bodies of responses that are only counted, and not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discard {
+    /// All are kept.
+    Nothing,
+    /// Those of responses with a status below 400.
+    Successful,
+    /// All.
+    All,
+}
+
 /// The failure of a response whose body is larger than `max_body` bytes.
 pub(in crate::http) fn body_too_large(max_body: u64) -> Failure {
     Failure::new(

@@ -32,6 +32,14 @@ pub(crate) fn open(browser: &Browser, web: &Web, size: (u32, u32), scheme: &str)
     tab
 }
 
+/// Fills in a field of the commands and submits it, in one go: the page sets back what nobody types in as soon as it
+/// hears of the run again.
+pub(crate) fn submit(tab: &Tab, field: &str, value: &str) {
+    tab.js(&format!(
+        "document.querySelector('#{field}').value = '{value}'; document.querySelector('#{field}-form button').click()"
+    ));
+}
+
 #[test]
 fn a_run_is_watched_and_steered_to_its_end_in_two_browsers() {
     let (Some(browser), Some(other)) = (Browser::start("steer"), Browser::start("watch")) else {

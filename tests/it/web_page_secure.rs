@@ -5,7 +5,7 @@ use crate::program::{plan, scratch, wait_until};
 use crate::secure::{Authority, Identity};
 use crate::server::Server;
 use crate::web_client::{Served, TOKEN};
-use crate::web_page::{DESK, open};
+use crate::web_page::{DESK, open, submit};
 use crate::web_serve::{BUSY, Host};
 use serde_json::{Value, json};
 
@@ -37,8 +37,7 @@ fn a_run_is_watched_and_steered_over_https() {
     assert!(web.secure, "{}", web.url());
     let tab = open(&browser, &web, DESK, "light");
     assert_eq!(tab.js("isSecureContext && location.protocol"), "https:");
-    tab.js("document.querySelector('#users').value = '4'");
-    tab.js("document.querySelector('#users-form button').click()");
+    submit(&tab, "users", "4");
     tab.wait_for("document.querySelector('#answer').textContent.startsWith('4 users wanted')");
     tab.wait_for("document.querySelector('#cards .value').textContent === '4'");
     tab.js("document.querySelector('#stop').click()");

@@ -8,7 +8,7 @@ use crate::program::{plan, scratch, wait_until};
 use crate::report::saved;
 use crate::server::Server;
 use crate::web_client::{Served, Web};
-use crate::web_page::{DESK, open};
+use crate::web_page::{DESK, open, submit};
 use crate::web_serve::Host;
 use serde_json::{Value, json};
 
@@ -232,12 +232,7 @@ fn the_load_of_a_single_scenario_is_set_on_the_page() {
     tab.wait_for("document.querySelector('#whose').checkVisibility()");
     tab.wait_for("document.querySelector('#users').value === '2' && document.querySelector('#rate-form').hidden");
     let set = |id: &str, value: &str, told: &str| {
-        tab.js(&format!(
-            "document.querySelector('#{id}').value = '{value}'"
-        ));
-        tab.js(&format!(
-            "document.querySelector('#{id}-form button').click()"
-        ));
+        submit(&tab, id, value);
         tab.wait_for(&format!(
             "document.querySelector('#answer:not(.bad)').textContent.startsWith('{told}')"
         ));

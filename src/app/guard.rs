@@ -3,7 +3,7 @@
 //! within a second even if a part of it hangs. Of what a run writes, it knows only whether it is written.
 
 use crate::console;
-use crate::control::{Command, Done, Handle, Interrupt};
+use crate::control::{Asked, Command, Done, Handle, Interrupt};
 use crate::error::{Error, exit};
 #[cfg(feature = "tui")]
 use crate::tui;
@@ -25,7 +25,15 @@ const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// The run that signals interrupt; `None` if there is none.
-static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
+static RUN: LazyLock<watch::Sender<Option<Attended>>> = LazyLock::new(|| watch::channel(None).0);
+
+/// A run that signals interrupt.
+#[derive(Debug)]
+struct Attended {
+    run: Handle,
+    /// Whether a signal came.
+    signalled: bool,
+}
 
 /// Counts the signals that came during the run.
 static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
@@ -65,9 +73,29 @@ pub(super) fn start() -> Result<(), Error> {
     listens.recv().map_err(fault)?.map_err(cannot)
 }
 
-/// Makes signals interrupt this run from now on.
+/// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after the
+/// other was over, when nobody heeded it any more: it interrupts this one.
 pub(super) fn attend(run: &Handle) {
-    RUN.send_replace(Some(run.clone()));
+    RUN.send_if_modified(|place| {
+        if place.as_ref().is_some_and(|known| known.run.is_same(run)) {
+            return false;
+        }
+        let before = place.replace(Attended {
+            run: run.clone(),
+            signalled: false,
+        });
+        if before.is_some_and(|before| before.signalled) {
+            interrupt_run(place);
+        }
+        true
+    });
+}
+
+/// Interrupts the run, if there is one.
+fn interrupt_run(place: &mut Option<Attended>) -> Option<Asked> {
+    let attended = place.as_mut()?;
+    attended.signalled = true;
+    Some(attended.run.ask(Command::Interrupt(Interrupt::Signal)))
 }
 
 /// Makes signals end the process again, as before the first run.
@@ -91,7 +119,7 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
     let mut runs = RUN.subscribe();
     let mut aborted_at = None;
     loop {
-        let run = runs.borrow_and_update().clone();
+        let run = (runs.borrow_and_update().as_ref()).map(|attended| attended.run.clone());
         let aborted = async {
             match &run {
                 Some(run) if aborted_at.is_none() => run.aborted().await,
@@ -108,12 +136,16 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
             }
             () = end_of_patience(aborted_at) => end(),
         }
-        let Some(run) = &run else { end() };
         if aborted_at.is_some() {
             end();
         }
+        let mut asked = None;
+        RUN.send_if_modified(|place| {
+            asked = interrupt_run(place);
+            false
+        });
+        let Some(asked) = asked else { end() };
         HEARD.send_modify(|heard| *heard += 1);
-        let asked = run.ask(Command::Interrupt(Interrupt::Signal));
         tokio::spawn(async move {
             if matches!(asked.await, Ok(Done::Stopping)) {
                 // The log's file may take nothing, which must not hold up this thread.
@@ -141,4 +173,31 @@ fn end() -> ! {
     console::out().settle(Some(LAST_WORDS));
     console::err().settle(Some(LAST_WORDS));
     std::process::exit(exit::ABORTED.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{Call, Control};
+
+    #[tokio::test]
+    async fn a_signal_between_two_runs_interrupts_the_second_once() {
+        let (first, control) = Control::open();
+        attend(&first);
+        drop(control);
+        RUN.send_if_modified(|place| interrupt_run(place).is_none());
+        let (second, mut control) = Control::open();
+        attend(&second);
+        attend(&second);
+        let Some(Call::Command(command, _)) = control.calls.next().await else {
+            panic!("it is interrupted");
+        };
+        assert_eq!(command, Command::Interrupt(Interrupt::Signal));
+        assert!(second.is_stopped() && !second.is_aborted());
+        leave();
+        let (third, _control) = Control::open();
+        attend(&third);
+        assert!(!third.is_stopped(), "no signal came since");
+        leave();
+    }
 }

@@ -140,6 +140,12 @@ impl Handle {
         let _over = self.calls.send(Call::Command(Command::Stop, Reply(reply)));
     }
 
+    /// Returns whether both handles are those of one run.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_same(&self, other: &Handle) -> bool {
+        Arc::ptr_eq(&self.urgency, &other.urgency)
+    }
+
     /// Returns whether anybody asked the run to end, even after the run was over.
     #[cfg(feature = "cli")]
     pub(crate) fn is_stopped(&self) -> bool {

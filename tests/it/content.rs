@@ -3,7 +3,9 @@
 use crate::faulty::{Act, Asked, Site, answer, say, send};
 use crate::program::plan;
 use crate::report::{Report, run};
+use crate::secure::{Authority, server};
 use std::io::Write as _;
+use std::time::Duration;
 
 const PAGE: &str = "<title>Bienvenidos</title><p>a goose, a goose, a goose</p>";
 
@@ -239,6 +241,70 @@ fn what_is_discarded_is_counted_and_not_kept() {
         check(user:get('/lost', { discard = true, allow_failure = true }).body == '', 'all')";
     let report = visit("discarded.lua", &site, body, &[]);
     assert_eq!(report.errors(), Vec::<String>::new());
+}
+
+/// What sites do with bodies that nobody wants: the head, or the body, comes in pieces; bytes follow that were not
+/// asked for; the rest never comes.
+fn bodies_in_pieces(asked: &Asked) -> Vec<Act> {
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n";
+    let (begin, end) = ("x".repeat(10), "x".repeat(20));
+    match asked.path.as_str() {
+        "/pieces" => vec![
+            Act::Send(format!("{head}\r\n{begin}").into_bytes()),
+            Act::Drip(end.clone().into_bytes(), Duration::from_millis(2)),
+            Act::Send("x".repeat(99_950).into_bytes()),
+            Act::Drip(end.into_bytes(), Duration::from_millis(2)),
+        ],
+        "/head" => vec![
+            Act::Drip(format!("{head}\r").into_bytes(), Duration::from_millis(1)),
+            Act::Send(format!("\n{}", "x".repeat(100_000)).into_bytes()),
+        ],
+        "/long-head" => say(format!(
+            "{head}x: {}\r\n\r\n{}",
+            "y".repeat(20_000),
+            "x".repeat(100_000)
+        )),
+        "/more" => say(format!(
+            "{head}\r\n{}HTTP/1.1 200 OK\r\n",
+            "x".repeat(100_000)
+        )),
+        "/short" => send(format!("{head}\r\n{}", "x".repeat(50_000)), Act::Close),
+        "/reset" => send(format!("{head}\r\n{}", "x".repeat(50_000)), Act::Reset),
+        "/failed" => answer(503, "", "x".repeat(100_000)),
+        _ => answer(200, "", ""),
+    }
+}
+
+#[test]
+fn a_discarded_body_may_come_in_pieces_and_must_be_whole() {
+    let identity = Authority::new().sign(&["127.0.0.1"]);
+    for site in [
+        Site::start(bodies_in_pieces),
+        Site::secure(server(&identity, None), bodies_in_pieces),
+    ] {
+        let body = "
+            local function discarded(path)
+              return user:get(path, { discard = 'successful', allow_failure = true })
+            end
+            for _, path in ipairs { '/pieces', '/head', '/long-head', '/more' } do
+              local r = discarded(path)
+              check(r.ok and r.body == '' and r.size >= 100000, path)
+            end
+            check(discarded('/failed').body == ('x'):rep(100000), 'failed')
+            check(discarded('/short').error == 'closed early', 'short')
+            check(discarded('/reset').error ~= nil, 'reset')
+            check(discarded('/').ok, 'after')";
+        let report = visit("discarded_pieces.lua", &site, body, &["--insecure"]);
+        // What came unasked, a body that is not whole and a reset each cost a connection.
+        let connections: Vec<_> = site.asked().iter().map(|asked| asked.connection).collect();
+        assert_eq!(connections, [0, 0, 0, 0, 1, 1, 2, 3]);
+        assert_eq!(
+            report.failures("GET /long-head"),
+            0,
+            "{:?}",
+            report.errors()
+        );
+    }
 }
 
 #[test]

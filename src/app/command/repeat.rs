@@ -147,7 +147,7 @@ impl<'a> Runs<'a> {
         let supervisor = Supervisor::new(Signals::Obeyed);
         for (nth, (side, number)) in order.iter().enumerate() {
             let told = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
-            let report = self.run_once(&supervisor, *side, &told, nth == 0)?;
+            let (report, stopped) = self.run_once(&supervisor, *side, &told, nth == 0)?;
             let short = report.ending.as_ref().filter(|ending| ending.cut_short);
             let short = short.map(|ending| (ending.cause, ending.text.clone()));
             self.flags.load.seed.get_or_insert(report.seed);
@@ -162,6 +162,10 @@ impl<'a> Runs<'a> {
                     let help = "runs can be compared only if they reach their planned ends; '--keep DIR' keeps the reports";
                     return Err(Diagnostic::new(message).help(help).into());
                 }
+                None if stopped => {
+                    aside(&format!("{told}: stopped at its end; nothing is compared"));
+                    return Ok(None);
+                }
                 None => {}
             }
             sides[usize::from(*side == Side::After)].push(NamedReport { file, report });
@@ -169,14 +173,15 @@ impl<'a> Runs<'a> {
         Ok(Some(sides))
     }
 
-    /// Runs the plan once for that side; `told` names the run in messages.
+    /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, be it when it
+    /// was over; `told` names the run in messages.
     fn run_once(
         &self,
         supervisor: &Supervisor,
         side: Side,
         told: &str,
         first: bool,
-    ) -> Result<Report, Error> {
+    ) -> Result<(Report, bool), Error> {
         let mut flags = self.flags.clone();
         if let (Some(host), Side::After) = (self.against, side) {
             flags.target.host = Some(host.to_owned());
@@ -193,6 +198,7 @@ impl<'a> Runs<'a> {
             aside(&announcement(prepared));
         }
         aside(&format!("{told}: {}", target(prepared)));
+        let handle = begun.handle().clone();
         let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()));
         // Between the runs and after them there is no run that a signal could stop: it ends the process.
         guard::leave();
@@ -212,7 +218,7 @@ impl<'a> Runs<'a> {
             units::show_count(figures.rate.round() as u64),
             p95.unwrap_or_default(),
         ));
-        Ok(outcome.report)
+        Ok((outcome.report, handle.is_stopped()))
     }
 
     /// Writes the report of a run into the folder of `--keep`, if there is one, and returns the name of the report.

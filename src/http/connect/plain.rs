@@ -10,6 +10,13 @@ use tokio::io::{AsyncRead as _, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
+/// Has the kernel drop what is received, instead of copying it (tcp(7)). Elsewhere than on Linux the flag means
+/// something else.
+#[cfg(target_os = "linux")]
+const DISCARD: RecvFlags = RecvFlags::TRUNC;
+#[cfg(not(target_os = "linux"))]
+const DISCARD: RecvFlags = RecvFlags::empty();
+
 /// Reads some bytes, as [`AsyncRead`](tokio::io::AsyncRead) does.
 pub(super) fn poll_read(
     tcp: &mut TcpStream,
@@ -20,15 +27,35 @@ pub(super) fn poll_read(
     if buf.initialized().len() < buf.capacity() {
         return Pin::new(tcp).poll_read(cx, buf);
     }
+    let received = poll_receive(tcp, cx, buf.initialize_unfilled(), RecvFlags::empty());
+    received.map_ok(|count| buf.advance(count))
+}
+
+/// Receives bytes without copying them where the kernel can, at most as many as `scratch` holds; returns how many.
+pub(super) fn poll_discard(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    scratch: &mut [u8],
+) -> Poll<io::Result<usize>> {
+    poll_receive(tcp, cx, scratch, DISCARD)
+}
+
+/// Reads some bytes as soon as there are any; returns how many.
+fn poll_receive(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    bytes: &mut [u8],
+    flags: RecvFlags,
+) -> Poll<io::Result<usize>> {
     let turn = ready!(coop::poll_proceed(cx));
     loop {
-        match receive(tcp, buf.initialize_unfilled()) {
+        match receive(tcp, bytes, flags) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 ready!(tcp.poll_read_ready(cx))?;
             }
             received => {
                 turn.made_progress();
-                return Poll::Ready(received.map(|count| buf.advance(count)));
+                return Poll::Ready(received);
             }
         }
     }
@@ -58,10 +85,10 @@ pub(super) fn poll_write(
 
 /// Reads what is there. A read that does not fill `bytes` has emptied the socket: tokio is told that it would block, so
 /// that nobody asks the kernel again before there is more.
-fn receive(tcp: &TcpStream, bytes: &mut [u8]) -> io::Result<usize> {
+fn receive(tcp: &TcpStream, bytes: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
     let mut last = None;
     let result = tcp.try_io(Interest::READABLE, || {
-        let (count, _) = rustix::net::recv(tcp, &mut *bytes, RecvFlags::empty())?;
+        let (count, _) = rustix::net::recv(tcp, &mut *bytes, flags)?;
         if 0 < count && count < bytes.len() {
             last = Some(count);
             return Err(io::ErrorKind::WouldBlock.into());

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -88,6 +88,21 @@ impl NetStream {
             Socket::Scripted(_) => false,
             Socket::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
         }
+    }
+
+    /// Receives bytes that nobody wants, at most as many as `scratch` holds, and returns how many; none if the peer has
+    /// closed. They may be left in `scratch`, or nowhere.
+    pub(in crate::http) fn poll_discard(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Socket::Plain(tcp) = &mut self.socket {
+            return plain::poll_discard(tcp, cx, scratch);
+        }
+        let mut discarded = ReadBuf::new(scratch);
+        ready!(Pin::new(self).poll_read(cx, &mut discarded))?;
+        Poll::Ready(Ok(discarded.filled().len()))
     }
 }
 

@@ -16,12 +16,15 @@ use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 
 /// The size of a read: the pages of most sites fit, so that one read is enough.
 const READ_SIZE: usize = 64 * 1024;
+/// The size of the first read where the body is discarded: from here on, another system call that has the kernel drop
+/// the rest costs less than copying it.
+const DISCARDED_READ_SIZE: usize = 16 * 1024;
 /// The most bytes that are reserved just because a `Content-Length` says so.
 const TRUSTED_LENGTH: u64 = 1024 * 1024;
 /// The time after which the body is sent although the server has not answered 'Expect: 100-continue' (as in curl).
@@ -198,8 +201,12 @@ impl Connection {
         partial: &mut BytesMut,
         stopwatch: &mut Stopwatch,
     ) -> Poll<Result<ReadOutcome, Failure>> {
-        let bytes = &mut buffer.borrow()[..];
-        let mut filled = ReadBuf::new(bytes);
+        let mut buffer = buffer.borrow();
+        let room = match rules.limits.keep_body {
+            true => READ_SIZE,
+            false => DISCARDED_READ_SIZE,
+        };
+        let mut filled = ReadBuf::new(&mut buffer[..room]);
         match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Err(error)) => return Poll::Ready(Err(Failure::from_io_error(&error))),
@@ -214,12 +221,38 @@ impl Connection {
         if new.is_empty() {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
         }
-        if partial.is_empty() {
-            return Poll::Ready(read_start(new, rules, &mut self.interim, partial));
-        }
-        partial.extend_from_slice(new);
-        let joined = partial.split();
-        Poll::Ready(read_start(&joined, rules, &mut self.interim, partial))
+        let read = if partial.is_empty() {
+            read_start(new, rules, &mut self.interim, partial)
+        } else {
+            partial.extend_from_slice(new);
+            let joined = partial.split();
+            read_start(&joined, rules, &mut self.interim, partial)
+        };
+        Poll::Ready(match read {
+            // Mostly it is there already.
+            Ok(ReadOutcome::Discarding(response, left)) => match self.poll_discard(cx, &mut buffer)
+            {
+                Poll::Ready(Ok(count)) => Ok(ReadOutcome::after(count, response, left)),
+                Poll::Ready(Err(failure)) => Err(failure),
+                Poll::Pending => Ok(ReadOutcome::Discarding(response, left)),
+            },
+            read => read,
+        })
+    }
+
+    /// Receives bytes that nobody wants, at most as many as `scratch` holds; returns how many.
+    fn poll_discard(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut [u8],
+    ) -> Poll<Result<u64, Failure>> {
+        let count = match ready!(self.stream.poll_discard(cx, scratch)) {
+            Ok(0) => return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, ""))),
+            Ok(count) => count as u64,
+            Err(error) => return Poll::Ready(Err(Failure::from_io_error(&error))),
+        };
+        self.received += count;
+        Poll::Ready(Ok(count))
     }
 
     /// Reads the rest of a response after its first piece.
@@ -235,6 +268,10 @@ impl Connection {
             match read {
                 ReadOutcome::Complete(response) => return Ok(response),
                 ReadOutcome::Head(head) => break head,
+                ReadOutcome::Discarding(response, left) => {
+                    let count = poll_fn(|cx| self.poll_discard(cx, &mut buffer.borrow())).await?;
+                    read = ReadOutcome::after(count, response, left);
+                }
                 ReadOutcome::Continue | ReadOutcome::Partial => {
                     read = self
                         .read_head(rules, buffer, &mut partial, stopwatch)
@@ -257,9 +294,7 @@ impl Connection {
 
     /// Reads a body of `length` bytes.
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
-        if body.limits.keep_body {
-            body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
-        }
+        body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
         while body.length < length {
             let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
             let spare = body.bytes.capacity() - body.bytes.len();

@@ -20,6 +20,8 @@ pub(in crate::http) enum ReadOutcome {
     Complete(RawResponse),
     /// The head is complete, but not the body.
     Head(ResponseHead),
+    /// The head is complete, and nobody wants the body, of which so many bytes are still to come.
+    Discarding(RawResponse, u64),
     /// The server answered that it wants the body.
     Continue,
     /// The head is not complete.
@@ -27,11 +29,25 @@ pub(in crate::http) enum ReadOutcome {
 }
 
 impl ReadOutcome {
+    /// The outcome of reading `received` bytes where the body had `left` bytes to come. Bytes that follow it were not
+    /// asked for: the connection is then not to be used again.
+    pub(super) fn after(received: u64, mut response: RawResponse, left: u64) -> ReadOutcome {
+        match left.checked_sub(received) {
+            None => {
+                response.head.keep_alive = false;
+                ReadOutcome::Complete(response)
+            }
+            Some(0) => ReadOutcome::Complete(response),
+            Some(left) => ReadOutcome::Discarding(response, left),
+        }
+    }
+
     /// Has the connection closed after this response: the server still waits for a body that will not come.
     pub(super) fn closing(mut self) -> ReadOutcome {
         match &mut self {
-            ReadOutcome::Complete(response) => response.head.keep_alive = false,
-            ReadOutcome::Head(head) => head.keep_alive = false,
+            ReadOutcome::Complete(RawResponse { head, .. })
+            | ReadOutcome::Discarding(RawResponse { head, .. }, _)
+            | ReadOutcome::Head(head) => head.keep_alive = false,
             ReadOutcome::Continue | ReadOutcome::Partial => {}
         }
         self
@@ -82,19 +98,16 @@ pub(in crate::http) fn read_start(
         if matches!(head.framing, Framing::Length(length) if length > max_body) {
             return Err(body_too_large(max_body));
         }
+        let keep_body = rules.limits.of_status(head.status).keep_body;
         if let Framing::Length(length) = head.framing
-            && received >= length
+            && (received >= length || !keep_body)
         {
-            let kept = match rules.limits.of_status(head.status).keep_body {
-                true => length as usize,
-                false => 0,
+            let kept = if keep_body { length as usize } else { 0 };
+            let response = RawResponse {
+                bytes: Bytes::copy_from_slice(&bytes[..head.length + kept]),
+                head,
             };
-            let complete = Bytes::copy_from_slice(&bytes[..head.length + kept]);
-            let keep_alive = head.keep_alive && received == length;
-            return Ok(ReadOutcome::Complete(RawResponse {
-                head: ResponseHead { keep_alive, ..head },
-                bytes: complete,
-            }));
+            return Ok(ReadOutcome::after(received, response, length));
         }
         partial.extend_from_slice(bytes);
         return Ok(ReadOutcome::Head(head));

@@ -108,11 +108,13 @@ pub(super) fn note_files_due(due: bool) {
     FILES_DUE.store(due, Ordering::Relaxed);
 }
 
-/// Waits for the next signal.
-pub(super) async fn interrupted() {
+/// Waits for the next signal from now on.
+pub(super) fn interrupted() -> impl Future<Output = ()> {
     let mut heard = HEARD.subscribe();
-    // The sender lives as long as the process.
-    let _never = heard.changed().await;
+    async move {
+        // The sender lives as long as the process.
+        let _never = heard.changed().await;
+    }
 }
 
 async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {

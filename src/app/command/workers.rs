@@ -25,7 +25,13 @@ pub(super) fn hire(
     };
     // Claimed workers are let go before the process ends.
     guard::attend(begun.handle());
-    let stop = guard::interrupted();
+    let (interrupted, handle) = (guard::interrupted(), begun.handle().clone());
+    let stop = async move {
+        // Be it by a signal that came before.
+        if !handle.is_stopped() {
+            interrupted.await;
+        }
+    };
     let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
     let (manager, dismissal) = runtime()?.block_on(hiring)?;
     let threads = manager.link.threads();

@@ -25,15 +25,7 @@ const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// The run that signals interrupt; `None` if there is none.
-static RUN: LazyLock<watch::Sender<Option<Attended>>> = LazyLock::new(|| watch::channel(None).0);
-
-/// A run that signals interrupt.
-#[derive(Debug)]
-struct Attended {
-    run: Handle,
-    /// Whether a signal came.
-    signalled: bool,
-}
+static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
 
 /// Counts the signals that came during the run.
 static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
@@ -76,26 +68,18 @@ pub(super) fn start() -> Result<(), Error> {
 /// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after the
 /// other was over, when nobody heeded it any more: it interrupts this one.
 pub(super) fn attend(run: &Handle) {
-    RUN.send_if_modified(|place| {
-        if place.as_ref().is_some_and(|known| known.run.is_same(run)) {
-            return false;
+    RUN.send_modify(|place| {
+        let before = place.replace(run.clone());
+        if before.is_some_and(|before| before.is_stopped() && !before.is_same(run)) {
+            drop(interrupt_run(place));
         }
-        let before = place.replace(Attended {
-            run: run.clone(),
-            signalled: false,
-        });
-        if before.is_some_and(|before| before.signalled) {
-            interrupt_run(place);
-        }
-        true
     });
 }
 
 /// Interrupts the run, if there is one.
-fn interrupt_run(place: &mut Option<Attended>) -> Option<Asked> {
-    let attended = place.as_mut()?;
-    attended.signalled = true;
-    Some(attended.run.ask(Command::Interrupt(Interrupt::Signal)))
+fn interrupt_run(place: &Option<Handle>) -> Option<Asked> {
+    let run = place.as_ref()?;
+    Some(run.ask(Command::Interrupt(Interrupt::Signal)))
 }
 
 /// Makes signals end the process again, as before the first run.
@@ -121,7 +105,7 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
     let mut runs = RUN.subscribe();
     let mut aborted_at = None;
     loop {
-        let run = (runs.borrow_and_update().as_ref()).map(|attended| attended.run.clone());
+        let run = runs.borrow_and_update().clone();
         let aborted = async {
             match &run {
                 Some(run) if aborted_at.is_none() => run.aborted().await,
@@ -141,11 +125,8 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
         if aborted_at.is_some() {
             end();
         }
-        let mut asked = None;
-        RUN.send_if_modified(|place| {
-            asked = interrupt_run(place);
-            false
-        });
+        // The run of now: another one may have begun since.
+        let asked = interrupt_run(&RUN.borrow());
         let Some(asked) = asked else { end() };
         HEARD.send_modify(|heard| *heard += 1);
         tokio::spawn(async move {
@@ -187,7 +168,7 @@ mod tests {
         let (first, control) = Control::open();
         attend(&first);
         drop(control);
-        RUN.send_if_modified(|place| interrupt_run(place).is_none());
+        drop(interrupt_run(&RUN.borrow()));
         let (second, mut control) = Control::open();
         attend(&second);
         attend(&second);

@@ -173,7 +173,7 @@ impl<'a> Runs<'a> {
         Ok(Some(sides))
     }
 
-    /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, be it when it
+    /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, even when it
     /// was over; `told` names the run in messages.
     fn run_once(
         &self,

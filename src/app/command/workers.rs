@@ -27,7 +27,7 @@ pub(super) fn hire(
     guard::attend(begun.handle());
     let (interrupted, handle) = (guard::interrupted(), begun.handle().clone());
     let stop = async move {
-        // Be it by a signal that came before.
+        // A signal may have come before.
         if !handle.is_stopped() {
             interrupted.await;
         }

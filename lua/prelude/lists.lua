@@ -6,12 +6,15 @@ local next, rawget, rawlen, setmetatable = next, rawget, rawlen, setmetatable
 local yield = coroutine.yield
 local FETCH, BATCH = host("op:fetch"), host("op:batch")
 
--- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads.
+-- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads. Until then
+-- `unread` is their number.
 local function materialise(list)
-  local slot, codes = list.slot, list.codes
-  list.slot, list.codes = nil, nil
-  for i = 1, #codes do
-    list[i] = setmetatable({ status = codes[i], slot = slot + (i - 1 << 32), list = list }, response_meta)
+  local slot, count = list.slot, list.unread
+  list.slot, list.unread = nil, nil
+  for i = 1, count do
+    local address = slot + (i - 1 << 32)
+    local status = H.response_field(address, "status")
+    list[i] = setmetatable({ status = status, slot = address, list = list }, response_meta)
   end
   return list
 end
@@ -19,22 +22,21 @@ end
 local list_meta = {
   __metatable = false,
   __len = function(list)
-    local codes = rawget(list, "codes")
-    return codes and #codes or rawlen(list)
+    return rawget(list, "unread") or rawlen(list)
   end,
   __index = function(list, key)
-    if rawget(list, "codes") then return rawget(materialise(list), key) end
+    if rawget(list, "unread") then return rawget(materialise(list), key) end
   end,
   __pairs = function(list)
-    if rawget(list, "codes") then materialise(list) end
+    if rawget(list, "unread") then materialise(list) end
     return next, list
   end,
 }
 
--- `first_failed` is the address of the first failed response, if any; `user:fetch` has one line for all.
-local function receive_list(slot, codes, failed)
-  if not slot then fail(codes) end
-  local list = setmetatable({ slot = slot, codes = codes }, list_meta)
+-- `failed` says whether one of them has failed; `user:fetch` has one line for all.
+local function receive_list(slot, count, failed)
+  if not slot then fail(count) end
+  local list = setmetatable({ slot = slot, unread = count }, list_meta)
   live[slot] = list
   if failed then H.note_line(slot) end
   return list

@@ -5,7 +5,9 @@
 //! to the same answers.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
+use memchr::memchr;
 use url::{Position, Url};
 
 use super::entities::decode_entities;
@@ -19,50 +21,101 @@ pub(super) enum Host {
     Foreign,
 }
 
-/// A resolver of the addresses of one page.
-pub(super) struct Resolver {
-    page: Url,
-    /// The page's `http://host:port`.
-    page_origin: String,
-    base: Base,
+/// The address of a page: absolute, without credentials and fragment. It is parsed only where that is needed: pages
+/// mostly have addresses that are told from it without.
+#[derive(Debug)]
+pub(crate) struct PageAddress {
+    text: String,
+    /// The length of `http://host:port`.
+    origin: usize,
+    /// The length up to the last `/` of its path.
+    directory: usize,
+    url: OnceCell<Url>,
 }
 
-/// The base that relative addresses are joined to.
-struct Base {
-    url: Url,
-    origin: String,
-    /// The URL up to the last `/` of its path.
-    directory: String,
-    host: Host,
-    /// Whether a `<base href>` was met; only the first counts.
-    declared: bool,
-}
-
-impl Resolver {
-    /// Creates a resolver for a page at this URL. User name and password of the URL are not passed on to its
-    /// assets.
-    pub(super) fn new(page: &Url) -> Self {
-        let mut page = page.clone();
-        page.set_fragment(None);
-        // Both fail on URLs that have no host, which then carry no credentials either.
-        let _ = page.set_username("");
-        let _ = page.set_password(None);
-        Self {
-            page_origin: origin(&page),
-            base: Base::new(page.clone(), Host::Own, false),
-            page,
+impl PageAddress {
+    /// Puts an address together. `origin` is `http://host:port`, without a default port; `path` begins with a slash and
+    /// may have a query. Together they are a valid URL.
+    pub(crate) fn new(origin: &str, path: &str) -> Self {
+        let text = [origin, path].concat();
+        let path = path.split('?').next().unwrap_or_default();
+        PageAddress {
+            origin: origin.len(),
+            directory: origin.len() + path.rfind('/').map_or(0, |at| at + 1),
+            text,
+            url: OnceCell::new(),
         }
+    }
+
+    /// Returns it as text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns its path, without the query.
+    pub(crate) fn path(&self) -> &str {
+        let path = &self.text[self.origin..];
+        path.split('?').next().unwrap_or(path)
+    }
+
+    /// Returns it as a URL.
+    pub(super) fn url(&self) -> &Url {
+        let parse = || Url::parse(&self.text).expect("it is a valid URL");
+        self.url.get_or_init(parse)
+    }
+
+    /// Returns `http://host:port` as URLs of this site begin; the default port is left out.
+    pub(super) fn origin(&self) -> &str {
+        &self.text[..self.origin]
+    }
+
+    fn directory(&self) -> &str {
+        &self.text[..self.directory]
+    }
+}
+
+impl From<&Url> for PageAddress {
+    /// Leaves out the fragment, and user name and password, which are not passed on to assets.
+    fn from(url: &Url) -> Self {
+        let mut url = url.clone();
+        // Both fail on URLs that have no host, which then carry no credentials either.
+        let _ = (url.set_username(""), url.set_password(None));
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        PageAddress::new(&url[..Position::BeforePath], path)
+    }
+}
+
+/// A resolver of the addresses of one page.
+pub(super) struct Resolver<'a> {
+    page: &'a PageAddress,
+    /// What a `<base href>` has declared; only the first counts.
+    base: Option<Base>,
+}
+
+/// The base that relative addresses are joined to where it is not the page.
+struct Base {
+    address: PageAddress,
+    host: Host,
+}
+
+impl<'a> Resolver<'a> {
+    /// Creates a resolver for a page at this address.
+    pub(super) fn new(page: &'a PageAddress) -> Self {
+        Resolver { page, base: None }
     }
 
     /// Applies the page's `<base href>`.
     pub(super) fn set_base(&mut self, href: &str) {
-        if self.base.declared {
+        if self.base.is_some() {
             return;
         }
-        let base = self.page.join(href).ok().filter(is_http);
-        let url = base.unwrap_or_else(|| self.page.clone());
-        let host = self.host(&url);
-        self.base = Base::new(url, host, true);
+        let page = self.page.url();
+        let base = page.join(href).ok().filter(is_http);
+        let url = base.as_ref().unwrap_or(page);
+        self.base = Some(Base {
+            address: url.into(),
+            host: self.host(url),
+        });
     }
 
     /// Appends the absolute URL of `raw`, without its fragment, to `out`. `None` for addresses that are not fetched
@@ -70,7 +123,8 @@ impl Resolver {
     pub(super) fn resolve(&self, raw: &str, out: &mut String) -> Option<Host> {
         let raw = raw.trim_matches(|c: char| c <= ' ');
         out.clear();
-        if let Some(host) = self.copy(raw.split('#').next()?, out) {
+        let fragment = memchr(b'#', raw.as_bytes()).unwrap_or(raw.len());
+        if let Some(host) = self.copy(&raw[..fragment], out) {
             return Some(host);
         }
         if raw
@@ -79,7 +133,8 @@ impl Resolver {
         {
             return None; // may be a whole picture
         }
-        let mut url = self.base.url.join(raw).ok().filter(is_http)?;
+        let (base, _) = self.base();
+        let mut url = base.url().join(raw).ok().filter(is_http)?;
         url.set_fragment(None);
         out.push_str(url.as_str());
         Some(self.host(&url))
@@ -88,45 +143,42 @@ impl Resolver {
     /// Resolves the address by string operations alone, if they are enough.
     fn copy(&self, raw: &str, out: &mut String) -> Option<Host> {
         let first = *raw.as_bytes().first()?;
-        if let Some(path) = raw.strip_prefix(&*self.page_origin) {
+        if let Some(path) = raw.strip_prefix(self.page.origin()) {
             return (path.starts_with('/') && is_plain(path)).then(|| {
                 out.push_str(raw);
                 Host::Own
             });
         }
+        let (base, host) = self.base();
         let start = if first == b'/' && !raw.starts_with("//") {
-            &self.base.origin
+            base.origin()
         } else if (first.is_ascii_alphanumeric() || first == b'_') && !raw.contains(':') {
-            &self.base.directory
+            base.directory()
         } else {
             return None;
         };
         is_plain(raw).then(|| {
+            out.reserve_exact(start.len() + raw.len());
             out.push_str(start);
             out.push_str(raw);
-            self.base.host
+            host
         })
     }
 
-    fn host(&self, url: &Url) -> Host {
-        let same = url.scheme() == self.page.scheme()
-            && url.host_str() == self.page.host_str()
-            && url.port_or_known_default() == self.page.port_or_known_default();
-        if same { Host::Own } else { Host::Foreign }
-    }
-}
-
-impl Base {
-    fn new(mut url: Url, host: Host, declared: bool) -> Self {
-        url.set_fragment(None);
-        let path = &url[..Position::AfterPath];
-        Self {
-            directory: path[..path.rfind('/').map_or(0, |at| at + 1)].to_owned(),
-            origin: origin(&url),
-            url,
-            host,
-            declared,
+    /// Returns what relative addresses are joined to, and whose it is.
+    fn base(&self) -> (&PageAddress, Host) {
+        match &self.base {
+            Some(base) => (&base.address, base.host),
+            None => (self.page, Host::Own),
         }
+    }
+
+    fn host(&self, url: &Url) -> Host {
+        let page = self.page.url();
+        let same = url.scheme() == page.scheme()
+            && url.host_str() == page.host_str()
+            && url.port_or_known_default() == page.port_or_known_default();
+        if same { Host::Own } else { Host::Foreign }
     }
 }
 
@@ -149,11 +201,6 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
-}
-
-/// Returns `http://host:port` as URLs of this site begin; the default port is left out.
-fn origin(url: &Url) -> String {
-    url[..Position::BeforePath].to_owned()
 }
 
 /// Returns whether `Url::join` would copy this path and query byte by byte: nothing to encode, no `.` or `..`
@@ -191,7 +238,7 @@ const PLAIN: [bool; 256] = {
 mod tests {
     use url::Url;
 
-    use super::{Host, Resolver};
+    use super::{Host, PageAddress, Resolver};
 
     fn url(text: &str) -> Url {
         Url::parse(text).expect("a URL of the test")
@@ -246,7 +293,8 @@ mod tests {
             "https://[::1]/a/b/c",
         ] {
             let page = url(page);
-            let resolver = Resolver::new(&page);
+            let address = PageAddress::from(&page);
+            let resolver = Resolver::new(&address);
             let mut state = 7_usize;
             for _ in 0..20_000 {
                 let mut raw = String::new();
@@ -275,7 +323,8 @@ mod tests {
 
     #[test]
     fn the_first_base_moves_relative_addresses_only() {
-        let mut resolver = Resolver::new(&url("http://site/a/b"));
+        let page = PageAddress::from(&url("http://site/a/b"));
+        let mut resolver = Resolver::new(&page);
         resolver.set_base("/deep/er/page");
         resolver.set_base("/ignored/");
         let own = |text: &str| Some((text.to_owned(), Host::Own));
@@ -285,7 +334,7 @@ mod tests {
             own("http://site/deep/x.js?v=1")
         );
         assert_eq!(resolve(&resolver, "/x.js"), own("http://site/x.js"));
-        let mut resolver = Resolver::new(&url("http://site/a/b"));
+        let mut resolver = Resolver::new(&page);
         resolver.set_base("//cdn/");
         assert_eq!(
             resolve(&resolver, "/x.js"),
@@ -299,7 +348,8 @@ mod tests {
 
     #[test]
     fn scheme_host_and_port_make_a_site() {
-        let resolver = Resolver::new(&url("http://user:secret@site/"));
+        let page = PageAddress::from(&url("http://user:secret@site/"));
+        let resolver = Resolver::new(&page);
         let own = |text: &str| Some((text.to_owned(), Host::Own));
         assert_eq!(resolve(&resolver, "HTTP://SITE:80/x"), own("http://site/x"));
         assert_eq!(resolve(&resolver, " /x "), own("http://site/x"));

@@ -10,6 +10,7 @@ use scraper::selector::Simple;
 use scraper::{ElementRef, Html, HtmlTreeSink, Node};
 use selectors::parser::SelectorList;
 
+use super::address::text_of;
 use super::depth::shallow;
 use super::{collapse, matching};
 
@@ -71,7 +72,7 @@ impl Document {
     /// text, and one that nests more than about a thousand deep ends there. `None` if the tree would take more than
     /// about `most_bytes`: what is left open is opened again in each paragraph, so that 250 KB may make 5 GB.
     pub fn parse_within(body: &[u8], most_bytes: usize) -> Option<Self> {
-        let text = String::from_utf8_lossy(shallow(body));
+        let text = text_of(shallow(body));
         let tree = HtmlTreeSink::new(Html::new_document());
         let mut parser = html5ever::parse_document(tree, ParseOpts::default());
         let mut scale = Scale::default();

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use scraper::{ElementRef, Html};
 
 /// Returns the text of an attribute's value: `&amp;` and all other references decoded as the HTML standard does
@@ -37,7 +38,7 @@ enum Reference {
 }
 
 fn decode(text: &str, place: Place) -> Cow<'_, str> {
-    let Some(first) = text.find('&') else {
+    let Some(first) = memchr(b'&', text.as_bytes()) else {
         return Cow::Borrowed(text);
     };
     let mut out = String::with_capacity(text.len());

@@ -27,6 +27,7 @@ mod title;
 #[cfg(test)]
 mod fixture;
 
+pub(crate) use address::PageAddress;
 #[cfg(feature = "internals")]
 pub use assets::{assets, links};
 pub(crate) use assets::{assets_within, links_within};

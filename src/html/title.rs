@@ -1,5 +1,6 @@
 //! The page's title, found without building a tree. Driven by `expect.title` on every checked request.
 
+use super::address::text_of;
 use super::collapse;
 use super::entities::decode_text;
 use super::scan::{Element, Scanner};
@@ -9,7 +10,7 @@ use super::scan::{Element, Scanner};
 pub fn title(body: &[u8]) -> Option<String> {
     let mut scanner = Scanner::new(body);
     while scanner.next()? != Element::Title {}
-    let text = String::from_utf8_lossy(scanner.text());
+    let text = text_of(scanner.text());
     if !scanner.is_whole() {
         return None;
     }

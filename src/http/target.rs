@@ -187,20 +187,20 @@ fn plain_path<'a>(origin: &Origin, reference: &'a str) -> Option<&'a str> {
         [b'/', ..] => reference,
         _ => reference.strip_prefix(origin.text.as_str())?,
     };
-    let bytes = path.as_bytes();
-    let is_sent_as_it_is = |(index, byte): (usize, &u8)| match byte {
-        b'.' => !matches!(bytes[..index].last(), Some(b'/' | b'.')),
-        // '%2e' also means '.', which the URL parser resolves.
-        b'%' => bytes.get(index + 1) != Some(&b'2'),
-        byte => PLAIN[usize::from(*byte)],
-    };
-    let plain = bytes.first() == Some(&b'/') && bytes.iter().enumerate().all(is_sent_as_it_is);
-    plain.then_some(path)
+    // A dot at the beginning of a segment or after another dot may be a segment that is resolved; '%2e' also means '.'.
+    let mut before = b'/';
+    let is_plain = path.bytes().all(|byte| {
+        let dots = byte == b'.' && matches!(before, b'/' | b'.') || byte == b'2' && before == b'%';
+        before = byte;
+        PLAIN[usize::from(byte)] && !dots
+    });
+    (is_plain && path.starts_with('/')).then_some(path)
 }
 
-/// The characters that no URL rule changes in a path or query, wherever they stand.
+/// The characters that no URL rule changes in a path or query, wherever they stand; dots and percent signs where
+/// [`plain_path`] lets them.
 const PLAIN: [bool; 256] = {
-    let signs = b"-_~/?=&+,:;@!()*$[]";
+    let signs = b"-_~/?=&+,:;@!()*$[].%";
     let mut plain = [false; 256];
     let mut byte = 0;
     while byte < 128 {

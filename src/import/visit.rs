@@ -196,7 +196,8 @@ fn pause(seconds: f64) -> Option<f64> {
 fn of_page(kept: &Kept, page: &Exchange, found: Vec<usize>) -> (bool, Vec<usize>) {
     let answer = page.answer.as_ref().filter(|answer| answer.is_html());
     let body = answer.and_then(|answer| Some((answer.body.as_ref()?, &answer.url)));
-    let named = body.and_then(|(body, url)| html::assets_within(body.as_bytes(), url, LIST_BYTES));
+    let named =
+        body.and_then(|(body, url)| html::assets_within(body.as_bytes(), &url.into(), LIST_BYTES));
     let named: BTreeSet<String> = named
         .map(|named| named.urls.into_iter().collect())
         .unwrap_or_default();

@@ -52,7 +52,7 @@ pub(crate) use plan_files::Bundle;
 pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::GivenVariables;
 pub use plan_files::Program;
-pub(crate) use requests::{Counted, RequestOp};
+pub(crate) use requests::RequestOp;
 pub use requests::{Finished, Op};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;

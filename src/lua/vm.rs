@@ -244,15 +244,16 @@ impl Vm {
     /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
         let full = self.is_full();
-        let codes = self
-            .lua
-            .create_sequence_from(finished.iter().map(Finished::status));
+        let count = finished.len() as i64;
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
-        match codes {
-            Ok(_) if full => self.raise(limits::out_of_memory(self.host.limits.memory)),
-            Ok(codes) => self.step(Converted((slot, codes, failed))),
-            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
+        match full {
+            true => self.raise(limits::out_of_memory(self.host.limits.memory)),
+            false => self.step([
+                Plain::Integer(slot as i64),
+                Plain::Integer(count),
+                Plain::Flag(failed),
+            ]),
         }
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Interned {
 }
 
 /// A two-part interner. A known name is found without allocating. There are few groups, so they are scanned; the
-/// names within a group are hashed with std's keyed hash, because a target can choose them.
+/// names within a group are hashed with a random seed, because a target can choose them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     groups: Vec<Group>,

@@ -42,6 +42,13 @@ fn is_id(segment: &str) -> bool {
 /// Returns whether two paths differ only in ids, or only in the last of several segments: then they are pages of one
 /// kind, told apart by titles.
 pub(crate) fn are_alike(one: &str, other: &str) -> bool {
+    // Most are: nothing has to be put together to see it.
+    if let (Some((above, _)), Some((also, _))) = (one.rsplit_once('/'), other.rsplit_once('/'))
+        && !above.is_empty()
+        && above == also
+    {
+        return true;
+    }
     let (one, other) = (without_ids(one), without_ids(other));
     match (one.rsplit_once('/'), other.rsplit_once('/')) {
         _ if one == other => true,

@@ -20,6 +20,15 @@ pub(super) fn host_of(url: &str) -> &str {
     }
 }
 
+/// Returns whether a URL has that scheme and authority, as [`host_of`] returns them.
+pub(super) fn is_on(url: &str, host: &str) -> bool {
+    match url.strip_prefix(host) {
+        _ if host.is_empty() => host_of(url).is_empty(),
+        Some(rest) => rest.is_empty() || rest.starts_with(['/', '?', '#']),
+        None => false,
+    }
+}
+
 /// Returns the name under which a request is counted, without its method: its own, else the task's or its path.
 pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames) -> Cow<'a, str> {
     match (&op.name, names) {
@@ -39,7 +48,7 @@ pub(crate) struct Paths(Vec<Latest>);
 enum Latest {
     #[default]
     None,
-    Url(Box<str>),
+    Url(String),
     /// There were several URLs, of different kinds.
     Several,
 }
@@ -52,21 +61,25 @@ impl Paths {
             self.0.resize_with(at + 1, Latest::default);
         }
         let latest = &mut self.0[at];
-        let found = match latest {
+        match latest {
             // Most tasks ask for the same page again.
-            Latest::Url(known) if **known == *url => return None,
-            Latest::Several => return None,
+            Latest::Url(known) if *known == url => None,
             Latest::Url(known) => {
                 let paths = [path_of(known), path_of(url)];
-                (!are_alike(paths[0], paths[1])).then(|| paths.map(str::to_owned))
+                if are_alike(paths[0], paths[1]) {
+                    url.clone_into(known);
+                    return None;
+                }
+                let paths = paths.map(str::to_owned);
+                *latest = Latest::Several;
+                Some(paths)
             }
-            Latest::None => None,
-        };
-        *latest = match found {
-            Some(_) => Latest::Several,
-            None => Latest::Url(url.into()),
-        };
-        found
+            Latest::Several => None,
+            Latest::None => {
+                *latest = Latest::Url(url.to_owned());
+                None
+            }
+        }
     }
 }
 
@@ -81,5 +94,24 @@ mod tests {
         assert_eq!(host_of("http://a"), "http://a");
         assert_eq!(host_of("/x"), "");
         assert_eq!(host_of("/x:y/z"), "");
+        let urls = [
+            "http://a",
+            "http://a/x",
+            "http://a:81?x",
+            "http://ab#",
+            "/http://a",
+            "a:b",
+            "",
+        ];
+        for (one, other) in urls
+            .iter()
+            .flat_map(|one| urls.iter().map(move |other| (one, other)))
+        {
+            assert_eq!(
+                is_on(one, host_of(other)),
+                host_of(one) == host_of(other),
+                "{one} {other}"
+            );
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::user::open_requests::{
 };
 use crate::engine::user::show::show_verdict;
 use crate::http::Session;
-use crate::lua::{Counted, Finished, RequestOp};
+use crate::lua::{Finished, RequestOp};
 use crate::metrics::{Entered, Failure, Recorder, Sample};
 
 impl User {
@@ -163,11 +163,7 @@ impl User {
             if finished.entered.is_none() {
                 recorder.enter(&sample);
             }
-            let counted = Counted {
-                failed: sample.failure.is_some(),
-                told: None,
-            };
-            let entered = finished.entered.as_deref().unwrap_or(&counted);
+            let failed = finished.entered.unwrap_or(sample.failure.is_some());
             let told = told(open, session, open.asked(place), finished);
             let sample = Sample {
                 context: told
@@ -175,12 +171,10 @@ impl User {
                     .map(|told| identity.context(finished.exchange.connection, told)),
                 ..sample
             };
-            recorder.revise(&sample, &before(entered));
+            recorder.revise(&sample, &before(failed, finished));
             let line = finished.line.clone();
-            finished.entered = Some(Box::new(Counted {
-                failed: verdict.is_some(),
-                told: verdict.map(|message| (message, line)),
-            }));
+            finished.entered = Some(verdict.is_some());
+            finished.told = verdict.map(|message| Box::new((message, line)));
         });
     }
 }
@@ -205,9 +199,9 @@ impl Conclusion<'_> {
                 .map(|told| self.identity.context(finished.exchange.connection, told)),
             ..sample(self.asked, place, finished, verdict.as_deref())
         };
-        match &finished.entered {
+        match finished.entered {
             None => recorder.record(&sample),
-            Some(counted) => recorder.conclude(&sample, &before(counted)),
+            Some(failed) => recorder.conclude(&sample, &before(failed, finished)),
         }
     }
 }
@@ -254,10 +248,11 @@ fn told<'a>(
     })
 }
 
-fn before(counted: &Counted) -> Entered<'_> {
-    let told = counted.told.as_ref();
+/// Returns how a request was counted, whether as failed and with which error.
+fn before(failed: bool, finished: &Finished) -> Entered<'_> {
+    let told = finished.told.as_deref();
     Entered {
-        failed: counted.failed,
+        failed,
         told: told.map(|(message, line)| Failure {
             message,
             line: line.as_deref(),

@@ -1,11 +1,12 @@
 //! The assets that a browser loads with a page, and the links of the page. Driven by `response:assets()` and
 //! `response:links()`; scans a page once, and allocates only the results.
 
-use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+use indexmap::map::Entry;
+use url::{Position, Url};
 
-use url::Url;
-
-use crate::html::address::{Host, Resolver, attribute_text, text_of};
+use crate::html::address::{Host, PageAddress, Resolver, attribute_text, text_of};
 use crate::html::imports::imports;
 use crate::html::scan::{Element, Scanner};
 
@@ -30,7 +31,11 @@ pub(crate) struct PageAssets {
 /// an icon, an apple-touch-icon or the preload of a style; and `@import` at the head of a `<style>`. `<base href>` is
 /// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. `None`
 /// if the list would take more than `most_bytes`: a long base makes long URLs of short references.
-pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<PageAssets> {
+pub(crate) fn assets_within(
+    body: &[u8],
+    page: &PageAddress,
+    most_bytes: usize,
+) -> Option<PageAssets> {
     let mut found = Listing::new(page, most_bytes);
     let mut names = OwnNames::default();
     let mut scanner = Scanner::new(body);
@@ -70,7 +75,11 @@ pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Optio
 
 /// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
 /// without fragment, each once. Jumps within the page (`#top`) are left out. `None` as for [`assets_within`].
-pub(crate) fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
+pub(crate) fn links_within(
+    body: &[u8],
+    page: &PageAddress,
+    most_bytes: usize,
+) -> Option<Vec<String>> {
     let mut found = Listing::new(page, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
@@ -85,21 +94,20 @@ pub(crate) fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option
             _ => {}
         }
     }
-    let urls = found.in_order()?;
-    Some(urls.into_iter().map(|(url, _)| url).collect())
+    Some(found.into_urls()?.map(|(url, _)| url).collect())
 }
 
 /// Returns the assets of a page, however many.
 #[cfg(any(test, feature = "internals"))]
 pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
-    let assets = assets_within(body, page, usize::MAX);
+    let assets = assets_within(body, &page.into(), usize::MAX);
     assets.unwrap_or_default().urls
 }
 
 /// Returns the links of a page, however many.
 #[cfg(any(test, feature = "internals"))]
 pub fn links(body: &[u8], page: &Url) -> Vec<String> {
-    links_within(body, page, usize::MAX).unwrap_or_default()
+    links_within(body, &page.into(), usize::MAX).unwrap_or_default()
 }
 
 /// Reads the current tag's attributes of these names; of two with the same name the first counts. All `None` if
@@ -161,15 +169,15 @@ struct OwnNames(Vec<String>);
 
 impl OwnNames {
     /// Adds the host of an address that the page gives itself, if it is absolute.
-    fn add(&mut self, page: &Url, address: Option<&[u8]>) {
-        let url = address.and_then(|address| page.join(&attribute_text(address)).ok());
+    fn add(&mut self, page: &PageAddress, address: Option<&[u8]>) {
+        let url = address.and_then(|address| page.url().join(&attribute_text(address)).ok());
         if let Some(host) = url.as_ref().and_then(Url::host_str) {
             self.0.push(host.to_owned());
         }
     }
 
     /// Returns the URL as one of the page's site, if it has one of the names.
-    fn at_page(&self, page: &Url, url: &str) -> Option<String> {
+    fn at_page(&self, page: &PageAddress, url: &str) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }
@@ -177,27 +185,27 @@ impl OwnNames {
         let host = url.host_str()?;
         let own = self.0.iter().any(|name| name == host);
         own.then(|| {
-            let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-            format!("{}{path}", &page[..url::Position::BeforePath])
+            let path = &url[Position::BeforePath..Position::AfterQuery];
+            [page.origin(), path].concat()
         })
     }
 }
 
 /// URLs in the order they were found, each once.
-struct Listing {
-    resolver: Resolver,
-    urls: HashMap<String, (usize, Host)>,
+struct Listing<'p> {
+    resolver: Resolver<'p>,
+    urls: IndexMap<String, Host, RandomState>,
     /// The buffer in which the next URL is put together.
     url: String,
     /// The bytes that URLs may still take; `None` if they were too many.
     left: Option<usize>,
 }
 
-impl Listing {
-    fn new(page: &Url, most_bytes: usize) -> Self {
+impl<'p> Listing<'p> {
+    fn new(page: &'p PageAddress, most_bytes: usize) -> Self {
         Self {
             resolver: Resolver::new(page),
-            urls: HashMap::default(),
+            urls: IndexMap::default(),
             url: String::new(),
             left: Some(most_bytes),
         }
@@ -225,38 +233,35 @@ impl Listing {
         let Some(host) = self.resolver.resolve(address, &mut self.url) else {
             return;
         };
-        if !self.urls.contains_key(&self.url) {
-            const EACH: usize = 64;
-            // Once here and once in the list.
-            let bytes = 2 * (self.url.len() + EACH);
+        const EACH: usize = 64;
+        const USUAL: usize = 16;
+        // Once here and once in the list.
+        let bytes = 2 * (self.url.len() + EACH);
+        if self.urls.is_empty() {
+            self.urls.reserve(USUAL);
+        }
+        if let Entry::Vacant(place) = self.urls.entry(std::mem::take(&mut self.url)) {
             self.left = self.left.and_then(|left| left.checked_sub(bytes));
             if self.left.is_some() {
-                let place = self.urls.len();
-                self.urls.insert(self.url.clone(), (place, host));
+                place.insert(host);
             }
         }
     }
 
-    fn in_order(self) -> Option<Vec<(String, Host)>> {
-        self.left?;
-        let mut urls = vec![(String::new(), Host::Own); self.urls.len()];
-        for (url, (at, host)) in self.urls {
-            urls[at] = (url, host);
-        }
-        Some(urls)
+    /// Returns the URLs in their order; `None` if they were too many.
+    fn into_urls(self) -> Option<impl Iterator<Item = (String, Host)>> {
+        self.left.map(|_| self.urls.into_iter())
     }
 
-    fn into_assets(self, page: &Url, names: &OwnNames) -> Option<PageAssets> {
-        let mut page = page.clone();
-        // Both fail on URLs that have no host, which then carry no credentials either.
-        let _ = (page.set_username(""), page.set_password(None));
+    fn into_assets(self, page: &PageAddress, names: &OwnNames) -> Option<PageAssets> {
         let mut assets = PageAssets::default();
-        for (url, host) in self.in_order()? {
+        assets.urls.reserve(self.urls.len());
+        for (url, host) in self.into_urls()? {
             if host == Host::Own {
                 assets.urls.push(url);
                 continue;
             }
-            match names.at_page(&page, &url) {
+            match names.at_page(page, &url) {
                 // It may be there under both names.
                 Some(own) if assets.urls.contains(&own) => {}
                 Some(own) => assets.urls.push(own),

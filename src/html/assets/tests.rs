@@ -116,7 +116,7 @@ fn any_bytes_are_read_without_harm() {
 fn a_page_may_have_another_name_for_its_own_site() {
     let page = Url::parse("http://me:pw@127.0.0.1:8080/shop/").expect("valid");
     let listed = |html: &str| {
-        let found = assets_within(html.as_bytes(), &page, usize::MAX).expect("few");
+        let found = assets_within(html.as_bytes(), &(&page).into(), usize::MAX).expect("few");
         (found.urls.join(" "), found.foreign.join(" "))
     };
     let assets = "<script src='https://www.shop.test/a.js?v=1'></script><img src='/b.png'>\

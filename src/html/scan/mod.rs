@@ -100,7 +100,7 @@ impl<'a> Scanner<'a> {
             if self.in_tag || self.raw.is_some() {
                 self.text();
             }
-            self.tag_start = self.at + memchr(b'<', self.page.get(self.at..)?)?;
+            self.tag_start = self.at + self.until_tag()?;
             self.at = self.tag_start + 1;
             match *self.page.get(self.at)? {
                 b'!' | b'?' => self.skip_declaration(),
@@ -115,6 +115,16 @@ impl<'a> Scanner<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Returns how far away the next `<` is.
+    #[inline]
+    fn until_tag(&self) -> Option<usize> {
+        // Every other tag follows another at once: there a search would cost more than the rest of the tag.
+        const NEAR: usize = 4;
+        let rest = self.page.get(self.at..)?;
+        let near = rest.iter().take(NEAR).position(|&byte| byte == b'<');
+        near.or_else(|| memchr(b'<', rest))
     }
 
     /// Returns the current tag's next attribute: name and value as written. `None` after the last.

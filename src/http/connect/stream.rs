@@ -90,6 +90,19 @@ impl NetStream {
         }
     }
 
+    /// Whether there is nothing to read: no bytes, no end and no error. Of a plain connection that costs no system call,
+    /// since tokio knows it.
+    pub(in crate::http) fn is_quiet(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Socket::Plain(tcp) = &self.socket
+            && tcp.poll_read_ready(cx).is_pending()
+        {
+            return true;
+        }
+        let mut byte = [0];
+        let mut byte = ReadBuf::new(&mut byte);
+        Pin::new(self).poll_read(cx, &mut byte).is_pending()
+    }
+
     /// Receives bytes that nobody wants, at most as many as `scratch` holds, and returns how many; none if the peer has
     /// closed. They may be left in `scratch`, or nowhere.
     pub(in crate::http) fn poll_discard(

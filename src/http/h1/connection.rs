@@ -86,12 +86,8 @@ impl Connection {
     }
 
     /// Whether the connection can take another request: the server has neither closed it nor sent anything unasked.
-    /// Usually costs no system call, since tokio knows whether the socket is readable.
     pub(in crate::http) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut byte = [0];
-        Pin::new(&mut self.stream)
-            .poll_read(cx, &mut ReadBuf::new(&mut byte))
-            .is_pending()
+        self.stream.is_quiet(cx)
     }
 
     /// The bytes received in the exchange under way or just ended.

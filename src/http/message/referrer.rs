@@ -35,7 +35,7 @@ impl Referrer {
 
     /// Whether the page is on the site of `target`.
     pub(in crate::http) fn is_of(&self, target: &Target) -> bool {
-        self.origin() == target.origin.text
+        self.url.as_bytes()[..self.origin_length] == *target.origin.text.as_bytes()
     }
 
     /// Whether the page is on https and `target` is not.

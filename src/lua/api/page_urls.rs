@@ -1,6 +1,7 @@
 //! The URLs of a page, as `response:links()` and `response:assets()` list them.
 
 use super::log;
+use crate::html::PageAddress;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::list_of_texts;
 use crate::lua::sandbox::Host;
@@ -10,12 +11,12 @@ use url::Url;
 
 /// Finds the URLs of a body within that many bytes of memory, and those that are left out because they are another
 /// site's.
-pub(super) type Find = fn(&[u8], &Url, usize) -> Option<(Vec<String>, Vec<String>)>;
+pub(super) type Find = fn(&[u8], &PageAddress, usize) -> Option<(Vec<String>, Vec<String>)>;
 
 /// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
 pub(super) fn list(
     lua: &Lua,
-    page: &Url,
+    page: &PageAddress,
     body: &[u8],
     filter: Value,
     find: Find,
@@ -38,7 +39,7 @@ pub(super) fn list(
 }
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.
-fn tell_left_out<'a>(lua: &Lua, page: &Url, urls: impl Iterator<Item = &'a String>) {
+fn tell_left_out<'a>(lua: &Lua, page: &PageAddress, urls: impl Iterator<Item = &'a String>) {
     const MOST: usize = 8;
     let mut hosts: Vec<(String, usize)> = Vec::new();
     for url in urls.filter_map(|url| Url::parse(url).ok()) {

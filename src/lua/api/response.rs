@@ -315,6 +315,12 @@ fn page_url(finished: &Finished) -> Option<url::Url> {
         .map(|response| response.target.url())
 }
 
+fn page_address(finished: &Finished) -> Option<html::PageAddress> {
+    let response = finished.exchange.outcome.as_ref().ok()?;
+    let target = &response.target;
+    Some(html::PageAddress::new(&target.origin.text, &target.path))
+}
+
 fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiValue> {
     regex::pattern(lua, &pattern)?.first(lua, &this.body(lua)?)
 }
@@ -328,7 +334,7 @@ fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
 
 /// Returns the URLs of a page that pass the filter.
 fn urls(lua: &Lua, this: This, filter: Value, find: page_urls::Find) -> mlua::Result<Table> {
-    match this.read(lua, page_url)? {
+    match this.read(lua, page_address)? {
         Some(page) => page_urls::list(lua, &page, &this.body(lua)?, filter, find),
         None => lua.create_table(),
     }

@@ -2,7 +2,7 @@
 
 use super::options;
 use super::request::RequestOp;
-use crate::http::Request;
+use crate::http::{Discard, Request};
 use crate::lua::limits::{Budget, Seen, TableSeen, Yielded};
 use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch, unwrap_view};
 use foldhash::{HashSet, fast::RandomState};
@@ -19,24 +19,20 @@ pub(super) fn read(yielded: Yielded<'_>, budget: &mut Budget) -> Result<Vec<Requ
         Seen::Table(list) => read_plain_urls(list, budget)?,
         _ => None,
     };
-    let values = yielded.into_values::<(Value, Value, Value)>();
-    let (_, list, options) = values.map_err(|error| error.to_string())?;
+    let mut model = RequestOp::new(Method::GET, "");
     let urls = match urls {
-        Some(urls) => urls,
-        None => read_urls(&list, budget)?,
-    };
-    let mut model = RequestOp::new(Method::GET, String::new());
-    match &options {
-        Value::Nil => {}
-        Value::Table(table) => options::read(&mut model, table, &[], budget)?,
-        other => {
-            return Err(describe_mismatch(
-                "the options of user:fetch",
-                "a table",
-                other,
-            ));
+        Some(urls) if read_usual_options(&mut model, yielded.at(2)) => urls,
+        urls => {
+            let values = yielded.into_values::<(Value, Value, Value)>();
+            let (_, list, options) = values.map_err(|error| error.to_string())?;
+            let urls = match urls {
+                Some(urls) => urls,
+                None => read_urls(&list, budget)?,
+            };
+            read_options(&mut model, &options, budget)?;
+            urls
         }
-    }
+    };
     let copy = model.copy_bytes() + ENTRY_BYTES;
     budget.take(copy.saturating_mul(urls.len()))?;
     let mut seen = HashSet::with_capacity_and_hasher(urls.len(), RandomState::default());
@@ -56,6 +52,39 @@ pub(super) fn read(yielded: Yielded<'_>, budget: &mut Budget) -> Result<Vec<Requ
         }
     }
     Ok(ops)
+}
+
+/// Reads options that are a name and what to discard, or none, straight from the stack. Returns whether they are; if not,
+/// what it has set is set again by [`read_options`].
+fn read_usual_options(model: &mut RequestOp, options: Seen<'_>) -> bool {
+    match options {
+        Seen::Nil => true,
+        Seen::Table(options) => options.all(|key, value| match (key, value) {
+            (Seen::Text(b"name"), Seen::Text(name)) => {
+                model.name = Some(values::name_of(name));
+                true
+            }
+            (Seen::Text(b"discard"), Seen::Text(b"successful")) => {
+                model.request.discard = Discard::Successful;
+                true
+            }
+            _ => false,
+        }),
+        _ => false,
+    }
+}
+
+/// Reads the options of a fetch.
+fn read_options(model: &mut RequestOp, options: &Value, budget: &mut Budget) -> Result<(), String> {
+    match options {
+        Value::Nil => Ok(()),
+        Value::Table(table) => options::read(model, table, &[], budget),
+        other => Err(describe_mismatch(
+            "the options of user:fetch",
+            "a table",
+            other,
+        )),
+    }
 }
 
 /// Reads the URLs of a fetch straight from the stack; `None` if they are no plain list of texts.

@@ -22,7 +22,6 @@ pub(super) use op::{marker, markers};
 pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
-pub(crate) use responses::Counted;
 pub use responses::Finished;
 pub(super) use responses::{Address, Responses};
 pub(super) use tags::{OwnTags, read_transaction, set_tag};

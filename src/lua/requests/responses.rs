@@ -20,18 +20,11 @@ pub struct Finished {
     pub(in crate::lua) overruled: bool,
     /// The line of the plan that sent it, known for failed requests.
     pub line: Option<Rc<str>>,
-    /// How it was counted before its verdict was final; `None` if it was not, as is usual.
-    pub entered: Option<Box<Counted>>,
+    /// Whether it counted as failed before its verdict was final; `None` if it was not counted by then.
+    pub entered: Option<bool>,
+    /// The error that was reported for it by then: its message and the plan's line. Boxed: most requests have none.
+    pub told: Option<Box<(String, Option<Rc<str>>)>>,
     pub(in crate::lua) document: Option<Rc<Document>>,
-}
-
-/// The way a request was counted before its verdict was final.
-#[derive(Debug, Default)]
-pub struct Counted {
-    /// Whether it counted as failed.
-    pub failed: bool,
-    /// The error that was reported for it: its message and the plan's line.
-    pub told: Option<(String, Option<Rc<str>>)>,
 }
 
 impl Finished {
@@ -43,6 +36,7 @@ impl Finished {
             overruled: false,
             line: None,
             entered: None,
+            told: None,
             document: None,
         }
     }

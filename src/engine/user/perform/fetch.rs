@@ -2,9 +2,9 @@
 
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
-use crate::engine::user::naming::host_of;
+use crate::engine::user::naming::{host_of, is_on};
 use crate::engine::user::verdicts::sample;
-use crate::lua::{Counted, Finished, RequestOp};
+use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::cell::{Cell, RefCell};
@@ -42,8 +42,7 @@ impl User {
             let count = host.places.len().min(SIDE_BY_SIDE);
             (0..count).map(async |_| {
                 while let Some(place) = host.next() {
-                    let finished = self.send_at(place, &ops[place], task).await;
-                    outcomes.borrow_mut()[place] = Some(finished);
+                    self.send_at(place, &ops[place], task, &outcomes).await;
                 }
             })
         });
@@ -55,10 +54,17 @@ impl User {
         outcomes.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// Sends the request at that place of the list, and counts it.
-    async fn send_at(&self, place: usize, op: &RequestOp, task: &str) -> Finished {
+    /// Sends the request at that place of the list, counts it, and puts its outcome at the same place.
+    async fn send_at(
+        &self,
+        place: usize,
+        op: &RequestOp,
+        task: &str,
+        outcomes: &RefCell<Vec<Option<Finished>>>,
+    ) {
         if let Some(exchange) = self.session.from_cache(&op.request) {
-            return self.judged(op, task, exchange);
+            outcomes.borrow_mut()[place] = Some(self.judged(op, task, exchange));
+            return;
         }
         self.shared.pass_throttles(&self.role.limits).await;
         let begin = Instant::now();
@@ -66,13 +72,12 @@ impl User {
         let flight = InFlight::new(self, op, place, begin, trace.as_deref());
         let mut exchange = self.session.send(&op.request, begin, trace).await;
         flight.end(&mut exchange);
-        let mut finished = self.judged(op, task, exchange);
+        let finished = &mut outcomes.borrow_mut()[place];
+        let finished = finished.insert(self.judged(op, task, exchange));
         let verdict = finished.verdict();
-        let sample = sample(&self.open, place, &finished, verdict.as_deref());
+        let sample = sample(&self.open, place, finished, verdict.as_deref());
         self.shared.recorder.borrow_mut().enter(&sample);
-        let failed = verdict.is_some();
-        finished.entered = Some(Box::new(Counted { failed, told: None }));
-        finished
+        finished.entered = Some(verdict.is_some());
     }
 }
 
@@ -80,11 +85,11 @@ impl User {
 fn hosts_of(ops: &[RequestOp]) -> Vec<Host<'_>> {
     let mut hosts: Vec<Host> = Vec::new();
     for (place, op) in ops.iter().enumerate() {
-        let name = host_of(&op.request.url);
-        match hosts.iter_mut().find(|host| host.name == name) {
+        let url = &op.request.url;
+        match hosts.iter_mut().find(|host| is_on(url, host.name)) {
             Some(host) => host.places.push(place),
             None => hosts.push(Host {
-                name,
+                name: host_of(url),
                 places: vec![place],
                 begun: Cell::new(0),
             }),

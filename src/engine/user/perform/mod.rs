@@ -11,6 +11,7 @@ use crate::engine::user::waiting::Waited;
 use crate::http::{CacheUse, Exchange};
 use crate::lua::{Finished, Op, RequestOp, Step};
 use crate::metrics::RequestId;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -112,9 +113,15 @@ impl User {
     /// all that are sent side by side first. Later requests begin when the plan gets there: what delayed it is in the
     /// figures already.
     fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
+        let mut before: Option<(&RequestOp, RequestId)> = None;
         for op in ops {
-            let row = self.row_of(op, task);
+            let row = match before {
+                // All requests of a fetch have the name that it was given.
+                Some((before, row)) if shares_name(before, op) => row,
+                _ => self.row_of(op, task),
+            };
             self.open.rows.push(row);
+            before = Some((op, row));
         }
         self.open.delay = self.delay.as_mut().map(std::mem::take);
         self.open.base = Some(self.session.base_target());
@@ -201,6 +208,15 @@ impl User {
             }
         }
     }
+}
+
+/// Returns whether two requests were given the same name for one row: as one text, without tags of their own.
+fn shares_name(one: &RequestOp, other: &RequestOp) -> bool {
+    let names = (&one.name, &other.name);
+    matches!(names, (Some(name), Some(same)) if Rc::ptr_eq(name, same))
+        && one.request.method == other.request.method
+        && one.tags.is_none()
+        && other.tags.is_none()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Reading of files: only regular files are opened, so that nothing waits for a pipe without a writer or reads a device
-//! forever. Knows nothing about their contents.
+//! forever, and only those that fit into memory: all are kept whole. Knows nothing about their contents.
 
+use crate::machine;
+use crate::units::show_size;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -18,7 +20,7 @@ pub(crate) fn is_handed_over(path: &Path) -> bool {
 /// Opens a file to be read.
 ///
 /// # Errors
-/// As `File::open`, and one in words for a folder, a pipe, a socket or a device.
+/// As `File::open`, and one in words for a folder, a pipe, a socket, a device or a file larger than the memory.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if is_handed_over(path) {
         return File::open(path);
@@ -29,9 +31,10 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags)
         .open(path)?;
-    let kind = file.metadata()?.file_type();
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
     let what = match () {
-        () if kind.is_file() => return Ok(file),
+        () if kind.is_file() => return fits(metadata.len()).map(|()| file),
         () if kind.is_dir() => "a folder",
         () if kind.is_fifo() => "a pipe",
         () => "a device",
@@ -40,6 +43,26 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         io::ErrorKind::InvalidInput,
         format!("it is {what}, not a file"),
     ))
+}
+
+/// Checks that a file of that many bytes may be kept. It may have no contents and still be that long.
+fn fits(length: u64) -> io::Result<()> {
+    /// Below it nobody needs to look at the machine.
+    const SMALL: u64 = 1 << 20;
+    if length < SMALL {
+        return Ok(());
+    }
+    match machine::usual_memory().filter(|most| length > *most) {
+        Some(most) => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!(
+                "it has {}, and there is memory for {}",
+                show_size(length as f64),
+                show_size(most as f64)
+            ),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Reads a whole file.
@@ -63,6 +86,19 @@ pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_does_not_fit_into_memory_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sparse");
+        let file = File::create(&path).expect("made");
+        file.set_len(8 << 40).expect("it takes no room");
+        let told = read(&path).expect_err("it is too large").to_string();
+        assert!(
+            told.starts_with("it has 8.00 TiB, and there is memory for "),
+            "{told}"
+        );
+    }
 
     #[test]
     fn only_files_are_read() {

@@ -20,7 +20,7 @@ error     nothing
 html      nothing
 machine   nothing
 console   nothing
-files     nothing
+files     machine units
 packed    nothing
 phases    nothing
 tags      nothing

@@ -69,6 +69,9 @@ end
 
 local function less(a, b) return a < b end
 
+-- More texts are compared so often that even short ones may take long: C compares each piece between two zeros by itself.
+local FEW = 2000
+
 -- Returns a comparison during which a task can be ended, nil where that of Lua itself takes no time.
 local function comparison(list, n, before)
   -- It may be one of C's.
@@ -76,7 +79,7 @@ local function comparison(list, n, before)
   if before == nil then
     for i = 1, n do
       local value = list[i]
-      if type(value) == "string" and #value > 256 then return less end
+      if type(value) == "string" and (n > FEW or #value > 256) then return less end
     end
   end
   return before

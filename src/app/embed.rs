@@ -1,6 +1,7 @@
 //! lgoose as a Rust library: a test, its options and its report. Does what the command does, but reads no flags,
 //! handles no signals and prints nothing; the plan's log goes to `tracing`.
 
+use super::loading;
 use super::preflight::preflight;
 use super::prepare::{Given, OtherFiles, Prepared, assemble};
 use super::runtime;
@@ -269,6 +270,6 @@ impl Outcome {
         if !self.wants_report {
             return Ok(Vec::new());
         }
-        lua::report(&self.program, &output::json::to_value(&self.report)?)
+        loading::report(&self.program, output::json::to_value(&self.report)?)
     }
 }

@@ -1,10 +1,10 @@
-//! Loads a plan on its own thread: if the top level of the plan hangs in a call that cannot be interrupted, loading
-//! ends with a message. Such a thread is left behind and ends with the process.
+//! Loads a plan on its own thread, and calls its function for the report on one: if the plan's code hangs in a call that
+//! cannot be interrupted, this ends with a message. Such a thread is left behind and ends with the process.
 
 use crate::config::Settings;
-use crate::engine::{Watchdog, complaint_of_loading};
+use crate::engine::{Caught, Watchdog, complaint_of_loading, complaint_of_report};
 use crate::error::Error;
-use crate::lua::{self, GivenVariables, Heartbeat, LOADING_TIME, Program};
+use crate::lua::{self, GivenVariables, Heartbeat, LOADING_TIME, Program, Written};
 use crate::machine;
 use crate::plan::Plan;
 use std::slice;
@@ -73,33 +73,50 @@ pub(super) fn watched(
     name: &str,
     load: impl FnOnce(&Arc<Heartbeat>) -> Result<Loaded, Error> + Send + 'static,
 ) -> Result<Loaded, Error> {
+    on_its_own_thread(load, |caught| complaint_of_loading(name, caught))
+}
+
+/// Passes a report to the plan's function as [`lua::report`] does, and gives it up if it cannot be ended.
+pub(super) fn report(
+    program: &Arc<Program>,
+    report: serde_json::Value,
+) -> Result<Vec<Written>, Error> {
+    let program = program.clone();
+    let call = move |heartbeat: &Arc<Heartbeat>| lua::report(&program, &report, heartbeat);
+    on_its_own_thread(call, complaint_of_report)
+}
+
+/// Runs a plan's code on a thread of its own until it ends, or the watchdog has caught it.
+fn on_its_own_thread<T: Send + 'static>(
+    run: impl FnOnce(&Arc<Heartbeat>) -> Result<T, Error> + Send + 'static,
+    complaint: impl FnOnce(Caught) -> Error,
+) -> Result<T, Error> {
     let heartbeat = Arc::<Heartbeat>::default();
     let mut clock = WorkClock::new();
     let mut watchdog = Watchdog::with_patience(slice::from_ref(&heartbeat), PATIENCE, clock.now);
-    let (loaded, result) = mpsc::channel();
+    let (ended, result) = mpsc::channel();
     let thread = std::thread::Builder::new()
-        .name("loading".to_owned())
+        .name("plan".to_owned())
         .stack_size(STACK)
         .spawn(move || {
             // Nobody receives it if the plan was given up.
-            let _given_up = loaded.send(load(&heartbeat));
+            let _given_up = ended.send(run(&heartbeat));
         })
-        .map_err(|error| Error::cannot("start the thread that loads the plan", error))?;
+        .map_err(|error| Error::cannot("start a thread for the plan", error))?;
     loop {
         match result.recv_timeout(LOOK) {
-            Ok(loaded) => {
+            Ok(ended) => {
                 // The thread has nothing left to do.
-                let _ended = thread.join();
-                return loaded;
+                let _joined = thread.join();
+                return ended;
             }
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(caught) = watchdog.look(clock.advance()) {
-                    return Err(complaint_of_loading(name, caught));
+                    return Err(complaint(caught));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                let fault =
-                    "the loading of the plan ended because of a bug in lgoose; please report it";
+                let fault = "the plan's code ended because of a bug in lgoose; please report it";
                 return Err(Error::trouble(fault));
             }
         }

@@ -34,7 +34,7 @@ pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};
 pub(crate) use run::shards::Place;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::shards::{Begun, Link};
-pub(crate) use run::watchdog::{Watchdog, complaint_of_loading};
+pub(crate) use run::watchdog::{Caught, Watchdog, complaint_of_loading, complaint_of_report};
 #[cfg(feature = "gaggle")]
 pub(crate) use run::worker::{Work, WorkerSignal};
 #[cfg(feature = "gaggle")]

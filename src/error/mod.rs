@@ -272,11 +272,12 @@ pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String>
     Some(start.into_owned())
 }
 
-/// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9).
+/// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9), or on another
+/// line (U+2028 and U+2029).
 fn is_directing(c: char) -> bool {
     matches!(
         c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     )
 }
 
@@ -286,6 +287,11 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    /// No candidate is so long; the distance takes the square of the length.
+    const LONGEST: usize = 100;
+    if word.len() > LONGEST {
+        return None;
+    }
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))

@@ -1,7 +1,8 @@
-//! A limit on nesting that keeps endlessly nested pages away from the HTML parser. Driven by `document`.
+//! Limits on nesting and on attributes, which keep pages made to hurt away from the HTML parser. Driven by `document`.
 //!
 //! The parser walks its open elements at nearly every tag, and a query walks up from every element: 40,000 nested
 //! `<div>` (200 kB) took 3.7 s to parse, and 66,000 nested `<b>` 22 s to query. Browsers stop nesting at 512 elements.
+//! It also compares each attribute of a tag with all others: 100,000 of them took 2.6 s.
 
 use super::names::packed;
 use super::scan::{Scanner, Tag};
@@ -9,12 +10,18 @@ use super::scan::{Scanner, Tag};
 /// The most elements that may be open at once; ten times what any page written by people needs.
 const DEEPEST: usize = 1024;
 
-/// Returns the page up to the tag that would nest deeper than [`DEEPEST`], which for nearly every page is all of
-/// it. An estimate: elements that need no end tag are not counted.
+/// The most attributes of a tag.
+const MOST_ATTRIBUTES: usize = 2000;
+
+/// Returns the page up to the tag that would nest deeper than [`DEEPEST`] or has more than [`MOST_ATTRIBUTES`], which for
+/// nearly every page is all of it. An estimate: elements that need no end tag are not counted.
 pub(super) fn shallow(page: &[u8]) -> &[u8] {
     let mut scanner = Scanner::new(page);
     let mut open = Vec::new();
     while let Some(tag) = scanner.tag() {
+        if scanner.attributes() > MOST_ATTRIBUTES {
+            return &page[..scanner.tag_start()];
+        }
         match tag {
             Tag::Start(name) if !ends_by_itself(name) => {
                 if open.len() == DEEPEST {
@@ -71,7 +78,7 @@ const fn names<const N: usize>(names: [&str; N]) -> [u64; N] {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEEPEST, shallow};
+    use super::{DEEPEST, MOST_ATTRIBUTES, shallow};
     use crate::html::fixture;
 
     #[test]
@@ -93,6 +100,20 @@ mod tests {
                 "{}",
                 &page[..40]
             );
+        }
+    }
+
+    #[test]
+    fn a_page_is_cut_at_the_tag_with_too_many_attributes() {
+        for tag in ["<p", "<img", "<x-element", "</p"] {
+            let page = |count: usize| {
+                let attributes: String = (0..count).map(|n| format!(" a{n}='>'")).collect();
+                format!("<p>before{tag}{attributes}>after")
+            };
+            let most = page(MOST_ATTRIBUTES);
+            assert_eq!(shallow(most.as_bytes()).len(), most.len(), "{tag}");
+            let more = page(MOST_ATTRIBUTES + 1);
+            assert_eq!(shallow(more.as_bytes()), b"<p>before", "{tag}");
         }
     }
 

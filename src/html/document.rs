@@ -72,6 +72,15 @@ impl Document {
     /// text, and one that nests more than about a thousand deep ends there. `None` if the tree would take more than
     /// about `most_bytes`: what is left open is opened again in each paragraph, so that 250 KB may make 5 GB.
     pub fn parse_within(body: &[u8], most_bytes: usize) -> Option<Self> {
+        Self::parse_while(body, most_bytes, &mut |_| true)
+    }
+
+    /// The same; also `None` as soon as `go_on` says no, which is asked after each piece with its length in bytes.
+    pub(crate) fn parse_while(
+        body: &[u8],
+        most_bytes: usize,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Option<Self> {
         let text = text_of(shallow(body));
         let tree = HtmlTreeSink::new(Html::new_document());
         let mut parser = html5ever::parse_document(tree, ParseOpts::default());
@@ -82,7 +91,8 @@ impl Document {
             let end = piece_end(rest, fed);
             parser.process(StrTendril::from_slice(&rest[..end]));
             (rest, fed) = (&rest[end..], fed + end);
-            if scale.weigh(&parser.tokenizer.sink.sink.0.borrow()) > most_bytes {
+            let weight = scale.weigh(&parser.tokenizer.sink.sink.0.borrow());
+            if weight > most_bytes || !go_on(end) {
                 return None;
             }
         }
@@ -171,6 +181,9 @@ impl Document {
 /// `fed` bytes before it, with all attributes.
 fn piece_end(rest: &str, fed: usize) -> usize {
     const LEAST: usize = 256 << 10;
+    /// Parsing it takes some milliseconds.
+    const LONGEST: usize = 64 << 10;
+    let rest = &rest[..rest.floor_char_boundary(LONGEST)];
     let most_tags = PIECE_BYTES / (LEAST + fed * ATTRIBUTE_BYTES / 2) + 1;
     memchr::memchr_iter(b'<', rest.as_bytes())
         .nth(most_tags)

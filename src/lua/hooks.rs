@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
-use crate::lua::limits::{self, Limits};
+use crate::lua::limits::{self, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::sandbox::{self, Host};
 use crate::lua::values::{describe_mismatch, escape_invalid};
@@ -88,19 +88,21 @@ pub enum Written {
     File(String, Vec<u8>),
 }
 
-/// Calls the plan's function for the report, which is given as JSON, in a VM of its own.
+/// Calls the plan's function for the report, which is given as JSON, in a VM of its own. The heartbeat shows how long it
+/// has been running.
 ///
 /// # Errors
 /// Trouble that names what the function raised, or what it returned that cannot be written.
 pub(crate) fn report(
     program: &Arc<Program>,
     report: &serde_json::Value,
+    heartbeat: &Arc<Heartbeat>,
 ) -> Result<Vec<Written>, Error> {
     let raised = |error: mlua::Error| {
         let raised = diagnostics::to_raised(&error, &program.sources);
         Error::trouble(told(Hook::Report, &raised))
     };
-    let written = call(program, report).map_err(raised)?;
+    let written = call(program, report, heartbeat).map_err(raised)?;
     written.map_err(|problem| Error::trouble(format!("on(\"report\"): {problem}")))
 }
 
@@ -108,8 +110,9 @@ pub(crate) fn report(
 fn call(
     program: &Arc<Program>,
     report: &serde_json::Value,
+    heartbeat: &Arc<Heartbeat>,
 ) -> mlua::Result<Result<Vec<Written>, String>> {
-    let limits = Limits::of_loading(Arc::default());
+    let limits = Limits::of_loading(heartbeat.clone());
     let host = Rc::new(Host::new(program.clone(), 0, "report", None, limits));
     let lua = sandbox::new_state()?;
     lua.set_app_data(host.clone());
@@ -121,7 +124,9 @@ fn call(
         .set_environment(prelude.raw_get("env")?)
         .into_function()?;
     host.limits.enforce(&lua)?;
+    heartbeat.enter(0, None);
     limits::call::<()>(&lua, &host.limits, &load, ())?;
+    heartbeat.leave();
     host.limits.reraise()?;
     host.limits.finish_loading();
     prelude.raw_get::<Function>("seal")?.call::<()>(true)?;
@@ -132,7 +137,9 @@ fn call(
         .serialize_none_to_null(false)
         .serialize_unit_to_null(false);
     let report = lua.to_value_with(report, plain)?;
+    heartbeat.enter(0, None);
     let returned = limits::call::<Value>(&lua, &host.limits, &handler, report);
+    heartbeat.leave();
     host.limits.reraise()?;
     Ok(read(&returned?))
 }

@@ -40,8 +40,14 @@ pub(super) fn escape_invalid(string: &LuaString) -> String {
     escape_invalid_bytes(&string.as_bytes())
 }
 
+/// The most bytes of a text that people read; the rest of a longer one becomes an ellipsis.
+const MOST_SHOWN: usize = 1 << 20;
+
 /// Converts bytes to text as [`escape_invalid`] does.
 pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
+    if let Some(shown) = bytes.get(..MOST_SHOWN).filter(|_| bytes.len() > MOST_SHOWN) {
+        return escape_invalid_bytes(shown) + "…";
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -297,3 +297,37 @@ fn a_name_is_looked_up_once_and_again_after_its_time() {
         );
     }
 }
+
+#[test]
+fn an_answer_that_comes_before_the_body_is_sent_is_heard() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/refused" => {
+            let head = "HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno";
+            vec![Act::Send(head.into()), Act::Hold]
+        }
+        "/echoed" => vec![
+            Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n01234".to_vec()),
+            Act::ReadBody,
+            Act::Send(b"56789".to_vec()),
+        ],
+        _ => answer(200, "", "good"),
+    });
+    let body = "local large = string.rep('x', 8000000)
+        local unread = { ['X-Unread'] = 'yes' }
+        local r = user:post('/echoed', large, { name = 'echoed', headers = unread })
+        check(r.status == 200 and r.body == '0123456789', 'echoed')
+        user:get('/good', { name = 'good' })
+        r = user:post('/refused', large, { name = 'refused', headers = unread, expect = { status = 413 } })
+        check(r.status == 413 and r.body == 'no', 'refused')";
+    let report = visit("early.lua", &site.url(), body, &["--timeout", "20s"]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    let checks = report.json["checks"].as_array().expect("checks");
+    let failures = checks.iter().map(|check| check["failures"].as_u64());
+    assert_eq!(failures.collect::<Vec<_>>(), [Some(0); 2], "{checks:?}");
+    let body_of = |path: &str| {
+        let asked = site.asked();
+        let asked = asked.iter().find(|asked| asked.path == path);
+        asked.map_or(0, |asked| asked.body.len())
+    };
+    assert_eq!((body_of("/refused"), site.connections()), (0, 1));
+}

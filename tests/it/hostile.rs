@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 17] = [
+const HOSTILE: [(&str, &str, &str); 26] = [
     (
         "formatting left open",
         "local t = {} for n = 1, 900 do t[n] = '<b x' .. n .. '>' end\n\
@@ -98,6 +98,51 @@ const HOSTILE: [(&str, &str, &str); 17] = [
          local t = {} for n = 1, 30000 do t[n] = '<a href=' .. n .. '>' end\n\
          user:post('/echo', page .. table.concat(t)):links()",
         "",
+    ),
+    (
+        "a pattern of megabytes",
+        "regex(('a|'):rep(5 << 20))",
+        "it has 10485760 bytes, and may have 65536",
+    ),
+    (
+        "a selector of megabytes",
+        "html.parse('<p>'):css(('a>'):rep(5 << 20) .. 'a')",
+        "is not a CSS selector: it has ",
+    ),
+    (
+        "long selectors without number",
+        "local page = html.parse('<p>') for n = 1, 150 do page:css(('b,'):rep(30000) .. 'a' .. n) end",
+        "",
+    ),
+    (
+        "headers of the user",
+        "for n = 1, 1000 do user:set_header('h' .. n, ('x'):rep(1 << 18)) end",
+        "the headers of a user may have 1048576 bytes",
+    ),
+    (
+        "a log that is no text",
+        "user:log(('\\255'):rep(60 << 20))",
+        "",
+    ),
+    (
+        "a name that is no text",
+        "user:get('/', { name = ('\\255'):rep(60 << 20) })",
+        "",
+    ),
+    (
+        "a date of many parts",
+        "os.date(('%c'):rep(4 << 20))",
+        "the format has 8388608 bytes",
+    ),
+    (
+        "an encoded text",
+        "url.encode(('\\0'):rep(60 << 20))",
+        "not enough memory",
+    ),
+    (
+        "a joined text",
+        "url.join('http://a/', ('ü '):rep(15 << 20))",
+        "not enough memory",
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! Plans that take more than their share: their tasks fail, the other users of the thread go on, and a task that cannot
 //! be ended ends the run.
 
+use crate::faulty::{Site, answer};
 use crate::program::{Lgoose, plan, scratch};
 use crate::report::iterate_with;
 use crate::server::Server;
@@ -127,18 +128,17 @@ fn a_test_start_that_does_not_end_keeps_the_run_from_starting() {
 
 #[test]
 fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
-    let server = Server::start();
-    // Each place of the text may be any of the pattern's two hundred, in more ways than an automaton has room for.
-    let text = "local slow = regex \"[xy]*x[xy]{200}[zw]\"\n\
-                task { \"page\", function(user)\n  user:get \"/page\"\n  user:get \"/page\"\n  user:wait(0.6)\n  \
-                local t = {} for n = 1, 100000 do t[n] = random.int(0, 1) == 0 and \"x\" or \"y\" end\n  \
-                slow:test(table.concat(t):rep(100))\nend }\n";
+    // An image in twenty million sizes.
+    let page = format!("<img srcset='{}'>", "a, ".repeat(19 << 20));
+    let site = Site::start(move |_| answer(200, "content-type: text/html\r\n", &page));
+    let text = "plan {}\ntask { \"page\", function(user)\n  local page = user:get \"/page\"\n  user:wait(0.6)\n  \
+                page:assets()\nend }\n";
     let path = plan("caught.lua", text);
     let json = scratch("caught.json");
     let ended = Lgoose::new([
         path.as_str(),
         "-H",
-        &server.url(),
+        &site.url(),
         "-u",
         "1",
         "-i",
@@ -159,4 +159,58 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
         report.contains("\"GET page\"") || report.contains("\"page\""),
         "{report}"
     );
+}
+
+/// Calls that took seconds in which nothing could end them.
+const LONG_CALLS: [(&str, &str); 9] = [
+    (
+        "matches that each look at the rest of the text",
+        "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
+    ),
+    (
+        "a pattern with places that all may be followed",
+        "regex('[A-Z][0-9A-Za-z]{250}[^0-9A-Za-z]'):test(random.string(1000000):rep(10))",
+    ),
+    (
+        "a long set of Lua's patterns",
+        "local set = '[' .. ('x'):rep(1 << 20) .. ']' local _ = ('y'):rep(8000):find(set)",
+    ),
+    (
+        "short texts of zeros",
+        "local t, s = {}, ('\\0'):rep(256) for n = 1, 200000 do t[n] = s end table.sort(t)",
+    ),
+    ("a long name", "local _ = _ENV[('x'):rep(8 << 20)]"),
+    (
+        "many weights",
+        "local w = {} for n = 1, 100000 do w[n .. 'k'] = 1 end while true do random.weighted(w) end",
+    ),
+    (
+        "a tag of many attributes",
+        "local t = {} for n = 1, 300000 do t[n] = 'a' .. n end html.parse('<p ' .. table.concat(t, ' ') .. '>')",
+    ),
+    ("a text of references", "html.parse(('&'):rep(20 << 20))"),
+    (
+        "an object of many fields",
+        "local t = {} for n = 1, 300000 do t[n] = '\"' .. n .. '\":1' end\n\
+         local text = '{' .. table.concat(t, ',') .. '}' while true do json.decode(text) end",
+    ),
+];
+
+#[test]
+fn no_call_takes_so_long_that_the_run_has_to_end() {
+    let server = Server::start();
+    for (name, call) in LONG_CALLS {
+        let text = format!(
+            "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {call}\nend }}"
+        );
+        let path = plan("long_call.lua", &text);
+        let report = iterate_with(&path, &server, 2, 2, &["--threads", "1"]);
+        assert!(
+            matches!(report.ended.code, 0 | 1),
+            "{name}: {} {}",
+            report.ended.code,
+            report.ended.stderr
+        );
+        assert_eq!(report.count("GET /"), 4, "{name}: {:?}", report.errors());
+    }
 }

@@ -270,10 +270,11 @@ fn conduct(
     if let Some(web) = &beside.web {
         web.thread.finish(Some(&outcome.report));
     }
-    let summary = summary::write(&outcome, config, flags);
+    // First what was asked for: the plan's own code may take long, or be aborted.
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
+    let summary = summary::write(&outcome, config, flags);
     #[cfg(feature = "tui")]
     if let Some(view) = view {
         for line in runtime.block_on(view.leave(&outcome, &handle, flags.screen.exit)) {

@@ -66,6 +66,10 @@ fn write_file(
         );
         return Err(Error::trouble(why));
     }
+    if path.metadata().is_ok_and(|known| !known.is_file()) {
+        let why = format!("on(\"report\") names '{name}', which is there and is no file");
+        return Err(Error::trouble(why));
+    }
     let mut taken = flags::other_files(run).read;
     taken.extend(places::read_by(&outcome.program, config));
     taken.extend(places::written_by(config));

@@ -113,6 +113,14 @@ pub(crate) fn complaint_of_loading(file: &str, caught: Caught) -> Error {
     ))
 }
 
+/// Describes a function for the report that cannot be ended.
+pub(crate) fn complaint_of_report(caught: Caught) -> Error {
+    let told = caught.told("the function of on(\"report\")");
+    Error::trouble(format!(
+        "the run is over, but {told}\n  give the calls of that function less to work on"
+    ))
+}
+
 /// Describes a task that cannot be ended. `file` is the plan's name.
 pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
     let running = caught.running;

@@ -56,6 +56,8 @@ pub(super) struct Scanner<'a> {
     in_tag: bool,
     /// Whether the last tag ended in `/>`.
     closes_itself: bool,
+    /// The number of attributes of the last tag that have been read.
+    attributes: usize,
     /// Whether the page ended inside a tag.
     cut: bool,
     /// The element whose content is raw text and has not been read yet.
@@ -75,6 +77,7 @@ impl<'a> Scanner<'a> {
             tag_start: 0,
             in_tag: false,
             closes_itself: false,
+            attributes: 0,
             cut: false,
             raw: None,
             templates: 0,
@@ -145,6 +148,7 @@ impl<'a> Scanner<'a> {
             Some(_) => {}
             None => return self.cut_short(),
         }
+        self.attributes += 1;
         let name = self.at;
         self.at += 1; // a name may begin with '='
         self.skip_while(|byte| !ends_name(byte) && byte != b'=');
@@ -208,6 +212,12 @@ impl<'a> Scanner<'a> {
         (self.at, self.raw.is_some())
     }
 
+    /// Returns the number of attributes of the current tag.
+    pub(super) fn attributes(&mut self) -> usize {
+        while self.attribute().is_some() {}
+        self.attributes
+    }
+
     /// Returns whether the current tag has no content: `<path/>`, which means that only in an `<svg>`.
     pub(super) fn closes_itself(&mut self) -> bool {
         while self.attribute().is_some() {}
@@ -266,6 +276,7 @@ impl<'a> Scanner<'a> {
     /// Goes on behind the name of a tag; past the whole tag if it has no attributes, as most have none.
     fn enter_tag(&mut self) {
         self.closes_itself = false;
+        self.attributes = 0;
         self.in_tag = self.page.get(self.at) != Some(&b'>');
         self.at += usize::from(!self.in_tag);
     }

@@ -17,18 +17,15 @@ use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
-use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 
 /// The size of a read: the pages of most sites fit, so that one read is enough.
-const READ_SIZE: usize = 64 * 1024;
+pub(super) const READ_SIZE: usize = 64 * 1024;
 /// The size of the first read where the body is discarded: from here on, another system call that has the kernel drop
 /// the rest costs less than copying it.
 const DISCARDED_READ_SIZE: usize = 16 * 1024;
 /// The most bytes that are reserved just because a `Content-Length` says so.
 const TRUSTED_LENGTH: u64 = 1024 * 1024;
-/// The time after which the body is sent although the server has not answered 'Expect: 100-continue' (as in curl).
-const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The buffer into which all connections of a shard read. It is borrowed only within one poll.
 #[derive(Debug)]
@@ -52,11 +49,11 @@ impl Default for ReadBuffer {
 pub(in crate::http) struct Connection {
     pub(in crate::http) origin: Rc<Origin>,
     pub(in crate::http) number: Option<NonZeroU64>,
-    stream: NetStream,
+    pub(super) stream: NetStream,
     /// The bytes of the current response received so far.
-    received: u64,
+    pub(super) received: u64,
     /// The interim responses of the current exchange so far.
-    interim: InterimResponses,
+    pub(super) interim: InterimResponses,
 }
 
 impl Connection {
@@ -109,7 +106,13 @@ impl Connection {
         let mut partial = BytesMut::new();
         stopwatch.enter(|phases| &mut phases.send);
         let (written, early) = match request.body_at {
-            None => (self.write(&request.bytes).await, None),
+            // One 'send' takes most requests as a whole.
+            None if request.bytes.len() <= READ_SIZE => (self.write(&request.bytes).await, None),
+            None => {
+                let sending =
+                    self.send_listening(&request.bytes, rules, buffer, &mut partial, stopwatch);
+                Box::pin(sending).await?
+            }
             Some(body_at) => {
                 let (head, body) = request.bytes.split_at(body_at);
                 Box::pin(self.send_expecting(head, body, rules, buffer, &mut partial, stopwatch))
@@ -144,36 +147,8 @@ impl Connection {
         }
     }
 
-    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.stream.write_all(bytes).await?;
-        self.stream.flush().await
-    }
-
-    /// Sends the head, and then the body if the server wants it or does not answer in time. Returns the final
-    /// response if that came instead (RFC 9110, section 10.1.1).
-    async fn send_expecting(
-        &mut self,
-        head: &[u8],
-        body: &[u8],
-        rules: &ResponseRules<'_>,
-        buffer: &ReadBuffer,
-        partial: &mut BytesMut,
-        stopwatch: &mut Stopwatch,
-    ) -> Result<(std::io::Result<()>, Option<ReadOutcome>), Failure> {
-        if let Err(error) = self.write(head).await {
-            return Ok((Err(error), None));
-        }
-        stopwatch.enter(|phases| &mut phases.first_byte);
-        let response = self.read_head(rules, buffer, partial, stopwatch);
-        match tokio::time::timeout(CONTINUE_TIMEOUT, response).await {
-            Ok(Ok(ReadOutcome::Continue)) | Err(_) => Ok((self.write(body).await, None)),
-            Ok(Ok(response)) => Ok((Ok(()), Some(response.closing()))),
-            Ok(Err(failure)) => Err(failure),
-        }
-    }
-
     /// Reads until the head of the final response or a '100 Continue' is complete.
-    async fn read_head(
+    pub(super) async fn read_head(
         &mut self,
         rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
@@ -189,7 +164,7 @@ impl Connection {
     }
 
     /// Reads once into the shard's buffer. If the response is then complete, it is copied out at its exact size.
-    fn poll_some(
+    pub(super) fn poll_some(
         &mut self,
         cx: &mut Context<'_>,
         rules: &ResponseRules<'_>,

@@ -11,6 +11,7 @@ mod chunks;
 mod connection;
 mod reader;
 mod request;
+mod sending;
 mod write_buffer;
 
 #[cfg(any(test, feature = "internals"))]

@@ -118,6 +118,8 @@ impl ResponseHead {
             fields.note(header, bytes, &mut head)?;
         }
         head.framing = fields.framing(status, method)?;
+        // Whatever else it says (RFC 9112, section 9.3).
+        head.keep_alive &= !fields.closes;
         head.keep_alive &= head.framing != Framing::Close && status != 101;
         // A sender of both may be an attacker: nothing that follows on the connection can be trusted (RFC 9112, 6.3).
         head.keep_alive &= !(fields.transfer_encoding && fields.length.is_some());
@@ -128,6 +130,8 @@ impl ResponseHead {
 /// The header fields that frame a response.
 #[derive(Default)]
 struct FramingFields {
+    /// Whether the server closes the connection.
+    closes: bool,
     length: Option<u64>,
     transfer_encoding: bool,
     chunked: bool,
@@ -149,7 +153,7 @@ impl FramingFields {
             10 if is("Connection") => {
                 for option in header.value.split(|byte| *byte == b',') {
                     match option.trim_ascii() {
-                        option if option.eq_ignore_ascii_case(b"close") => head.keep_alive = false,
+                        option if option.eq_ignore_ascii_case(b"close") => self.closes = true,
                         option if option.eq_ignore_ascii_case(b"keep-alive") => {
                             head.keep_alive = true
                         }
@@ -325,6 +329,11 @@ mod tests {
         assert!(!keep(
             "HTTP/1.1 200 OK\r\nConnection: Close\r\ncontent-length: 0\r\n\r\n"
         ));
+        for both in ["close, keep-alive", "keep-alive, close"] {
+            let head =
+                format!("HTTP/1.1 200 OK\r\nconnection: {both}\r\ncontent-length: 0\r\n\r\n");
+            assert!(!keep(&head), "{both}");
+        }
         assert!(!keep("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"));
         assert!(keep(
             "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n"

@@ -102,6 +102,15 @@ impl Session {
         Ok(())
     }
 
+    /// The bytes of the names and values of this user's headers.
+    pub fn header_bytes(&self) -> usize {
+        let headers = self.headers.borrow();
+        let bytes = headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len());
+        bytes.sum()
+    }
+
     /// Sets a header of all requests from now on; `None` removes it.
     pub fn set_header(&self, name: &HeaderName, value: Option<HeaderValue>) {
         let mut headers = self.headers.borrow_mut();

@@ -30,6 +30,9 @@ pub(super) struct Pool {
     on_demand: RefCell<Option<Rc<OnDemand>>>,
 }
 
+/// A host, and the lock that is held while a connection to it is opened.
+type Opening = (Rc<Origin>, Rc<Mutex<()>>);
+
 /// State that only users of https, HTTP/2 or reqwest have, made when it is first needed.
 #[derive(Debug, Default)]
 struct OnDemand {
@@ -45,8 +48,8 @@ struct OnDemand {
     /// What is known about the connections of the reqwest client.
     #[cfg(feature = "reqwest")]
     heard: Cell<Heard>,
-    /// Held while a connection is opened that may turn out to speak HTTP/2.
-    opening: Mutex<()>,
+    /// For each host, held while a connection to it is opened that may turn out to speak HTTP/2.
+    opening: RefCell<Vec<Opening>>,
 }
 
 /// What the responses have shown about the servers that a reqwest client is connected to.
@@ -155,7 +158,8 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         progress.stopwatch.enter(|phases| &mut phases.connect);
-        let _opening = on_demand.opening.lock().await;
+        let opening = on_demand.opening(origin);
+        let _opening = opening.lock().await;
         if let Some(shared) = on_demand.http2(origin) {
             if !shared.is_doubtful() || shared.answers().await {
                 progress.stopwatch.lap(|phases| &mut phases.connect);
@@ -261,6 +265,17 @@ impl OnDemand {
         open.retain(|shared| !shared.has_ended());
         let found = open.iter().find(|shared| shared.origin.same(origin));
         found.cloned()
+    }
+
+    /// The lock of connections to `origin`: a host that does not answer holds up no other.
+    fn opening(&self, origin: &Rc<Origin>) -> Rc<Mutex<()>> {
+        let mut known = self.opening.borrow_mut();
+        if let Some((_, opening)) = known.iter().find(|(known, _)| known.same(origin)) {
+            return opening.clone();
+        }
+        let opening = Rc::<Mutex<()>>::default();
+        known.push((origin.clone(), opening.clone()));
+        opening
     }
 
     fn is_http1_only(&self, origin: &Origin) -> bool {

@@ -30,15 +30,23 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
             encode_form(&value, "url.encode", &mut budget).map_err(mlua::Error::runtime)
         }
         value => {
+            let mut budget = Host::of(lua).budget(lua);
             let text = crate::lua::values::read_scalar(value, "url.encode(text): the text");
-            text.map(|text| percent_encoded(&text))
-                .map_err(mlua::Error::runtime)
+            text.and_then(|text| {
+                budget.take(text.len().saturating_mul(3))?;
+                Ok(percent_encoded(&text))
+            })
+            .map_err(mlua::Error::runtime)
         }
     };
     library.raw_set("encode", lua.create_function(encode)?)?;
     let decode = |lua: &Lua, text: LuaString| lua.create_string(percent_decoded(&text.as_bytes()));
     library.raw_set("decode", lua.create_function(decode)?)?;
-    let join = |_: &Lua, (base, link): (String, String)| {
+    let join = |lua: &Lua, (base, link): (String, String)| {
+        // Each byte may become three, and both are put together more than once.
+        let most = base.len().saturating_add(link.len()).saturating_mul(8);
+        let mut budget = Host::of(lua).budget(lua);
+        budget.take(most).map_err(mlua::Error::runtime)?;
         joined(&base, &link).map_err(mlua::Error::runtime)
     };
     library.raw_set("join", lua.create_function(join)?)?;
@@ -107,6 +115,10 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+fn upper_digit(half: u8) -> char {
+    char::from(b"0123456789ABCDEF"[usize::from(half)])
+}
+
 /// Encodes everything but the unreserved characters of RFC 3986 as `%XX`, which suits a path and a query.
 fn percent_encoded(text: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());
@@ -117,7 +129,8 @@ fn percent_encoded(text: &[u8]) -> String {
             }
             _ => {
                 encoded.push('%');
-                encoded.push_str(&hex(&[byte]).to_ascii_uppercase());
+                encoded.push(upper_digit(byte >> 4));
+                encoded.push(upper_digit(byte & 15));
             }
         }
     }

@@ -7,6 +7,7 @@ use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 
 /// Creates `json`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -61,6 +62,7 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let decoder = Decoder {
         lua,
+        host: Host::of(lua),
         failure: RefCell::default(),
     };
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -76,6 +78,7 @@ pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
 /// Makes Lua values of what a deserializer reads.
 struct Decoder<'a> {
     lua: &'a Lua,
+    host: Rc<Host>,
     /// What Lua raised, such as that there is no memory left.
     failure: RefCell<Option<mlua::Error>>,
 }
@@ -133,6 +136,7 @@ impl<'de> Visitor<'de> for &Decoder<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let table = self.check(self.lua.create_table())?;
         while let Some(value) = list.next_element_seed(self)? {
+            self.check(self.host.limits.spend(self.lua, 64))?;
             self.check(table.raw_push(value))?;
         }
         // Tells an empty list from an empty object when it is encoded again.
@@ -144,6 +148,7 @@ impl<'de> Visitor<'de> for &Decoder<'_> {
         let table = self.check(self.lua.create_table())?;
         while let Some(key) = map.next_key_seed(self)? {
             let value = map.next_value_seed(self)?;
+            self.check(self.host.limits.spend(self.lua, 64))?;
             self.check(table.raw_set(key, value))?;
         }
         Ok(Value::Table(table))

@@ -59,7 +59,15 @@ fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
 
 /// Implements `os.date([format [, time]])`: the formats of `strftime`, `*t` for a table, a leading `!` for UTC.
 fn date(lua: &Lua, (format, time): (Option<String>, Option<i64>)) -> mlua::Result<Value> {
+    /// Each conversion may make some 30 bytes of two.
+    const LONGEST: usize = 4096;
     let format = format.unwrap_or_else(|| "%c".to_owned());
+    if format.len() > LONGEST {
+        return Err(mlua::Error::runtime(format!(
+            "os.date: the format has {} bytes, and may have {LONGEST}",
+            format.len()
+        )));
+    }
     let (format, zone) = match format.strip_prefix('!') {
         Some(format) => (format, TimeZone::UTC),
         None => (format.as_str(), TimeZone::system()),

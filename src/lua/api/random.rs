@@ -78,6 +78,7 @@ fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
     let mut entries: Vec<(Value, f64)> =
         unwrap_view(&weights).pairs().collect::<mlua::Result<_>>()?;
+    Host::of(lua).limits.spend(lua, entries.len() as u64 * 64)?;
     // Lua's order of fields changes from run to run; a seed must give the same choice.
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();

@@ -113,27 +113,33 @@ impl Pattern {
         Ok(list)
     }
 
-    /// Replaces every match; `None` if that may take more than `most` bytes, which a short text and a long replacement
+    /// Replaces every match.
+    ///
+    /// # Errors
+    /// The task's time is over, or the result may take more than a user may hold, as a short text and a long replacement
     /// soon do.
-    fn replace(&self, bytes: &[u8], with: &[u8], most: usize) -> Option<Vec<u8>> {
+    fn replace(&self, lua: &Lua, bytes: &[u8], with: &[u8]) -> mlua::Result<Vec<u8>> {
+        let limits = &Host::of(lua).limits;
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();
         let mut rest = 0;
         for captures in self.compiled.regex.captures_iter(bytes) {
-            let whole = captures.get(0)?;
+            let whole = captures.get_match();
+            limits.spend(lua, (whole.end() - rest) as u64 + 64)?;
             replaced.extend_from_slice(&bytes[rest..whole.start()]);
             rest = whole.end();
             // No group is longer than the match.
             let longest = with
                 .len()
                 .saturating_add(references.saturating_mul(whole.len()));
-            if replaced.len().saturating_add(longest) > most {
-                return None;
+            if replaced.len().saturating_add(longest) > limits.memory {
+                let problem = limits::out_of_memory(limits.memory);
+                return Err(mlua::Error::runtime(problem));
             }
             captures.expand(with, &mut replaced);
         }
         replaced.extend_from_slice(&bytes[rest..]);
-        Some(replaced)
+        Ok(replaced)
     }
 
     fn is_named(&self) -> bool {
@@ -191,13 +197,9 @@ impl UserData for Pattern {
         methods.add_method(
             "replace",
             |lua, this, (subject, with): (Value, LuaString)| {
-                let most = Host::of(lua).limits.memory;
                 with_subject(lua, &subject, |bytes| {
                     this.check_length(bytes)?;
-                    match this.replace(bytes, &with.as_bytes(), most) {
-                        Some(replaced) => lua.create_string(replaced),
-                        None => Err(mlua::Error::runtime(limits::out_of_memory(most))),
-                    }
+                    lua.create_string(this.replace(lua, bytes, &with.as_bytes())?)
                 })
             },
         );

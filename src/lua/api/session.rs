@@ -10,7 +10,7 @@ use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
 use crate::units::split_credentials;
-use http::header;
+use http::{HeaderName, HeaderValue, header};
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
 use std::rc::Rc;
 
@@ -38,12 +38,16 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
                 let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
                 let value = basic(&credentials).map_err(mlua::Error::runtime)?;
                 session(lua)?.set_digest(None);
-                session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
-                Ok(())
+                set_header_of_user(lua, &header::AUTHORIZATION, Some(value))
             })?
         }
         "digest_auth" => {
             lua.create_function(|lua, (_, user, password): (Value, String, String)| {
+                const LONGEST: usize = 64 << 10;
+                if user.len() + password.len() > LONGEST {
+                    let problem = "user:digest_auth: the name and the password are too long";
+                    return Err(mlua::Error::runtime(problem));
+                }
                 session(lua)?.set_header(&header::AUTHORIZATION, None);
                 session(lua)?.set_digest(Some(DigestCredentials { user, password }));
                 Ok(())
@@ -51,8 +55,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         }
         "bearer" => lua.create_function(|lua, (_, token): (Value, LuaString)| {
             let value = bearer(&token.as_bytes()).map_err(mlua::Error::runtime)?;
-            session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
-            Ok(())
+            set_header_of_user(lua, &header::AUTHORIZATION, Some(value))
         })?,
         "tags" => return Ok((Value::Table(user_tags(lua)?), None)),
         "cookies" => return Ok((Value::Table(cookies(lua)?), None)),
@@ -150,6 +153,28 @@ fn set_header(
         value => read_scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
     };
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
-    session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
+    set_header_of_user(lua, &header, (!value.is_nil()).then_some(bytes))
+}
+
+/// Sets a header of all requests from now on.
+///
+/// # Errors
+/// The user's headers would take more memory than the request line and headers of any server may have.
+fn set_header_of_user(
+    lua: &Lua,
+    name: &HeaderName,
+    value: Option<HeaderValue>,
+) -> mlua::Result<()> {
+    const MOST_BYTES: usize = 1 << 20;
+    let session = session(lua)?;
+    let added = value
+        .as_ref()
+        .map_or(0, |value| name.as_str().len() + value.len());
+    if added > 0 && session.header_bytes() + added > MOST_BYTES {
+        return Err(mlua::Error::runtime(format!(
+            "the headers of a user may have {MOST_BYTES} bytes in all; this one has {added}"
+        )));
+    }
+    session.set_header(name, value);
     Ok(())
 }

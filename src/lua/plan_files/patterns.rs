@@ -3,9 +3,10 @@
 use super::cache::Cache;
 use crate::html::Selector;
 use crate::lua::limits::Held;
+use crate::lua::values::shorten;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::meta;
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,11 +20,25 @@ const MOST_BYTES: usize = 64 << 20;
 /// The most memory of one pattern, in bytes, which is the default of the crate `regex`.
 const MOST_BYTES_OF_ONE: usize = 10 << 20;
 
+/// The longest text of a pattern or selector, in bytes. What reading one takes grows with its text, to more than a hundred
+/// times as much, and nothing can end it.
+const LONGEST: usize = 64 << 10;
+
+/// The memory of a selector for each byte of its text, in bytes, at most: each part of `a,b` has one of its own.
+const SELECTOR_BYTES: usize = 128;
+
 /// The compiled patterns and selectors of a process.
 #[derive(Debug)]
 pub(in crate::lua) struct Patterns {
     regexes: Cache<CompiledRegex>,
-    selectors: Cache<Selector>,
+    selectors: Cache<CompiledSelector>,
+}
+
+/// A CSS selector and the memory that it takes, in bytes, about.
+#[derive(Debug)]
+struct CompiledSelector {
+    selector: Arc<Selector>,
+    weight: usize,
 }
 
 /// A compiled regular expression.
@@ -32,8 +47,10 @@ pub struct CompiledRegex {
     pub(in crate::lua) regex: Regex,
     /// The memory that it takes, in bytes, about.
     pub weight: usize,
-    /// The places of the pattern, its repetitions written out: the most that a search may have to follow at each byte.
+    /// The places of the pattern, its repetitions written out.
     places: usize,
+    /// Those of them that a search may have to follow side by side at each byte.
+    open_places: usize,
 }
 
 /// A compiled pattern as a plan holds it.
@@ -57,20 +74,21 @@ impl CompiledRegex {
         let regex = builder.map_err(|error| describe_regex_error(pattern, &error))?;
         // The same once more, which tells its size.
         let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
-        let (weight, places) = match parser.parse(pattern) {
+        let (weight, places, open_places) = match parser.parse(pattern) {
             Ok(hir) => {
                 let sized = meta::Builder::new()
                     .configure(meta::Config::new().utf8_empty(false))
                     .build_from_hir(&hir);
                 let weight = sized.map_or(MOST_BYTES_OF_ONE, |sized| sized.memory_usage());
-                (weight, places(&hir))
+                (weight, places(&hir), open_places(&hir))
             }
-            Err(_) => (MOST_BYTES_OF_ONE, usize::MAX),
+            Err(_) => (MOST_BYTES_OF_ONE, usize::MAX, usize::MAX),
         };
         Ok(CompiledRegex {
             regex,
             weight,
             places,
+            open_places,
         })
     }
 
@@ -80,10 +98,11 @@ impl CompiledRegex {
     /// # Errors
     /// What to do about it.
     pub(in crate::lua) fn check_length(&self, bytes: usize) -> Result<(), String> {
-        /// Fewer places seldom make a large automaton.
-        const FEW_PLACES: usize = 300;
+        /// Fewer cannot make an automaton that grows too large: it has a state for each set of them.
+        const FEW_PLACES: usize = 12;
         const MOST_STEPS: usize = 1 << 27;
-        if self.places <= FEW_PLACES || self.places.saturating_mul(bytes) <= MOST_STEPS {
+        let places = self.open_places;
+        if places <= FEW_PLACES || places.saturating_mul(bytes) <= MOST_STEPS {
             return Ok(());
         }
         Err(format!(
@@ -98,19 +117,36 @@ impl Patterns {
     pub(super) fn new() -> Patterns {
         Patterns {
             regexes: Cache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
-            selectors: Cache::new(MOST_PATTERNS).within(MOST_BYTES, |_| 1 << 10),
+            selectors: Cache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
         }
     }
 
     /// Returns a compiled pattern of this text.
     pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<CompiledRegex>, String> {
+        check_text(pattern)?;
         self.regexes
             .get_or_insert_with(pattern, CompiledRegex::compile)
     }
 
     /// Returns a compiled CSS selector of this text.
     pub(in crate::lua) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
-        self.selectors.get_or_insert_with(css, Selector::parse)
+        check_text(css)
+            .map_err(|told| format!("'{}' is not a CSS selector: {told}", shorten(css)))?;
+        let compiled = self.selectors.get_or_insert_with(css, |css| {
+            Ok(CompiledSelector {
+                selector: Arc::new(Selector::parse(css)?),
+                weight: 1024 + css.len() * SELECTOR_BYTES,
+            })
+        })?;
+        Ok(compiled.selector.clone())
+    }
+}
+
+/// Refuses a pattern or selector whose text is too long.
+fn check_text(text: &str) -> Result<(), String> {
+    match text.len() {
+        length if length > LONGEST => Err(format!("it has {length} bytes, and may have {LONGEST}")),
+        _ => Ok(()),
     }
 }
 
@@ -127,6 +163,68 @@ fn places(hir: &Hir) -> usize {
             places(&repeated.sub).saturating_mul(times)
         }
         HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
+    }
+}
+
+/// Counts the places that a search may have to follow side by side: classes, and whatever is repeated up to some number.
+/// Of a pattern that begins with a text in which a byte is in none of its classes, one match at most is open at a time.
+fn open_places(hir: &Hir) -> usize {
+    let is_closed = beginning(hir).iter().any(|byte| !allows(hir, *byte));
+    match is_closed {
+        true => 0,
+        false => count_open(hir, false),
+    }
+}
+
+/// Returns the text that every match begins with.
+fn beginning(hir: &Hir) -> &[u8] {
+    match hir.kind() {
+        HirKind::Literal(literal) => &literal.0,
+        HirKind::Capture(group) => beginning(&group.sub),
+        HirKind::Concat(parts) => parts.first().map_or(&[], beginning),
+        _ => &[],
+    }
+}
+
+/// Returns whether a class of the pattern contains the byte, or a repetition its text.
+fn allows(hir: &Hir, byte: u8) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Literal(_) => false,
+        HirKind::Class(Class::Bytes(class)) => class
+            .iter()
+            .any(|range| (range.start()..=range.end()).contains(&byte)),
+        HirKind::Class(Class::Unicode(class)) => class.iter().any(|range| {
+            !byte.is_ascii() || (range.start()..=range.end()).contains(&char::from(byte))
+        }),
+        HirKind::Capture(group) => allows(&group.sub, byte),
+        HirKind::Repetition(repeated) => {
+            allows(&repeated.sub, byte)
+                || places(&repeated.sub) > 1
+                || beginning(&repeated.sub).contains(&byte)
+        }
+        HirKind::Concat(parts) => parts.iter().any(|part| allows(part, byte)),
+        HirKind::Alternation(parts) => parts
+            .iter()
+            .any(|part| allows(part, byte) || beginning(part).contains(&byte)),
+    }
+}
+
+/// `is_repeated` is set inside of a repetition up to some number.
+fn count_open(hir: &Hir, is_repeated: bool) -> usize {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 0,
+        HirKind::Literal(literal) if is_repeated => literal.0.len(),
+        HirKind::Literal(_) => 0,
+        HirKind::Class(_) => 1,
+        HirKind::Capture(group) => count_open(&group.sub, is_repeated),
+        HirKind::Repetition(repeated) => {
+            let times = repeated.max.unwrap_or(repeated.min).max(1) as usize;
+            count_open(&repeated.sub, is_repeated || times > 1).saturating_mul(times)
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            let open = parts.iter().map(|part| count_open(part, is_repeated));
+            open.fold(0, usize::saturating_add)
+        }
     }
 }
 
@@ -179,5 +277,44 @@ mod tests {
         let usual =
             CompiledRegex::compile(r#"name="token" value="(\w{5,40})""#).expect("it is valid");
         assert_eq!(usual.check_length(60 << 20), Ok(()));
+        for (pattern, bytes, may_take_long) in [
+            ("[A-Z][0-9A-Za-z]{250}[^0-9A-Za-z]", 10 << 20, true),
+            (r#"v="t".*[A-Z][0-9a-zA-Z]{250}""#, 10 << 20, true),
+            (r"\d{4}-\d\d-\d\d", 60 << 20, false),
+            (r#"<a href="([^"]+)" class="\w+">"#, 60 << 20, false),
+            (r#"id="(\w{8}-\w{4}-\w{4}-\w{4}-\w{12})""#, 60 << 20, false),
+            ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", 3 << 20, false),
+        ] {
+            let compiled = CompiledRegex::compile(pattern).expect(pattern);
+            let refused = compiled.check_length(bytes).is_err();
+            assert_eq!(
+                refused, may_take_long,
+                "{pattern}: {}",
+                compiled.open_places
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_no_pattern_and_a_selector_weighs_what_it_takes() {
+        let patterns = Patterns::new();
+        let long = "a,".repeat(LONGEST);
+        for told in [
+            patterns.regex(&long).map(|_| ()),
+            patterns.selector(&long).map(|_| ()),
+        ] {
+            let told = told.expect_err("it is too long");
+            assert!(
+                told.ends_with("it has 131072 bytes, and may have 65536"),
+                "{told}"
+            );
+        }
+        for n in 0..100 {
+            let css = "b,".repeat(30_000) + &format!("a{n}");
+            patterns.selector(&css).expect("it is valid");
+        }
+        let kept = patterns.selectors.all();
+        let weight: usize = kept.iter().map(|kept| kept.weight).sum();
+        assert!(kept.len() > 1 && weight <= MOST_BYTES, "{weight}");
     }
 }

@@ -134,11 +134,16 @@ impl Host {
     /// Returns the page of a body as a tree.
     ///
     /// # Errors
-    /// The plan would hold more than it may.
+    /// The plan would hold more than it may, or the task's time is over.
     pub(in crate::lua) fn document(&self, lua: &Lua, body: &[u8]) -> mlua::Result<Document> {
         let budget = self.budget(lua);
-        Document::parse_within(body, budget.left())
-            .ok_or_else(|| mlua::Error::runtime(budget.exceeded()))
+        let mut spent = Ok(());
+        let document = Document::parse_while(body, budget.left(), &mut |bytes| {
+            spent = self.limits.spend(lua, bytes as u64 * 16);
+            spent.is_ok()
+        });
+        spent?;
+        document.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))
     }
 
     /// Returns the body of a response, decoded; empty without a response, or if it cannot be decoded.

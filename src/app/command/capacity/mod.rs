@@ -177,10 +177,10 @@ fn report(
         handle.is_aborted(),
     );
     let config = &base.config;
-    let summary = summary::write(&outcome, config, run);
     let written = outputs::write_all(&run.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
+    let summary = summary::write(&outcome, config, run);
     let runtime = runtime()?;
     Ok(runtime.block_on(conclude((&outcome, summary), written, &handle, config, run)))
 }

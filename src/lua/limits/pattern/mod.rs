@@ -122,12 +122,18 @@ struct Matcher<'a> {
 
 impl Matcher<'_> {
     fn step(&mut self) -> SearchResult<()> {
-        self.steps += 1;
+        self.steps = self.steps.saturating_add(1);
         if self.steps < REPORT {
             return Ok(());
         }
-        self.steps = 0;
-        (self.spend)(REPORT).map_err(SearchError::OutOfTime)
+        (self.spend)(std::mem::take(&mut self.steps)).map_err(SearchError::OutOfTime)
+    }
+
+    /// Counts the reading of so many bytes of the pattern, as a long set needs at each byte of the text.
+    fn read(&mut self, bytes: usize) {
+        const BYTES_OF_A_STEP: usize = 16;
+        let steps = u32::try_from(bytes / BYTES_OF_A_STEP).unwrap_or(u32::MAX);
+        self.steps = self.steps.saturating_add(steps);
     }
 
     fn pat(&self, at: usize) -> Option<u8> {
@@ -170,6 +176,7 @@ impl Matcher<'_> {
                 },
                 _ => {
                     let end = self.item_end(p)?;
+                    self.read(end - p);
                     let one = self.single(s, p, end);
                     match self.pat(end) {
                         Some(b'?') => {
@@ -277,11 +284,12 @@ impl Matcher<'_> {
     }
 
     /// Returns the position in the pattern after `%f[set]`, if the frontier is at `s`.
-    fn frontier(&self, s: usize, p: usize) -> SearchResult<Option<usize>> {
+    fn frontier(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         if self.pat(p) != Some(b'[') {
             return Err(SearchError::Malformed);
         }
         let end = self.item_end(p)?;
+        self.read(3 * (end - p));
         let before = s.checked_sub(1).map_or(0, |before| self.text[before]);
         let after = self.text.get(s).copied().unwrap_or(0);
         let is = !self.in_set(before, p, end - 1) && self.in_set(after, p, end - 1);
@@ -306,10 +314,11 @@ impl Matcher<'_> {
         }
     }
 
-    fn single(&self, s: usize, p: usize, end: usize) -> bool {
+    fn single(&mut self, s: usize, p: usize, end: usize) -> bool {
         let Some(&byte) = self.text.get(s) else {
             return false;
         };
+        self.read(end - p);
         match self.pattern[p] {
             b'.' => true,
             b'%' => in_class(byte, self.pattern[p + 1]),

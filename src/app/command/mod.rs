@@ -270,7 +270,6 @@ fn conduct(
     if let Some(web) = &beside.web {
         web.thread.finish(Some(&outcome.report));
     }
-    // First what was asked for: the plan's own code may take long, or be aborted.
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });

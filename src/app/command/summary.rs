@@ -16,7 +16,8 @@ pub(super) struct Summary {
     pub(super) troubles: Vec<Error>,
 }
 
-/// Passes the report to the plan's function, if it has one, and writes the files that it returns.
+/// Passes the report to the plan's function, if it has one, and writes the files that it returns. Called once all that was
+/// asked for is written: the plan's own code may take long, or be aborted.
 pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summary {
     let mut summary = Summary::default();
     match outcome.summary() {

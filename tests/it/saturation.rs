@@ -156,3 +156,35 @@ fn a_generator_that_is_kept_off_its_core_tells_its_part() {
         "{points:?}"
     );
 }
+
+#[test]
+fn a_user_whose_code_holds_up_its_thread_for_seconds_marks_them() {
+    let server = Server::start();
+    let text = "scenario { \"busy\", users = 1, task { function(user)\n  user:get '/busy'\n  \
+                local begin = os.clock()\n  while os.clock() - begin < 2.5 do end\nend } }\n\
+                scenario { \"held up\", users = 3, wait = 0.02, task { function(user) user:get '/' end } }";
+    let path = plan("held_up.lua", text);
+    let held_up = run([
+        &*path,
+        "-H",
+        &server.url(),
+        "--threads",
+        "1",
+        "-u",
+        "4",
+        "-r",
+        "1000",
+        "-t",
+        "4s",
+        "--lua-time",
+        "10s",
+        "--fail-on-saturation",
+    ]);
+    let generator = &held_up.json["generator"];
+    assert!(
+        generator["saturated_s"].as_f64() >= Some(2.0),
+        "{generator}"
+    );
+    assert!(generator["busiest"].as_f64() >= Some(0.9), "{generator}");
+    assert_eq!(held_up.ended.code, 1, "{}", held_up.ended.stderr);
+}

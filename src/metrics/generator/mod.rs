@@ -4,6 +4,8 @@
 mod delays;
 mod warning;
 
+use super::axis::SECOND;
+use super::latency::nanoseconds;
 use super::lateness::{Latencies, Lateness, OwnPart};
 use super::report::{GeneratorRow, PointGenerator};
 use super::request::RequestDelta;
@@ -57,6 +59,8 @@ struct Second {
     /// Efforts by shard.
     stretches: Vec<Stretch>,
     delays: Delays,
+    /// Whether a shard was caught in one call all the time, so that its users had to wait for it.
+    caught: bool,
 }
 
 /// Efforts of all shards.
@@ -155,6 +159,7 @@ impl Second {
                 };
                 much(own.p50, all.p50) || much(own.p99, all.p99)
             }
+            _ if self.caught => true,
             _ if self.delays.are_probed() => false,
             _ => is_strained(self.lasted(), busy, lag, latencies.map(|all| all.p50)),
         };
@@ -185,8 +190,41 @@ pub(super) fn is_strained(
 }
 
 impl GeneratorLog {
+    /// Adds the effort of a shard in a tick that ended so many nanoseconds after the measurement began. It counts in the
+    /// second that contains the tick's middle. One that took more than a second is divided; its delays belong to the last
+    /// of its seconds, in which what had waited for it was answered.
+    pub(super) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
+        let wall = nanoseconds(effort.wall);
+        let begun = ended.saturating_sub(wall);
+        if wall <= SECOND {
+            return self.add((ended - (ended - begun) / 2) / SECOND, shard, effort);
+        }
+        let is_busy = effort.busy.as_secs_f64() >= BUSY * effort.wall.as_secs_f64();
+        let last = (ended - 1) / SECOND;
+        for second in begun / SECOND..=last {
+            let from = begun.max(second * SECOND);
+            let part = ended.min((second + 1) * SECOND) - from;
+            let share = part as f64 / wall as f64;
+            let rest = match second == last {
+                true => effort.clone(),
+                false => Effort::default(),
+            };
+            let effort = Effort {
+                wall: Duration::from_nanos(part),
+                busy: effort.busy.mul_f64(share),
+                starved: effort.starved.mul_f64(share),
+                connections: effort.connections,
+                ..rest
+            };
+            self.add(second, shard, &effort);
+            if let Some(open) = self.open.get_mut(&second) {
+                open.caught |= is_busy && effort.wall >= LEAST;
+            }
+        }
+    }
+
     /// Adds a shard's effort, which counts in that second of the measurement.
-    pub(super) fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
+    fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
         let open = self.open.entry(second).or_default();
         for stretches in [&mut open.stretches, &mut self.whole] {
             if stretches.len() <= shard {

@@ -60,6 +60,29 @@ fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
 }
 
 #[test]
+fn a_call_that_holds_up_a_thread_for_seconds_marks_each_of_them() {
+    let tick = |busy_ms: u64, late: Duration| Effort {
+        wall: ms(3_200),
+        ..probed(busy_ms, late)
+    };
+    // From 0.9 s to 4.1 s; what had waited is answered at the end.
+    let told = latencies(ms(2_000), ms(2_600));
+    let marked = |tick: &Effort| {
+        let mut log = GeneratorLog::default();
+        log.add_tick(4_100_000_000, 0, tick);
+        let all = log.whole[0];
+        assert_eq!((all.wall, all.lags), (ms(3_200), 1));
+        [0, 1, 2, 3, 4].map(|second| log.strain(second, (second == 4).then_some(&told)).saturated)
+    };
+    assert_eq!(
+        marked(&tick(3_190, ms(2_600))),
+        [false, true, true, true, true]
+    );
+    // The thread slept, as where the process was stopped.
+    assert_eq!(marked(&tick(10, ms(0))), [false; 5]);
+}
+
+#[test]
 fn late_starts_are_lgooses_own_to_the_microsecond() {
     let mut log = GeneratorLog::default();
     log.add(0, 0, &probed(20, ms(0)));

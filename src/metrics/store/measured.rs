@@ -5,7 +5,6 @@ use super::super::axis::SECOND;
 use super::super::delta::SliceDelta;
 use super::super::errors::ErrorLog;
 use super::super::generator::{Effort, GeneratorLog};
-use super::super::latency::nanoseconds;
 use super::super::measures::MeasureLog;
 use super::super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS};
 use super::super::tally::TaskTally;
@@ -74,8 +73,7 @@ impl Measured {
         }
     }
 
-    /// Adds the effort of a shard in a tick that ended at `covered`. It counts in the second that contains the tick's
-    /// middle.
+    /// Adds the effort of a shard in a tick that ended at `covered`.
     pub(super) fn merge_effort(
         &mut self,
         shard: usize,
@@ -83,10 +81,8 @@ impl Measured {
         effort: &Effort,
         time: &MeasuredTime,
     ) {
-        let half = nanoseconds(effort.wall) / 2;
-        let middle = covered.min(time.now_ns()).saturating_sub(half);
-        let second = middle.saturating_sub(time.origin_ns()) / SECOND;
-        self.generator.add(second, shard, effort);
+        let ended = covered.min(time.now_ns()).saturating_sub(time.origin_ns());
+        self.generator.add_tick(ended, shard, effort);
     }
 
     /// Ends a tick at `now` since the start of the run.

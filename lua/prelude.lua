@@ -181,7 +181,7 @@ local function finish(ok, problem)
   if type(problem) == "table" then
     -- As text here: whoever receives it would call its '__tostring' outside of the task.
     local _, text = pcall(tostring, problem)
-    problem = text
+    problem = #text > 1 << 20 and text:sub(1, 1 << 20) or text
   end
   error(problem, 0)
 end

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 26] = [
+const HOSTILE: [(&str, &str, &str); 28] = [
     (
         "formatting left open",
         "local t = {} for n = 1, 900 do t[n] = '<b x' .. n .. '>' end\n\
@@ -127,6 +127,16 @@ const HOSTILE: [(&str, &str, &str); 26] = [
     (
         "a name that is no text",
         "user:get('/', { name = ('\\255'):rep(60 << 20) })",
+        "",
+    ),
+    (
+        "an error that is no text",
+        "error(('\\255'):rep(60 << 20))",
+        "",
+    ),
+    (
+        "an error that becomes no text",
+        "error(setmetatable({}, { __tostring = function() return ('\\255'):rep(50 << 20) end }))",
         "",
     ),
     (

@@ -150,20 +150,24 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
         &CODE,
-        "local error, assert, type, is_text, remember = ...
+        "local error, assert, type, is_text, remember, sub = ...
+        local MOST = 1 << 20
         local function look(message)
-          if type(message) == 'string' and not is_text(message) then remember(message) end
+          if type(message) ~= 'string' then return message end
+          if #message > MOST then message = sub(message, 1, MOST) .. '…' end
+          if not is_text(message) then remember(message) end
+          return message
         end
         return {
           error = function(message, level)
-            look(message)
+            message = look(message)
             if level == nil then level = 1 end
             error(message, type(level) == 'number' and level > 0 and level + 1 or level)
           end,
           assert = function(...)
             local ok, message = ...
             if ok then return ... end
-            look(message)
+            message = look(message)
             if message ~= nil then error(message, 0) end
             return assert(...)
           end,
@@ -184,6 +188,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
         base("type")?,
         utf8.raw_get::<Function>("len")?,
         lua.create_function(remember)?,
+        library(lua, "string")?.raw_get::<Function>("sub")?,
     ))?;
     both.raw_get(name)
 }

@@ -310,6 +310,11 @@ fn an_answer_that_comes_before_the_body_is_sent_is_heard() {
             Act::ReadBody,
             Act::Send(b"56789".to_vec()),
         ],
+        "/answered" => vec![
+            Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n".to_vec()),
+            Act::Drip(b"0123456789".to_vec(), std::time::Duration::from_millis(1)),
+            Act::HalfClose,
+        ],
         _ => answer(200, "", "good"),
     });
     let body = "local large = string.rep('x', 8000000)
@@ -317,17 +322,19 @@ fn an_answer_that_comes_before_the_body_is_sent_is_heard() {
         local r = user:post('/echoed', large, { name = 'echoed', headers = unread })
         check(r.status == 200 and r.body == '0123456789', 'echoed')
         user:get('/good', { name = 'good' })
+        r = user:post('/answered', large, { name = 'answered', headers = unread })
+        check(r.status == 200 and r.body == '0123456789', 'answered')
         r = user:post('/refused', large, { name = 'refused', headers = unread, expect = { status = 413 } })
         check(r.status == 413 and r.body == 'no', 'refused')";
     let report = visit("early.lua", &site.url(), body, &["--timeout", "20s"]);
     assert_eq!(report.errors(), Vec::<String>::new());
     let checks = report.json["checks"].as_array().expect("checks");
     let failures = checks.iter().map(|check| check["failures"].as_u64());
-    assert_eq!(failures.collect::<Vec<_>>(), [Some(0); 2], "{checks:?}");
+    assert_eq!(failures.collect::<Vec<_>>(), [Some(0); 3], "{checks:?}");
     let body_of = |path: &str| {
         let asked = site.asked();
         let asked = asked.iter().find(|asked| asked.path == path);
         asked.map_or(0, |asked| asked.body.len())
     };
-    assert_eq!((body_of("/refused"), site.connections()), (0, 1));
+    assert_eq!((body_of("/refused"), site.connections()), (0, 2));
 }

@@ -3,7 +3,7 @@
 
 use super::connection::{Connection, ReadBuffer};
 use super::reader::{ReadOutcome, ResponseRules, read_start};
-use crate::http::failure::{ErrorClass, Failure};
+use crate::http::failure::Failure;
 use crate::http::message::{MAX_HEAD, body_too_large};
 use crate::http::stopwatch::Stopwatch;
 use bytes::BytesMut;
@@ -15,6 +15,16 @@ use tokio::io::{AsyncRead as _, AsyncWrite as _, AsyncWriteExt as _, ReadBuf};
 
 /// The time after which the body is sent although the server has not answered 'Expect: 100-continue' (as in curl).
 const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The ways in which the sending of a large request ends.
+enum SendEnd {
+    Sent,
+    /// The server has answered, and wants no more.
+    Answered(ReadOutcome),
+    /// The server has closed while it answered.
+    Left,
+    Broken(std::io::Error),
+}
 
 impl Connection {
     pub(super) async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
@@ -35,16 +45,19 @@ impl Connection {
     ) -> Result<(std::io::Result<()>, Option<ReadOutcome>), Failure> {
         let mut sent = 0;
         let mut answers = false;
-        let early = poll_fn(|cx| {
+        let ended = poll_fn(|cx| {
             while sent < bytes.len() {
                 match Pin::new(&mut self.stream).poll_write(cx, &bytes[sent..]) {
                     Poll::Ready(Ok(0)) => {
-                        return Poll::Ready(Ok(Err(std::io::ErrorKind::WriteZero.into())));
+                        let error = std::io::ErrorKind::WriteZero.into();
+                        return Poll::Ready(Ok(SendEnd::Broken(error)));
                     }
                     Poll::Ready(Ok(count)) => sent += count,
-                    Poll::Ready(Err(error)) => return Poll::Ready(Ok(Err(error))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Ok(SendEnd::Broken(error))),
                     Poll::Pending if answers => {
-                        ready!(self.poll_more(cx, rules, buffer, partial))?;
+                        if !ready!(self.poll_more(cx, rules, buffer, partial))? {
+                            return Poll::Ready(Ok(SendEnd::Left));
+                        }
                     }
                     Poll::Pending => {
                         match ready!(self.poll_some(cx, rules, buffer, partial, stopwatch))? {
@@ -52,39 +65,38 @@ impl Connection {
                             ReadOutcome::Head(head) if head.status < 300 && head.keep_alive => {
                                 answers = true;
                             }
-                            read => return Poll::Ready(Ok(Ok(Some(read.closing())))),
+                            read => return Poll::Ready(Ok(SendEnd::Answered(read.closing()))),
                         }
                     }
                 }
             }
-            Poll::Ready(Ok::<_, Failure>(Ok(None)))
+            Poll::Ready(Ok::<_, Failure>(SendEnd::Sent))
         });
-        let early = match early.await? {
-            Ok(early) => early,
-            Err(error) => return Ok((Err(error), None)),
+        let (written, closes) = match ended.await? {
+            SendEnd::Answered(read) => return Ok((Ok(()), Some(read))),
+            SendEnd::Sent => (self.stream.flush().await, false),
+            SendEnd::Left => (Ok(()), true),
+            SendEnd::Broken(error) => (Err(error), true),
         };
-        if early.is_some() {
-            return Ok((Ok(()), early));
+        if !answers {
+            return Ok((written, None));
         }
-        let written = self.stream.flush().await;
-        let begun = match answers {
-            true => {
-                let begun = partial.split();
-                Some(read_start(&begun, rules, &mut self.interim, partial)?)
-            }
-            false => None,
-        };
-        Ok((written, begun))
+        let begun = partial.split();
+        let read = read_start(&begun, rules, &mut self.interim, partial)?;
+        match closes {
+            true => Ok((written, Some(read.closing()))),
+            false => Ok((written, Some(read))),
+        }
     }
 
-    /// Reads more of a response whose head has come, as it is.
+    /// Reads more of a response whose head has come, as it is; returns false once the server has closed.
     fn poll_more(
         &mut self,
         cx: &mut Context<'_>,
         rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         partial: &mut BytesMut,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<bool, Failure>> {
         let mut buffer = buffer.borrow();
         let mut filled = ReadBuf::new(&mut buffer[..]);
         match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut filled)) {
@@ -92,15 +104,12 @@ impl Connection {
             Err(error) => return Poll::Ready(Err(Failure::from_io_error(&error))),
         }
         let new = filled.filled();
-        if new.is_empty() {
-            return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
-        }
         self.received += new.len() as u64;
         partial.extend_from_slice(new);
         let most = rules.limits.max_body.saturating_add(MAX_HEAD as u64);
         Poll::Ready(match partial.len() as u64 > most {
             true => Err(body_too_large(rules.limits.max_body)),
-            false => Ok(()),
+            false => Ok(!new.is_empty()),
         })
     }
 

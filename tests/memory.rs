@@ -36,6 +36,10 @@ fn what_is_counted_is_within_a_fifth_of_what_is_allocated() {
         ("a page of articles a bit longer", article.repeat(530)),
         ("paragraphs without text", "<p>".repeat(20_000)),
         ("one long text", format!("<p>{}", "words ".repeat(50_000))),
+        (
+            "a text of several pieces",
+            format!("<p>{}", "words ".repeat(2_700_000)),
+        ),
         ("many short texts", "<b>a</b>b".repeat(10_000)),
         (
             "a table",

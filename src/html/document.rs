@@ -64,6 +64,9 @@ pub struct Document {
 /// The memory that the elements of a page make of one piece of it, at most, before their weight is looked at.
 const PIECE_BYTES: usize = 16 << 20;
 
+/// The longest piece of a page, in bytes: parsing one takes less than a second, whatever it holds.
+const LONGEST_PIECE: usize = 4 << 20;
+
 /// The memory of an attribute beside its value, in bytes: its name and the value's handle.
 const ATTRIBUTE_BYTES: usize = 40;
 
@@ -181,9 +184,7 @@ impl Document {
 /// `fed` bytes before it, with all attributes.
 fn piece_end(rest: &str, fed: usize) -> usize {
     const LEAST: usize = 256 << 10;
-    /// Parsing it takes some milliseconds.
-    const LONGEST: usize = 64 << 10;
-    let rest = &rest[..rest.floor_char_boundary(LONGEST)];
+    let rest = &rest[..rest.floor_char_boundary(LONGEST_PIECE)];
     let most_tags = PIECE_BYTES / (LEAST + fed * ATTRIBUTE_BYTES / 2) + 1;
     memchr::memchr_iter(b'<', rest.as_bytes())
         .nth(most_tags)
@@ -195,6 +196,8 @@ fn piece_end(rest: &str, fed: usize) -> usize {
 struct Scale {
     nodes: usize,
     contents: usize,
+    /// The contents of the last node, a text to which the next piece may add.
+    last: usize,
 }
 
 impl Scale {
@@ -204,8 +207,11 @@ impl Scale {
         let nodes = page.tree.values();
         let count = nodes.len();
         // From the end: to skip those at the beginning would take as long as to weigh them.
-        let new = nodes.rev().take(count - self.nodes);
+        let grown = usize::from(self.nodes > 0);
+        let new = nodes.rev().take(count - self.nodes + grown);
         self.contents += new.map(contents).sum::<usize>();
+        self.contents -= self.last;
+        self.last = page.tree.values().next_back().map_or(0, contents);
         self.nodes = count;
         // The list of nodes doubles when it is full.
         count.next_power_of_two() * (size_of::<Node>() + LINKS) + self.contents
@@ -233,7 +239,7 @@ fn text_bytes(text: &str) -> usize {
     match text.len() {
         0..=SHORT => 0,
         // A part of a piece that was parsed.
-        length @ LONG.. => length + HEADER,
+        length @ LONG..=LONGEST_PIECE => length + HEADER,
         length => length.next_power_of_two().max(16) + HEADER,
     }
 }

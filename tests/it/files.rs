@@ -150,6 +150,22 @@ fn nothing_is_written_over_what_is_read_or_written_otherwise() {
 }
 
 #[test]
+fn a_pipe_that_a_plan_names_for_its_report_is_refused() {
+    let folder = folder("files_report_pipe", &[]);
+    let made = Command::new("mkfifo").arg(folder.join("pipe")).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let site = site();
+    let url = site.url();
+    let writes = format!("{TASK}\non('report', function() return {{ ['pipe'] = 'x' }} end)");
+    fs::write(folder.join("writes.lua"), writes).expect("written");
+    let run = ["writes.lua", "-H", &url, "-u", "1", "-i", "1", "-q"];
+    let ended = Lgoose::new(run).within(&folder).finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let told = "on(\"report\") names 'pipe', which is there and is no file";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+}
+
+#[test]
 fn what_is_no_file_is_not_read_and_nothing_hangs() {
     let folder = folder("files_special", &[("plan.lua", TASK)]);
     let made = Command::new("mkfifo").arg(folder.join("pipe.lua")).status();

@@ -288,6 +288,19 @@ fn a_check_of_a_plan_that_nothing_can_interrupt_ends_by_the_watchdog() {
 }
 
 #[test]
+fn ctrl_c_during_a_function_for_the_report_that_nothing_can_interrupt_loses_no_output() {
+    let server = Server::start();
+    let text = format!("{LOAD}\non(\"report\", function()\n{CAUGHT}end)");
+    let (program, report) = start("caught_in_report", &text, &server, &["-i", "1"]);
+    wait_until("the report is written", || report.exists());
+    program.interrupt();
+    program.signal(Signal::TERM);
+    let ended = program.end();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert_eq!(saved(&report)["aggregated"]["count"], 2);
+}
+
+#[test]
 fn an_event_that_nothing_can_interrupt_ends_by_the_watchdog_with_a_report() {
     // Event, requests of the users, whether there was a load.
     for (event, load, more) in [

@@ -305,6 +305,38 @@ fn names_are_checked_whatever_address_they_are_at_and_sessions_are_resumed() {
 }
 
 #[test]
+fn a_host_that_leaves_a_handshake_hanging_holds_up_no_other() {
+    let authority = Authority::new();
+    let ca = authority.file("hanging.pem");
+    let good = site(&authority.sign(&["127.0.0.1"]));
+    // The kernel takes the connection, and nobody answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let text = format!(
+        "task {{ function(user) user:batch {{\n\
+         {{ path = \"https://{}/\", name = \"hanging\" }}, {{ path = \"{}/\", name = \"good\" }} }} end }}",
+        hanging.local_addr().expect("it has one"),
+        good.url()
+    );
+    let path = plan("hanging.lua", &text);
+    let url = good.url();
+    let options = [
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--ca",
+        &ca,
+        "--timeout",
+        "2s",
+    ];
+    let report = run([&[&*path], &options[..]].concat());
+    assert_eq!(report.failures("GET good"), 0, "{:?}", report.errors());
+    assert_eq!(report.failures("GET hanging"), 1, "{:?}", report.errors());
+}
+
+#[test]
 fn a_body_over_tls_may_be_large_and_may_break() {
     let authority = Authority::new();
     let ca = authority.file("large.pem");

@@ -191,10 +191,15 @@ impl OwnNames {
     }
 }
 
+/// The most addresses of a page that are looked at; a hundred times what large pages have.
+const MOST_ADDRESSES: usize = 100_000;
+
 /// URLs in the order they were found, each once.
 struct Listing<'p> {
     resolver: Resolver<'p>,
     urls: IndexMap<String, Host, RandomState>,
+    /// The number of addresses that were looked at.
+    seen: usize,
     /// The buffer in which the next URL is put together.
     url: String,
     /// The bytes that URLs may still take; `None` if they were too many.
@@ -206,6 +211,7 @@ impl<'p> Listing<'p> {
         Self {
             resolver: Resolver::new(page),
             urls: IndexMap::default(),
+            seen: 0,
             url: String::new(),
             left: Some(most_bytes),
         }
@@ -227,7 +233,8 @@ impl<'p> Listing<'p> {
     }
 
     fn add(&mut self, address: &str) {
-        if address.trim_ascii().is_empty() {
+        self.seen += 1;
+        if self.seen > MOST_ADDRESSES || address.trim_ascii().is_empty() {
             return; // a browser does not load the page itself as an image
         }
         let Some(host) = self.resolver.resolve(address, &mut self.url) else {

@@ -1,7 +1,6 @@
 //! Which assets and links a page has.
 
-use super::assets_within;
-use super::{assets, candidates, links};
+use super::{MOST_ADDRESSES, assets, assets_within, candidates, links};
 use crate::html::{fixture, title};
 use url::Url;
 
@@ -148,4 +147,15 @@ fn a_page_may_have_another_name_for_its_own_site() {
         listed(relative),
         (String::new(), "https://cdn.test/c.png".to_owned())
     );
+}
+
+#[test]
+fn an_image_in_more_sizes_than_any_page_has_ends_the_list() {
+    let sizes: String = (0..=MOST_ADDRESSES)
+        .map(|n| format!("/{n} {n}w,"))
+        .collect();
+    let page = format!("<img src='/first'><img srcset='{sizes}'><img src='/last'>");
+    let found = of(&page);
+    assert_eq!(found.len(), MOST_ADDRESSES);
+    assert!(found[0].ends_with("/first"), "{}", found[0]);
 }

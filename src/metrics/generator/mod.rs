@@ -195,8 +195,9 @@ impl GeneratorLog {
     /// of its seconds, in which what had waited for it was answered.
     pub(super) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
         let wall = nanoseconds(effort.wall);
+        // Not before the measurement, which a tick may have begun or even ended before.
         let begun = ended.saturating_sub(wall);
-        if wall <= SECOND {
+        if ended - begun <= SECOND {
             return self.add((ended - (ended - begun) / 2) / SECOND, shard, effort);
         }
         let is_busy = effort.busy.as_secs_f64() >= BUSY * effort.wall.as_secs_f64();

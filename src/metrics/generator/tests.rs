@@ -78,6 +78,12 @@ fn a_call_that_holds_up_a_thread_for_seconds_marks_each_of_them() {
         marked(&tick(3_190, ms(2_600))),
         [false, true, true, true, true]
     );
+    // It was over before the measurement began, or nearly so.
+    for ended in [0, 1, 900_000_000] {
+        let mut log = GeneratorLog::default();
+        log.add_tick(ended, 0, &tick(3_190, ms(2_600)));
+        assert_eq!((log.open.len(), log.whole[0].lags), (1, 1), "{ended}");
+    }
     // The thread slept, as where the process was stopped.
     assert_eq!(marked(&tick(10, ms(0))), [false; 5]);
 }

@@ -21,7 +21,7 @@ pub(super) enum Host {
     Foreign,
 }
 
-/// The address of a page: absolute, without credentials and fragment. It is parsed only where that is needed: pages
+/// The address of a page: absolute, without fragment. It is parsed only where that is needed: pages
 /// mostly have addresses that are told from it without.
 #[derive(Debug)]
 pub(crate) struct PageAddress {
@@ -45,6 +45,12 @@ impl PageAddress {
             text,
             url: OnceCell::new(),
         }
+    }
+
+    /// Takes the address from a URL, without its fragment.
+    fn of(url: &Url) -> Self {
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        PageAddress::new(&url[..Position::BeforePath], path)
     }
 
     /// Returns it as text.
@@ -80,8 +86,7 @@ impl From<&Url> for PageAddress {
         let mut url = url.clone();
         // Both fail on URLs that have no host, which then carry no credentials either.
         let _ = (url.set_username(""), url.set_password(None));
-        let path = &url[Position::BeforePath..Position::AfterQuery];
-        PageAddress::new(&url[..Position::BeforePath], path)
+        PageAddress::of(&url)
     }
 }
 
@@ -113,7 +118,7 @@ impl<'a> Resolver<'a> {
         let base = page.join(href).ok().filter(is_http);
         let url = base.as_ref().unwrap_or(page);
         self.base = Some(Base {
-            address: url.into(),
+            address: PageAddress::of(url),
             host: self.host(url),
         });
     }
@@ -344,6 +349,16 @@ mod tests {
             resolve(&resolver, "http://site/x.js"),
             own("http://site/x.js")
         );
+        // What a page itself says about another site is passed on.
+        let mut resolver = Resolver::new(&page);
+        resolver.set_base("http://ada:pw@cdn/a/");
+        for (raw, found) in [
+            ("/x.js", "http://ada:pw@cdn/x.js"),
+            ("./x", "http://ada:pw@cdn/a/x"),
+        ] {
+            let found = Some((found.to_owned(), Host::Foreign));
+            assert_eq!(resolve(&resolver, raw), found);
+        }
     }
 
     #[test]

@@ -234,7 +234,10 @@ impl<'p> Listing<'p> {
 
     fn add(&mut self, address: &str) {
         self.seen += 1;
-        if self.seen > MOST_ADDRESSES || address.trim_ascii().is_empty() {
+        if self.seen > MOST_ADDRESSES {
+            return;
+        }
+        if address.trim_ascii().is_empty() {
             return; // a browser does not load the page itself as an image
         }
         let Some(host) = self.resolver.resolve(address, &mut self.url) else {

@@ -367,6 +367,13 @@ impl Vm {
     }
 }
 
+/// Returns where the running task was declared.
+fn declared_line(host: &Host) -> Option<String> {
+    let location = host.program.task_locations.get(host.task.get()?)?;
+    let (file, line) = &location.declared;
+    Some(format!("{file}:{line}"))
+}
+
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
 fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     let mut raised = diagnostics::to_raised(error, &host.program.sources);
@@ -375,6 +382,8 @@ fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     }
     if raised.message.starts_with(limits::NOT_ENOUGH) {
         raised.message = limits::out_of_memory(host.limits.memory);
+        // Lua says nothing, and a task that was full at once was seen at no line.
+        raised.line = raised.line.or_else(|| declared_line(host));
         *ended_by_limit = true;
     }
     Step::Raised(raised)

@@ -76,7 +76,8 @@ pub(in crate::lua) fn call<R: FromLuaMulti>(
     // SAFETY: the closure neither raises nor touches Lua's stack.
     unsafe { lua.exec_raw::<()>((), |own| state = own) }?;
     let _entered = Entered::new(state, limits);
-    function.call(arguments)
+    let called = function.call(arguments);
+    called.map_err(|error| limits.with_place(error))
 }
 
 /// Sets the hook of a coroutine that the plan has made: it runs inside another one, and a signal knows only that one.

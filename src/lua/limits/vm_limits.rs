@@ -30,6 +30,8 @@ pub(in crate::lua) struct Limits {
     /// Whether the clock is to be read again. A signal sets it.
     due: AtomicBool,
     kill: RefCell<Option<Raised>>,
+    /// The line at which the plan was last seen at work, since it was resumed if `begin` is set.
+    seen: RefCell<Option<SourceLine>>,
     /// Whether the file's top level runs, not a task yet.
     loading: Cell<bool>,
     /// Whether flags set the limits: none does when a plan is loaded first.
@@ -51,6 +53,7 @@ impl Limits {
             work: Cell::new(0),
             due: AtomicBool::new(false),
             kill: RefCell::new(None),
+            seen: RefCell::new(None),
             loading: Cell::new(true),
             by_flags: heartbeat.is_some(),
             heartbeat,
@@ -135,6 +138,23 @@ impl Limits {
         due
     }
 
+    /// Says of an error that Lua raises without a place, because its memory is full, where the plan was last seen at work.
+    /// Returns every other error as it is.
+    pub(super) fn with_place(&self, error: mlua::Error) -> mlua::Error {
+        let is_bare = match &error {
+            mlua::Error::MemoryError(_) => true,
+            mlua::Error::RuntimeError(text) => text.starts_with(NOT_ENOUGH),
+            _ => false,
+        };
+        match &*self.seen.borrow() {
+            Some((file, line)) if is_bare && self.begin.get().is_some() => {
+                let told = out_of_memory(self.memory);
+                mlua::Error::RuntimeError(format!("{file}:{line}: {told}"))
+            }
+            _ => error,
+        }
+    }
+
     /// Enforces the limit on memory from now on.
     pub(in crate::lua) fn enforce(&self, lua: &Lua) -> mlua::Result<()> {
         lua.set_memory_limit(self.memory)?;
@@ -154,15 +174,21 @@ impl Limits {
     /// it is.
     pub(super) fn is_over(&self, line: impl Fn() -> Option<SourceLine>) -> bool {
         let now = processor_time();
-        let Some(begin) = self.begin.get() else {
+        let begin = self.begin.get();
+        if begin.is_none() {
             self.begin.set(Some(now));
+            self.seen.replace(None);
+        }
+        // Lgoose's own code at the end of a task is in no line.
+        if let Some(seen) = line() {
+            if let Some(heartbeat) = &self.heartbeat {
+                heartbeat.set_line(seen.1);
+            }
+            self.seen.replace(Some(seen));
+        }
+        let Some(begin) = begin else {
             return false;
         };
-        if let Some(heartbeat) = &self.heartbeat
-            && let Some((_, line)) = line()
-        {
-            heartbeat.set_line(line);
-        }
         if now.saturating_sub(begin) <= self.time {
             return false;
         }

@@ -137,7 +137,7 @@ impl Coroutine {
                 self.make_ready();
                 Ok(Resumed::Ended)
             }
-            _ => Err(self.error(status)),
+            _ => Err(limits.with_place(self.error(status))),
         }
     }
 

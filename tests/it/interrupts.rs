@@ -269,13 +269,15 @@ fn a_test_stop_that_takes_too_long_is_cut_off_and_told() {
 /// text.
 const CAUGHT: &str = "local slow = regex \"(?s)^(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)$\"\n\
                       local t = {} for n = 1, 100000 do t[n] = random.int(0, 1) == 0 and \"x\" or \"y\" end\n\
-                      local text = table.concat(t):rep(590)\n\
+                      local text = table.concat(t):rep(80)\n\
                       slow:match(text)\n";
 
 #[test]
 fn a_check_of_a_plan_that_nothing_can_interrupt_ends_by_the_watchdog() {
     let path = plan("caught_in_check.lua", &format!("{CAUGHT}{LOAD}"));
-    let ended = Lgoose::new(["check", &path]).finish();
+    let ended = Lgoose::new(["check", &path])
+        .env("LGOOSE_PATIENCE", "800ms")
+        .finish();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let told = "the loading of the plan is caught in the top level of ";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
@@ -314,8 +316,10 @@ fn an_event_that_nothing_can_interrupt_ends_by_the_watchdog_with_a_report() {
         let (path, url) = (plan(&format!("{name}.lua"), &text), server.url());
         let report = report_path(&name);
         let output = format!("json={}", report.display());
-        let usual = ["-H", &url, "-u", "2", "--lua-time", "500ms", "-o", &output];
-        let ended = Lgoose::new([&[&*path], &usual[..], more].concat()).finish();
+        let usual = ["-H", &url, "-u", "2", "-o", &output];
+        let ended = Lgoose::new([&[&*path], &usual[..], more].concat())
+            .env("LGOOSE_PATIENCE", "800ms")
+            .finish();
         assert_eq!(ended.code, 3, "{name}: {}", ended.stderr);
         let told = format!("caught in the function of '{event}' ({path}), last seen at line ");
         assert!(ended.stderr.contains(&told), "{name}: {}", ended.stderr);

@@ -131,7 +131,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
     // The groups of a match are found out byte by byte, and here it is the whole text.
     let text = "local slow = regex \"(?s)^(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)$\"\n\
                 task { \"page\", function(user)\n  user:get \"/page\"\n  user:get \"/page\"\n  user:wait(0.6)\n  \
-                slow:match((\"x\"):rep(60 << 20))\nend }\n";
+                slow:match((\"x\"):rep(8 << 20))\nend }\n";
     let path = plan("caught.lua", text);
     let json = scratch("caught.json");
     let ended = Lgoose::new([
@@ -142,11 +142,10 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
         "1",
         "-i",
         "1",
-        "--lua-time",
-        "500ms",
         "-o",
         &format!("json={}", json.display()),
     ])
+    .env("LGOOSE_PATIENCE", "800ms")
     .finish();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let told = "user 1 is caught in task 'page' of scenario 'default'";
@@ -161,7 +160,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 9] = [
+const LONG_CALLS: [(&str, &str); 10] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -177,6 +176,10 @@ const LONG_CALLS: [(&str, &str); 9] = [
     (
         "short texts of zeros",
         "local t, s = {}, ('\\0'):rep(256) for n = 1, 200000 do t[n] = s end table.sort(t)",
+    ),
+    (
+        "groups of a long match",
+        "regex('(?s)^(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)$'):match(('x'):rep(50 << 20))",
     ),
     ("a long name", "local _ = _ENV[('x'):rep(8 << 20)]"),
     (

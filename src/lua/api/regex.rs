@@ -75,6 +75,22 @@ impl Pattern {
         checked.map_err(mlua::Error::runtime)
     }
 
+    /// Checks that the groups of the first `most` matches take short enough to find out. Where a match is short enough
+    /// because the whole text is, none is looked for.
+    fn check_groups(&self, lua: &Lua, bytes: &[u8], most: usize) -> mlua::Result<()> {
+        let compiled = &self.compiled;
+        if compiled.may_group(bytes.len()) {
+            return Ok(());
+        }
+        let limits = &Host::of(lua).limits;
+        for found in compiled.regex.find_iter(bytes).take(most) {
+            limits.spend(lua, found.len() as u64 + 64)?;
+            let checked = compiled.check_match(found.len());
+            checked.map_err(mlua::Error::runtime)?;
+        }
+        Ok(())
+    }
+
     /// Returns the captures of the first match, the whole match if the pattern has no groups, or nil. Named groups are
     /// returned as one table.
     pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
@@ -87,6 +103,7 @@ impl Pattern {
                 .map(|found| lua.create_string(found.as_bytes()));
             return Ok(MultiValue::from_iter([whole.transpose()?.into_lua(lua)?]));
         }
+        self.check_groups(lua, bytes, 1)?;
         match self.compiled.regex.captures(bytes) {
             None => Ok(MultiValue::from_iter([Value::Nil])),
             Some(captures) if self.is_named() => Ok(MultiValue::from_iter([self
@@ -99,6 +116,7 @@ impl Pattern {
     /// Returns every match: the whole match or the only group as a string, else a table of the groups.
     pub(super) fn all(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
         self.check_length(bytes)?;
+        self.check_groups(lua, bytes, usize::MAX)?;
         let list = lua.create_table()?;
         let host = Host::of(lua);
         for captures in self.compiled.regex.captures_iter(bytes) {
@@ -119,6 +137,7 @@ impl Pattern {
     /// The task's time is over, or the result may take more than a user may hold, as a short text and a long replacement
     /// soon do.
     fn replace(&self, lua: &Lua, bytes: &[u8], with: &[u8]) -> mlua::Result<Vec<u8>> {
+        self.check_groups(lua, bytes, usize::MAX)?;
         let limits = &Host::of(lua).limits;
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();

@@ -27,8 +27,10 @@ pub(crate) enum Act {
     HalfClose,
     /// Does nothing until the client has gone.
     Hold,
-    /// Closes.
+    /// Closes; over TLS without announcing it.
     Close,
+    /// Announces over TLS that it closes, and closes.
+    Finish,
     /// Closes with a reset.
     Reset,
 }
@@ -205,6 +207,8 @@ pub(crate) fn send(text: impl AsRef<[u8]>, then: Act) -> Vec<Act> {
 trait Stream: Read + Write {
     fn tcp(&self) -> &TcpStream;
     fn is_resumed(&self) -> bool;
+    /// Announces the end where the protocol has something for it.
+    fn announce_end(&mut self) -> std::io::Result<()>;
 }
 
 impl Stream for TcpStream {
@@ -215,6 +219,10 @@ impl Stream for TcpStream {
     fn is_resumed(&self) -> bool {
         false
     }
+
+    fn announce_end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Stream for StreamOwned<ServerConnection, TcpStream> {
@@ -224,6 +232,11 @@ impl Stream for StreamOwned<ServerConnection, TcpStream> {
 
     fn is_resumed(&self) -> bool {
         self.conn.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    fn announce_end(&mut self) -> std::io::Result<()> {
+        self.conn.send_close_notify();
+        self.flush()
     }
 }
 
@@ -313,6 +326,7 @@ fn perform(stream: &mut impl Stream, act: Act, shared: &Shared) -> std::io::Resu
         }
         Act::Hold => return until_gone(stream).map(|()| false),
         Act::Close => return Ok(false),
+        Act::Finish => return stream.announce_end().map(|()| false),
         Act::Reset => {
             let at_once = Some(Duration::ZERO);
             rustix::net::sockopt::set_socket_linger(stream.tcp(), at_once)?;

@@ -1,7 +1,7 @@
 //! TLS: certificates that are wrong in each way, servers without TLS, client certificates. Each site has a certificate
 //! made here; it is signed by the authority of the test, or not.
 
-use crate::faulty::{Act, Site, answer};
+use crate::faulty::{Act, Site, answer, send};
 use crate::program::{plan, scratch};
 use crate::report::{Report, run};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
@@ -334,6 +334,30 @@ fn a_host_that_leaves_a_handshake_hanging_holds_up_no_other() {
     let report = run([&[&*path], &options[..]].concat());
     assert_eq!(report.failures("GET good"), 0, "{:?}", report.errors());
     assert_eq!(report.failures("GET hanging"), 1, "{:?}", report.errors());
+}
+
+#[test]
+fn a_body_that_ends_with_its_connection_counts_only_if_the_server_announced_the_end() {
+    let authority = Authority::new();
+    let ca = authority.file("announced.pem");
+    let config = server(&authority.sign(&["127.0.0.1"]), None);
+    let site = Site::secure(config, |asked| {
+        let text = "HTTP/1.1 200 OK\r\n\r\na body";
+        match asked.path.as_str() {
+            "/whole" => send(text, Act::Finish),
+            _ => send(text, Act::Close),
+        }
+    });
+    let text = "task { function(user)
+        check(user:get('/whole', { name = 'whole' }).body == 'a body', 'is whole')
+        user:get('/cut', { name = 'cut' })
+      end }";
+    let path = plan("tls_announced.lua", text);
+    let url = site.url();
+    let report = run([&path, "-H", &url, "--ca", &ca, "-u", "1", "-i", "1"]);
+    let passes = &report.json["checks"][0]["passes"];
+    assert_eq!(*passes, 1, "{:?}", report.errors());
+    assert_eq!(report.messages_of("GET cut"), ["closed early"]);
 }
 
 #[test]

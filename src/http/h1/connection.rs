@@ -26,6 +26,8 @@ pub(super) const READ_SIZE: usize = 64 * 1024;
 const DISCARDED_READ_SIZE: usize = 16 * 1024;
 /// The most bytes that are reserved just because a `Content-Length` says so.
 const TRUSTED_LENGTH: u64 = 1024 * 1024;
+/// How many times the bytes received are reserved for the rest of what a `Content-Length` says.
+const TRUSTED_GROWTH: usize = 7;
 
 /// The buffer into which all connections of a shard read. It is borrowed only within one poll.
 #[derive(Debug)]
@@ -268,7 +270,13 @@ impl Connection {
         body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
         while body.length < length {
             let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
-            let spare = body.bytes.capacity() - body.bytes.len();
+            let mut spare = body.bytes.capacity() - body.bytes.len();
+            if spare == 0 {
+                // The more has come, the more is believed: a body twice its size while it moves would be memory that no
+                // limit knows.
+                spare = left.min(body.bytes.len().saturating_mul(TRUSTED_GROWTH));
+                body.bytes.reserve(spare);
+            }
             self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
         }
         Ok(())
@@ -296,11 +304,11 @@ impl Connection {
         // The bytes that came with the head count, too.
         body.count_from(body.bytes.len())?;
         loop {
-            match self.read_into(body, READ_SIZE).await {
-                Ok(()) => {}
-                Err(failure) if failure.class == ErrorClass::ClosedEarly => return Ok(()),
-                Err(failure) => return Err(failure),
+            let before = body.bytes.len();
+            if self.read_or_end(&mut body.bytes, READ_SIZE).await? == 0 {
+                return Ok(());
             }
+            body.count_from(before)?;
         }
     }
 
@@ -313,13 +321,18 @@ impl Connection {
 
     /// Reads once and appends the bytes, at most `room`.
     async fn read_some(&mut self, bytes: &mut BytesMut, room: usize) -> Result<(), Failure> {
-        match self.stream.read_buf(&mut bytes.limit(room)).await {
-            Ok(0) => Err(Failure::new(ErrorClass::ClosedEarly, "")),
-            Ok(count) => {
-                self.received += count as u64;
-                Ok(())
-            }
-            Err(error) => Err(Failure::from_io_error(&error)),
+        match self.read_or_end(bytes, room).await? {
+            0 => Err(Failure::new(ErrorClass::ClosedEarly, "")),
+            _ => Ok(()),
         }
+    }
+
+    /// Reads once and appends the bytes, at most `room`. Returns how many; none if the server has closed. Over TLS, an end
+    /// that the server has not announced is a failure: someone else may have cut the connection (RFC 9112, section 9.8).
+    async fn read_or_end(&mut self, bytes: &mut BytesMut, room: usize) -> Result<usize, Failure> {
+        let read = self.stream.read_buf(&mut bytes.limit(room)).await;
+        let count = read.map_err(|error| Failure::from_io_error(&error))?;
+        self.received += count as u64;
+        Ok(count)
     }
 }

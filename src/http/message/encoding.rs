@@ -56,6 +56,7 @@ impl Codings {
             let texts = fields.map(|(_, value)| String::from_utf8_lossy(value));
             texts
                 .flat_map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>())
+                .filter(|name| !name.trim().is_empty())
                 .collect()
         };
         let chunked = |name: &String| name.trim().eq_ignore_ascii_case("chunked");
@@ -112,37 +113,47 @@ fn decode_field(field: &str, header: &str, body: &Bytes, max_body: u64) -> Resul
 
 fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
     match coding {
-        Coding::Gzip => read(
-            "gzip",
-            flate2::read::MultiGzDecoder::new(body),
-            body,
-            max_body,
-        ),
+        Coding::Gzip => {
+            let decoder = flate2::read::MultiGzDecoder::new(body);
+            read("gzip", decoder, gzip_length(body), max_body)
+        }
         // The deflate of HTTP is the format of zlib, but some servers send bare deflate.
-        Coding::Deflate if is_zlib(body) => read(
-            "deflate",
-            flate2::read::ZlibDecoder::new(body),
-            body,
-            max_body,
-        ),
-        Coding::Deflate => read(
-            "deflate",
-            flate2::read::DeflateDecoder::new(body),
-            body,
-            max_body,
-        ),
-        Coding::Brotli => read(
-            "br",
-            brotli_decompressor::Decompressor::new(body, BUFFER_SIZE),
-            body,
-            max_body,
-        ),
+        Coding::Deflate if is_zlib(body) => {
+            let decoder = flate2::read::ZlibDecoder::new(body);
+            read("deflate", decoder, usual_length(body), max_body)
+        }
+        Coding::Deflate => {
+            let decoder = flate2::read::DeflateDecoder::new(body);
+            read("deflate", decoder, usual_length(body), max_body)
+        }
+        Coding::Brotli => {
+            let decoder = brotli_decompressor::Decompressor::new(body, BUFFER_SIZE);
+            read("br", decoder, usual_length(body), max_body)
+        }
         Coding::Zstd => {
             let failed = |error| broken("zstd", &error);
             let mut decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
-            read("zstd", decoder, body, max_body)
+            let told = zstd::zstd_safe::get_frame_content_size(body);
+            let length = told.ok().flatten().unwrap_or(usual_length(body));
+            read("zstd", decoder, length, max_body)
         }
+    }
+}
+
+/// The usual length of a decoded text, in bytes: it is compressed to about a quarter.
+fn usual_length(body: &[u8]) -> u64 {
+    body.len() as u64 * 4
+}
+
+/// The length of a decoded body as its last four bytes tell it (RFC 1952, section 2.3.1), in bytes; the usual one if it
+/// cannot be that.
+fn gzip_length(body: &[u8]) -> u64 {
+    /// What deflate compresses the most is some 1,032 times as long (two bits for 258 bytes).
+    const MOST: u64 = 1032;
+    match body.last_chunk().map(|told| u32::from_le_bytes(*told)) {
+        Some(told) if u64::from(told) <= body.len() as u64 * MOST => told.into(),
+        _ => usual_length(body),
     }
 }
 
@@ -157,10 +168,9 @@ fn is_zlib(body: &[u8]) -> bool {
     }
 }
 
-fn read(name: &str, decoder: impl Read, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
-    // Text is compressed to about a quarter.
-    let guess = (body.len() as u64 * 4).min(max_body) as usize;
-    let mut decoded = Vec::with_capacity(guess);
+/// Reads a decoded body; `length` is how long it will probably be, so that it need not be moved while it grows.
+fn read(name: &str, decoder: impl Read, length: u64, max_body: u64) -> Result<Bytes, Failure> {
+    let mut decoded = Vec::with_capacity(length.min(max_body) as usize);
     decoder
         .take(max_body + 1)
         .read_to_end(&mut decoded)

@@ -165,14 +165,15 @@ impl FramingFields {
             14 if is("Content-Length") => self.content_length(header.value)?,
             16 if is("Content-Encoding") => head.is_encoded = true,
             17 if is("Transfer-Encoding") => {
-                self.transfer_encoding = true;
                 head.is_encoded |= !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
-                let last = header
-                    .value
-                    .rsplit(|byte| *byte == b',')
-                    .next()
-                    .unwrap_or_default();
-                self.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                for coding in header.value.split(|byte| *byte == b',') {
+                    let coding = coding.trim_ascii();
+                    // An empty element counts for nothing (RFC 9110, section 5.6.1), and so does the coding that is none.
+                    if !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity") {
+                        self.transfer_encoding = true;
+                        self.chunked = coding.eq_ignore_ascii_case(b"chunked");
+                    }
+                }
             }
             _ => {}
         }
@@ -291,6 +292,14 @@ mod tests {
             Framing::Chunked
         );
         assert_eq!(framing("transfer-encoding: gzip\r\n"), Framing::Close);
+        for chunked in ["chunked,", " , chunked , ", "gzip,,chunked"] {
+            let line = format!("transfer-encoding: {chunked}\r\n");
+            assert_eq!(framing(&line), Framing::Chunked, "{chunked}");
+        }
+        assert_eq!(
+            framing("transfer-encoding: identity\r\ncontent-length: 3\r\n"),
+            Framing::Length(3)
+        );
         assert_eq!(framing(""), Framing::Close);
     }
 

@@ -282,7 +282,7 @@ impl Engine {
             Some((_, reason)) if reason != Reason::NO_ERROR => {
                 Failure::from_http2(ErrorClass::Reset, reason.description())
             }
-            _ => Failure::new(ErrorClass::Reset, ""),
+            _ => Failure::new(ErrorClass::ClosedEarly, ""),
         };
         self.end(failure);
     }

@@ -244,6 +244,11 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     safe.into()
 }
 
+/// Returns text made safe for a terminal, on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], " ")
+}
+
 /// The words with which `response:ensure()` raises, before the reason why the request failed.
 pub(crate) const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
 

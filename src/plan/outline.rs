@@ -1,6 +1,7 @@
 //! The outline of a plan for `lgoose check`: its scenarios, their shares, and one iteration of each.
 
 use super::{Group, Plan, Scenario, Schedule, Task};
+use crate::error::one_line;
 use std::fmt::Write as _;
 
 /// Returns the outline of a plan as text: shares of users, and the tasks of one iteration in the order of their
@@ -24,10 +25,10 @@ pub(crate) fn outline(plan: &Plan) -> String {
 pub(crate) fn list(plan: &Plan) -> String {
     let mut text = String::new();
     for scenario in &plan.scenarios {
-        text.push_str(&scenario.name);
+        text.push_str(&one_line(&scenario.name));
         text.push('\n');
         for task in &scenario.tasks {
-            line(&mut text, &task.title());
+            line(&mut text, &one_line(&task.title()));
         }
     }
     text
@@ -46,7 +47,7 @@ fn of_scenario(scenario: &Scenario, total: u64) -> String {
     };
     let mut text = format!(
         "{}: {share}, {} order\n",
-        scenario.name,
+        one_line(&scenario.name),
         scenario.order.name()
     );
     once(&mut text, "at the start", scenario, |task| task.on_start);
@@ -73,7 +74,7 @@ fn once(text: &mut String, when: &str, scenario: &Scenario, belongs: fn(&Task) -
         line(text, when);
     }
     for task in tasks {
-        line(text, &format!("{:>6} × {}", task.weight, task.title()));
+        slot(text, task.weight, task);
     }
 }
 
@@ -84,12 +85,14 @@ fn of_group(text: &mut String, scenario: &Scenario, schedule: &Schedule, group: 
             None => line(text, "  then"),
         }
     }
-    for slot in &group.slots {
-        line(
-            text,
-            &format!("{:>6} × {}", slot.weight, scenario.tasks[slot.task].title()),
-        );
+    for each in &group.slots {
+        slot(text, each.weight, &scenario.tasks[each.task]);
     }
+}
+
+fn slot(text: &mut String, weight: u32, task: &Task) {
+    let title = one_line(&task.title());
+    line(text, &format!("{weight:>6} × {title}"));
 }
 
 fn line(text: &mut String, content: &str) {
@@ -100,6 +103,21 @@ fn line(text: &mut String, content: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_stay_on_their_line() {
+        let plan = Plan {
+            scenarios: vec![Scenario {
+                tasks: vec![Task::new(Some("two\nlines".to_owned()), 0, 1)],
+                ..Scenario::new("a\tb\x1b[2J")
+            }],
+            ..Plan::default()
+        };
+        assert_eq!(list(&plan), "a b\\x1b[2J\n  two lines\n");
+        let outlined = outline(&plan);
+        assert!(outlined.contains("1 × two lines\n"), "{outlined}");
+        assert!(outlined.starts_with("a b\\x1b[2J: weight 1"), "{outlined}");
+    }
 
     #[test]
     fn an_outline_shows_shares_and_one_iteration() {

@@ -1,12 +1,7 @@
 //! Text that fits: one line of it, cut in its middle, or broken into lines of a width. Knows no terminal.
 
-use crate::error::printable;
+pub(super) use crate::error::one_line;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-/// Returns a text on one line, in which nothing reaches the terminal as anything but text.
-pub(super) fn one_line(text: &str) -> String {
-    printable(text).replace(['\n', '\t'], " ")
-}
 
 /// Returns a text of at most `width` columns; the middle of a longer one is left out.
 pub(super) fn cut_middle(text: &str, width: usize) -> String {

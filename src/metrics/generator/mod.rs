@@ -189,39 +189,50 @@ pub(super) fn is_strained(
     lasted >= LEAST && (busy >= BUSY || late)
 }
 
-impl GeneratorLog {
-    /// Adds the effort of a shard in a tick that ended so many nanoseconds after the measurement began. It counts in the
-    /// second that contains the tick's middle. One that took more than a second is divided; its delays belong to the last
-    /// of its seconds, in which what had waited for it was answered.
-    pub(super) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
-        let wall = nanoseconds(effort.wall);
+impl Effort {
+    /// Shows `each` the second that contains the middle of a tick, which ended so many nanoseconds after the measurement
+    /// began, with its effort. A tick of more than a second is divided; its delays belong to the last of its seconds, in
+    /// which what had waited for it was answered.
+    pub(super) fn by_second(&self, ended: u64, mut each: impl FnMut(u64, &Effort)) {
+        let wall = nanoseconds(self.wall);
         // Not before the measurement, which a tick may have begun or even ended before.
         let begun = ended.saturating_sub(wall);
         if ended - begun <= SECOND {
-            return self.add((ended - (ended - begun) / 2) / SECOND, shard, effort);
+            return each((ended - (ended - begun) / 2) / SECOND, self);
         }
-        let is_busy = effort.busy.as_secs_f64() >= BUSY * effort.wall.as_secs_f64();
         let last = (ended - 1) / SECOND;
         for second in begun / SECOND..=last {
             let from = begun.max(second * SECOND);
             let part = ended.min((second + 1) * SECOND) - from;
             let share = part as f64 / wall as f64;
             let rest = match second == last {
-                true => effort.clone(),
+                true => self.clone(),
                 false => Effort::default(),
             };
-            let effort = Effort {
+            let part = Effort {
                 wall: Duration::from_nanos(part),
-                busy: effort.busy.mul_f64(share),
-                starved: effort.starved.mul_f64(share),
-                connections: effort.connections,
+                busy: self.busy.mul_f64(share),
+                starved: self.starved.mul_f64(share),
+                connections: self.connections,
                 ..rest
             };
-            self.add(second, shard, &effort);
-            if let Some(open) = self.open.get_mut(&second) {
-                open.caught |= is_busy && effort.wall >= LEAST;
-            }
+            each(second, &part);
         }
+    }
+}
+
+impl GeneratorLog {
+    /// Adds the effort of a shard in a tick that ended so many nanoseconds after the measurement began, in the seconds
+    /// of [`Effort::by_second`].
+    pub(super) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
+        let is_caught = nanoseconds(effort.wall).min(ended) > SECOND
+            && effort.busy.as_secs_f64() >= BUSY * effort.wall.as_secs_f64();
+        effort.by_second(ended, |second, part| {
+            self.add(second, shard, part);
+            if let Some(open) = self.open.get_mut(&second) {
+                open.caught |= is_caught && part.wall >= LEAST;
+            }
+        });
     }
 
     /// Adds a shard's effort, which counts in that second of the measurement.

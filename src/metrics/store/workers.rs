@@ -7,7 +7,6 @@ use super::super::by_name::ByName;
 use super::super::delta::SliceDelta;
 use super::super::detail::Detail;
 use super::super::gathered::GatheredDelta;
-use super::super::latency::nanoseconds;
 use super::super::portable::{PortableDelta, Slice, Stand};
 use super::super::report::{LabelRow, ThresholdRow, WorkerRow};
 use super::super::sketch::Sketcher;
@@ -284,9 +283,8 @@ impl Store {
             let shard = *shard as usize;
             self.merge_stand_of(shard, *covered, stand);
             if let Some(tally) = workers.tally_of_shard(shard) {
-                let half = nanoseconds(stand.effort.wall) / 2;
-                let middle = (*covered).min(self.time.now_ns()).saturating_sub(half);
-                tally.add_effort(shard, middle, &stand.effort);
+                let ended = (*covered).min(self.time.now_ns());
+                tally.add_effort(shard, ended, &stand.effort);
             }
         }
         workers.each_store_of(like, |store| {

@@ -135,6 +135,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_tick_counts_in_each_of_its_seconds() {
+        let median = Duration::from_millis(50);
+        let long = Effort {
+            wall: Duration::from_millis(3_200),
+            ..effort(3_190, 0)
+        };
+        let mut strain = Strain::default();
+        // From 0.9 s to 4.1 s: three seconds as a whole.
+        long.by_second(4_100_000_000, |second, part| {
+            strain.add(0, second, part, median);
+        });
+        strain.add(0, 5, &effort(10, 0), median);
+        let told = strain.saturated.as_secs_f64();
+        assert!((2.99..3.01).contains(&told), "{told}");
+        assert_eq!(strain.whole.wall, Duration::from_millis(3_450));
+    }
+
+    #[test]
     fn a_busy_thread_or_a_late_timer_is_told_second_by_second() {
         let median = Duration::from_millis(50);
         for (busy_ms, lag_ms, median, expected) in [

@@ -1,6 +1,5 @@
 //! Tally of one worker: some hundred bytes, and a sketch of its latencies.
 
-use super::super::axis::SECOND;
 use super::super::delta::SliceDelta;
 use super::super::gathered::Counts;
 use super::super::generator::Effort;
@@ -108,12 +107,13 @@ impl WorkerTally {
         self.users.add((shard, scenario), change, rise);
     }
 
-    /// Adds the effort of one of its shards, whose middle was `middle` nanoseconds after the run began.
-    pub(in super::super) fn add_effort(&mut self, shard: usize, middle: u64, effort: &Effort) {
+    /// Adds the effort of one of its shards in a tick that ended so many nanoseconds after the run began.
+    pub(in super::super) fn add_effort(&mut self, shard: usize, ended: u64, effort: &Effort) {
         let shard = shard.saturating_sub(self.identity.shards.start);
         let most = self.identity.shards.len().saturating_sub(1);
-        let second = middle / SECOND;
-        self.strain.add(shard.min(most), second, effort, self.p50);
+        effort.by_second(ended, |second, part| {
+            self.strain.add(shard.min(most), second, part, self.p50);
+        });
     }
 
     pub(in super::super) fn tick(&mut self) {

@@ -4,6 +4,7 @@
 use super::command;
 use super::elsewhere::{ELSEWHERE, LETTERS};
 use crate::error::{Diagnostic, nearest};
+use crate::units;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::collections::BTreeSet;
@@ -11,6 +12,8 @@ use std::path::Path;
 
 /// What begins the name of every variable that options are read from.
 const PREFIX: &str = "LGOOSE_";
+/// The variable, without the prefix, that sets how long the watchdog waits, which no option does.
+const PATIENCE: &str = "PATIENCE";
 
 /// The word with which other programs begin to run a plan.
 const RUN: &str = "run";
@@ -116,10 +119,17 @@ fn two_words(second: &str, arguments: &[String]) -> clap::Error {
 }
 
 /// Returns a warning for each variable of the environment that nothing reads and whose name is nearly that of one that
-/// an option is read from.
+/// an option is read from, and one for a watchdog's patience that is no duration.
 pub(crate) fn misspelt_variables() -> Vec<Diagnostic> {
     let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    misspelt(given)
+    let mut told = misspelt(given);
+    let patience = format!("{PREFIX}{PATIENCE}");
+    if let Ok(wanted) = std::env::var(&patience)
+        && let Err(wrong) = units::duration(&wanted)
+    {
+        told.push(Diagnostic::new(format!("{patience} is not used: {wrong}")));
+    }
+    told
 }
 
 fn misspelt(given: impl Iterator<Item = String>) -> Vec<Diagnostic> {
@@ -149,7 +159,8 @@ fn known_variables() -> BTreeSet<String> {
     let names = all
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str()?.strip_prefix(PREFIX));
-    names.map(str::to_owned).collect()
+    let others = std::iter::once(PATIENCE);
+    names.chain(others).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

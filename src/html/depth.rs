@@ -8,7 +8,7 @@ use super::names::packed;
 use super::scan::{Scanner, Tag};
 
 /// The most elements that may be open at once; ten times what any page written by people needs.
-const DEEPEST: usize = 1024;
+pub(super) const DEEPEST: usize = 1024;
 
 /// The most attributes of a tag.
 const MOST_ATTRIBUTES: usize = 2000;

@@ -11,7 +11,7 @@ use scraper::{ElementRef, Html, HtmlTreeSink, Node};
 use selectors::parser::SelectorList;
 
 use super::address::text_of;
-use super::depth::shallow;
+use super::depth::{DEEPEST, shallow};
 use super::{collapse, matching};
 
 /// A CSS selector, or a list of them, ready to be matched.
@@ -94,9 +94,16 @@ impl Document {
             let end = piece_end(rest, fed);
             parser.process(StrTendril::from_slice(&rest[..end]));
             (rest, fed) = (&rest[end..], fed + end);
-            let weight = scale.weigh(&parser.tokenizer.sink.sink.0.borrow());
+            let (weight, depth) = {
+                let tree = parser.tokenizer.sink.sink.0.borrow();
+                (scale.weigh(&tree), depth_of_last(&tree))
+            };
             if weight > most_bytes || !go_on(end) {
                 return None;
+            }
+            // What `shallow` has not foreseen: the page ends here, too.
+            if depth > 2 * DEEPEST {
+                break;
             }
         }
         let page = parser.finish();
@@ -178,6 +185,12 @@ impl Document {
     pub(super) fn root(&self) -> Option<ElementRef<'_>> {
         self.page.tree.root().children().find_map(ElementRef::wrap)
     }
+}
+
+/// Returns in how many elements the node stands that was made last, which is where the parser is.
+fn depth_of_last(page: &Html) -> usize {
+    let last = page.tree.nodes().next_back();
+    last.map_or(0, |node| node.ancestors().count())
 }
 
 /// Returns the length of the next piece to parse: each tag in it may open everything again that was left open in the
@@ -327,6 +340,25 @@ mod tests {
         ] {
             let expected = format!("'{css}' is not a CSS selector: {reason}");
             assert_eq!(Selector::parse(css).err(), Some(expected));
+        }
+    }
+
+    /// What needs no end tag elsewhere, and what holds raw text elsewhere, nests in drawings and formulas.
+    #[test]
+    fn a_page_of_foreign_elements_ends_where_it_nests_too_deep() {
+        for (before, unit) in [
+            ("<svg>", "<td>"),
+            ("<svg>", "<option>"),
+            ("<math>", "<input>"),
+            ("<body><form><svg><style>", "<g>"),
+            ("<math><title>", "<mi>"),
+        ] {
+            let page = before.to_owned() + &unit.repeat(60_000);
+            let document = Document::parse(page.as_bytes());
+            let all = document.select(&css("*"), None).len();
+            assert!((1_000..3_000).contains(&all), "{before}{unit}: {all}");
+            let none = document.select(&css("body:has(.error)"), None);
+            assert!(none.is_empty());
         }
     }
 

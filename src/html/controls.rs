@@ -7,6 +7,7 @@
 
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
+use indexmap::IndexSet;
 use scraper::{ElementRef, Node};
 use std::collections::HashSet;
 
@@ -26,7 +27,7 @@ pub(super) struct Entries {
     /// The names of the inputs for files.
     pub(super) files: Vec<String>,
     /// The names of the controls that must be filled in, each once.
-    pub(super) required: Vec<String>,
+    pub(super) required: IndexSet<String>,
     /// The places of all controls, each with the number of values that it contributes. A control may contribute none,
     /// such as a box that is not ticked.
     places: Vec<(Place, usize)>,
@@ -38,14 +39,27 @@ pub(super) struct Entries {
     disabled: usize,
     /// The open disabled fieldsets, each with its first legend, which is exempt.
     fieldsets: Vec<Option<NodeId>>,
+    /// The bytes that the entries may still take; `None` if they were too many.
+    left: Option<usize>,
 }
 
 impl Entries {
-    /// Returns the entries of a form of this document.
-    pub(super) fn of(doc: &Document, form: ElementRef<'_>) -> Self {
-        let mut entries = Self::default();
+    /// Returns the entries of a form of this document; `None` if they would take more than `most_bytes`.
+    pub(super) fn of(doc: &Document, form: ElementRef<'_>, most_bytes: usize) -> Option<Self> {
+        let mut entries = Self {
+            left: Some(most_bytes),
+            ..Self::default()
+        };
         entries.collect(doc, form);
-        entries
+        entries.left.is_some().then_some(entries)
+    }
+
+    /// Takes the memory of a control's entry before it is made. Returns whether there is so much.
+    fn take(&mut self, bytes: usize) -> bool {
+        /// A place and two texts, as they are kept.
+        const EACH: usize = 128;
+        self.left = self.left.and_then(|left| left.checked_sub(bytes + EACH));
+        self.left.is_some()
     }
 
     /// Walks the form; the whole page if controls elsewhere may name the form by its id.
@@ -131,7 +145,8 @@ impl Entries {
             _ => self.require(element, name, &kind),
         }
         match (tag, &*kind) {
-            ("input", "file") => self.files.push(name.to_owned()),
+            ("input", "file") if self.take(name.len()) => self.files.push(name.to_owned()),
+            ("input", "file") => {}
             ("input", "checkbox" | "radio") => {
                 if element.attr("checked").is_some() {
                     self.field(name, value.unwrap_or("on"));
@@ -156,18 +171,20 @@ impl Entries {
     fn require(&mut self, element: ElementRef<'_>, name: &str, kind: &str) {
         // For these the attribute means nothing.
         let exempt = matches!(kind, "hidden" | "range" | "color");
-        let known = || self.required.iter().any(|known| known == name);
-        if element.attr("required").is_some() && !exempt && !known() {
-            self.required.push(name.to_owned());
+        if element.attr("required").is_some() && !exempt && self.take(name.len()) {
+            self.required.insert(name.to_owned());
         }
     }
 
     fn field(&mut self, name: &str, value: &str) {
-        self.fields.push((name.to_owned(), value.to_owned()));
+        // Its name stands in the order, too.
+        if self.take(2 * name.len() + value.len()) {
+            self.fields.push((name.to_owned(), value.to_owned()));
+        }
     }
 
     fn place(&mut self, name: &str, values: usize) {
-        if !name.is_empty() {
+        if !name.is_empty() && self.take(2 * name.len()) {
             self.places.push((Place::Field(name.to_owned()), values));
         }
     }
@@ -175,7 +192,10 @@ impl Entries {
     fn button(&mut self, element: ElementRef<'_>, name: &str, image: bool) {
         let index = self.buttons.len();
         let named = !name.is_empty();
-        if named {
+        let texts = ["value", "formaction", "formmethod", "formenctype"];
+        let texts = texts.iter().filter_map(|attr| element.attr(attr));
+        let bytes = name.len() + texts.map(str::len).sum::<usize>();
+        if named && self.take(bytes) {
             let own = |attr| element.attr(attr).map(str::to_owned);
             self.buttons.push(Button {
                 name: name.to_owned(),

@@ -4,11 +4,13 @@
 
 use ego_tree::NodeId;
 use html5ever::ParseOpts;
+use html5ever::serialize::{SerializeOpts, TraversalScope};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::error::SelectorErrorKind;
 use scraper::selector::Simple;
 use scraper::{ElementRef, Html, HtmlTreeSink, Node};
 use selectors::parser::SelectorList;
+use std::io::{self, Write};
 
 use super::address::text_of;
 use super::depth::{DEEPEST, shallow};
@@ -84,27 +86,29 @@ impl Document {
         most_bytes: usize,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Option<Self> {
-        let text = text_of(shallow(body));
         let tree = HtmlTreeSink::new(Html::new_document());
         let mut parser = html5ever::parse_document(tree, ParseOpts::default());
         let mut scale = Scale::default();
-        let mut rest = &*text;
         let mut fed = 0;
-        while !rest.is_empty() {
-            let end = piece_end(rest, fed);
-            parser.process(StrTendril::from_slice(&rest[..end]));
-            (rest, fed) = (&rest[end..], fed + end);
-            let (weight, depth) = {
+        let mut bytes = shallow(body);
+        let mut is_deep = false;
+        while !bytes.is_empty() && !is_deep {
+            // As text, bytes that are none take three times as much.
+            let (part, more) = bytes.split_at(part_end(bytes));
+            let text = text_of(part);
+            let mut rest = &*text;
+            while !rest.is_empty() && !is_deep {
+                let end = piece_end(rest, fed);
+                parser.process(StrTendril::from_slice(&rest[..end]));
+                (rest, fed) = (&rest[end..], fed + end);
                 let tree = parser.tokenizer.sink.sink.0.borrow();
-                (scale.weigh(&tree), depth_of_last(&tree))
-            };
-            if weight > most_bytes || !go_on(end) {
-                return None;
+                if scale.weigh(&tree) > most_bytes || !go_on(end) {
+                    return None;
+                }
+                // What `shallow` has not foreseen: the page ends here, too.
+                is_deep = depth_of_last(&tree) > 2 * DEEPEST;
             }
-            // What `shallow` has not foreseen: the page ends here, too.
-            if depth > 2 * DEEPEST {
-                break;
-            }
+            bytes = more;
         }
         let page = parser.finish();
         let weight = scale.weigh(&page);
@@ -167,10 +171,39 @@ impl Document {
             .flat_map(|element| element.value().attrs())
     }
 
+    /// Returns the element and its contents as HTML, or its first `most` bytes or a little less, and whether that is all.
+    /// `go_on` is asked at each piece that is written: the library looks from each character that it escapes to the
+    /// end of the text for the next.
+    pub fn html_while(
+        &self,
+        key: NodeKey,
+        most: usize,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> (String, bool) {
+        let mut html = LimitedHtml {
+            bytes: Vec::new(),
+            most,
+            go_on,
+        };
+        let is_whole = self.element(key).is_none_or(|element| {
+            let opts = SerializeOpts {
+                traversal_scope: TraversalScope::IncludeNode,
+                scripting_enabled: false,
+                create_missing_parent: false,
+            };
+            html5ever::serialize(&mut html, &element, opts).is_ok()
+        });
+        let mut bytes = html.bytes;
+        if let Err(cut) = str::from_utf8(&bytes) {
+            bytes.truncate(cut.valid_up_to());
+        }
+        (String::from_utf8(bytes).unwrap_or_default(), is_whole)
+    }
+
     /// Returns the element and its contents as HTML.
+    #[cfg(any(test, feature = "internals"))]
     pub fn html(&self, key: NodeKey) -> String {
-        self.element(key)
-            .map_or_else(String::new, |element| element.html())
+        self.html_while(key, usize::MAX, &mut || true).0
     }
 
     pub(super) fn element(&self, key: NodeKey) -> Option<ElementRef<'_>> {
@@ -187,10 +220,45 @@ impl Document {
     }
 }
 
+/// HTML as it is written, until there is enough of it.
+struct LimitedHtml<'a> {
+    bytes: Vec<u8>,
+    most: usize,
+    go_on: &'a mut dyn FnMut() -> bool,
+}
+
+impl Write for LimitedHtml<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let room = self.most.saturating_sub(self.bytes.len());
+        if room < piece.len() || !(self.go_on)() {
+            self.bytes
+                .extend_from_slice(&piece[..room.min(piece.len())]);
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Returns in how many elements the node stands that was made last, which is where the parser is.
 fn depth_of_last(page: &Html) -> usize {
     let last = page.tree.nodes().next_back();
     last.map_or(0, |node| node.ancestors().count())
+}
+
+/// Returns the length of the next bytes to read as text, which end with a character.
+fn part_end(bytes: &[u8]) -> usize {
+    const LONGEST_CHARACTER: usize = 4;
+    if bytes.len() <= LONGEST_PIECE {
+        return bytes.len();
+    }
+    let ends = LONGEST_PIECE - LONGEST_CHARACTER..=LONGEST_PIECE;
+    let begins_one = |end: &usize| (bytes[*end] as i8) >= -0x40;
+    ends.rev().find(begins_one).unwrap_or(LONGEST_PIECE)
 }
 
 /// Returns the length of the next piece to parse: each tag in it may open everything again that was left open in the

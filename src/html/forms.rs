@@ -113,8 +113,27 @@ pub struct Form {
     pub order: Vec<Place>,
 }
 
+/// The form is larger than it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FormTooLarge;
+
 /// Returns the first form among these elements or around one of them; without a list the page's first form.
+#[cfg(any(test, feature = "internals"))]
 pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option<Form> {
+    find_form_within(doc, among, page, usize::MAX).unwrap_or_default()
+}
+
+/// The same.
+///
+/// # Errors
+/// The form would take more than `most_bytes`: a page may give a long name to many values, and a long base to many
+/// buttons.
+pub(crate) fn find_form_within(
+    doc: &Document,
+    among: Option<&[NodeKey]>,
+    page: &Url,
+    most_bytes: usize,
+) -> Result<Option<Form>, FormTooLarge> {
     let key = match among {
         Some(keys) => keys.iter().find_map(|key| {
             let element = doc.element(*key)?;
@@ -123,30 +142,35 @@ pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Optio
                 .chain(around)
                 .find(is_form)
                 .map(Document::key)
-        })?,
-        None => Document::key(elements(doc).find(is_form)?),
+        }),
+        None => elements(doc).find(is_form).map(Document::key),
     };
-    Some(form(doc, key, page))
+    key.map(|key| form(doc, key, page, most_bytes)).transpose()
 }
 
 /// Returns the request that submitting this form element of a page would send. A key that is none of this
 /// document's elements gives an empty form that gets the page.
-fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
+fn form(doc: &Document, key: NodeKey, page: &Url, most_bytes: usize) -> Result<Form, FormTooLarge> {
     let element = doc.element(key);
     let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
-    let mut entries = element
-        .map(|form| Entries::of(doc, form))
-        .unwrap_or_default();
+    let mut entries = match element {
+        Some(form) => Entries::of(doc, form, most_bytes).ok_or(FormTooLarge)?,
+        None => Entries::default(),
+    };
+    let base = base_of(doc, page);
+    let mut left = most_bytes;
     for button in &mut entries.buttons {
         let own = button.action.as_deref().filter(|url| !url.is_empty());
-        button.action = own.map(|url| action(doc, url, page).into());
+        button.action = own.map(|url| action(url, page, &base).into());
+        let bytes = button.action.as_ref().map_or(0, String::len);
+        left = left.checked_sub(bytes).ok_or(FormTooLarge)?;
         let method = button.method.as_deref().map(FormMethod::parse);
         button.method = method.map(|method| method.name().to_owned());
         let enctype = button.enctype.as_deref().map(Enctype::parse);
         button.enctype = enctype.map(|enctype| enctype.name().to_owned());
     }
-    Form {
-        action: action(doc, attr("action"), page),
+    Ok(Form {
+        action: action(attr("action"), page, &base),
         method: FormMethod::parse(attr("method")),
         enctype: Enctype::parse(attr("enctype")),
         order: entries.order(),
@@ -154,20 +178,25 @@ fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
         default: entries.default.flatten(),
         buttons: entries.buttons,
         files: entries.files,
-        required: entries.required,
-    }
+        required: entries.required.into_iter().collect(),
+    })
 }
 
-fn action(doc: &Document, action: &str, page: &Url) -> Url {
+/// Returns the URL that those of the page are relative to.
+fn base_of(doc: &Document, page: &Url) -> Url {
+    let base = elements(doc)
+        .filter(|e| e.value().name() == "base")
+        .find_map(|e| e.attr("href"));
+    base.and_then(|href| page.join(href).ok())
+        .unwrap_or_else(|| page.clone())
+}
+
+fn action(action: &str, page: &Url, base: &Url) -> Url {
     let mut url = page.clone();
-    if !action.trim_ascii().is_empty() {
-        let base = elements(doc)
-            .filter(|e| e.value().name() == "base")
-            .find_map(|e| e.attr("href"));
-        let base = base.and_then(|href| page.join(href).ok());
-        if let Ok(joined) = base.as_ref().unwrap_or(page).join(action) {
-            url = joined;
-        }
+    if !action.trim_ascii().is_empty()
+        && let Ok(joined) = base.join(action)
+    {
+        url = joined;
     }
     url.set_fragment(None);
     url

@@ -35,8 +35,9 @@ pub(crate) use document::NodeKey;
 pub use document::{Document, Selector};
 #[cfg(feature = "internals")]
 pub use entities::decode_entities;
+#[cfg(any(test, feature = "internals"))]
 pub use forms::find_form;
-pub(crate) use forms::{Enctype, Form, Place, form_selectors};
+pub(crate) use forms::{Enctype, Form, Place, find_form_within, form_selectors};
 pub(crate) use matching::STEPS;
 pub use reason::reason;
 pub use title::title;

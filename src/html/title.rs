@@ -5,12 +5,16 @@ use super::collapse;
 use super::entities::decode_text;
 use super::scan::{Element, Scanner};
 
+/// The longest title, in bytes; the rest is left out. Bytes that are not UTF-8 take three times as much once decoded.
+const LONGEST: usize = 1 << 20;
+
 /// Returns the text of the page's first `<title>`: entities decoded, white space collapsed and trimmed. `None`
 /// without one; a title inside an inline `<svg>`, a comment, a script or a `<template>` is not the page's.
 pub fn title(body: &[u8]) -> Option<String> {
     let mut scanner = Scanner::new(body);
     while scanner.next()? != Element::Title {}
-    let text = text_of(scanner.text());
+    let text = scanner.text();
+    let text = text_of(&text[..text.len().min(LONGEST)]);
     if !scanner.is_whole() {
         return None;
     }

@@ -2,8 +2,9 @@
 
 use super::exchange::{Body, Exchange, Kind, Part};
 use super::random::is_random;
-use crate::html::{Document, Form, NodeKey, Selector, find_form};
+use crate::html::{Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::BTreeSet;
+use url::Url;
 
 /// How many pages back a form is looked for, and the memory that a page may take.
 const PAGES: usize = 12;
@@ -68,7 +69,7 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
         };
         let mut best: Option<(usize, NodeKey, Form)> = None;
         for key in select(&document, "form").into_iter().take(FORMS) {
-            let Some(form) = find_form(&document, Some(&[key]), &answer.url) else {
+            let Some(form) = form_of(&document, Some(&[key]), &answer.url) else {
                 continue;
             };
             if let Some(distance) = distance(&form, exchange, sent)
@@ -229,13 +230,18 @@ fn selector(
         attribute("class"),
     ];
     for css in candidates.into_iter().flatten() {
-        let found = find_form(document, Some(&select(document, &css)), &answer.url);
+        let found = form_of(document, Some(&select(document, &css)), &answer.url);
         if found.as_ref() == Some(form) {
             return Some(Some(css));
         }
     }
-    let first = find_form(document, None, &answer.url);
+    let first = form_of(document, None, &answer.url);
     (first.as_ref() == Some(form)).then_some(None)
+}
+
+/// Returns the first form among these elements or around one of them, or the page's first; none that is made to be large.
+fn form_of(document: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option<Form> {
+    find_form_within(document, among, page, PAGE_BYTES).unwrap_or_default()
 }
 
 /// Returns what was typed into a form, and the button.

@@ -12,11 +12,32 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 30] = [
+const HOSTILE: [(&str, &str, &str); 34] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
         "not enough memory",
+    ),
+    (
+        "a long name for many values",
+        "html.parse('<form><select multiple name=' .. ('n'):rep(1000000) .. '>' .. ('<option selected>'):rep(3000)):form()",
+        "not enough memory",
+    ),
+    (
+        "a long base for many buttons",
+        "html.parse('<base href=\"http://a/' .. ('b'):rep(1000000) .. '/\"><form>'\n\
+         .. ('<button name=a formaction=x>'):rep(500)):form()",
+        "not enough memory",
+    ),
+    (
+        "an element in the log",
+        "user:log(html.parse('<p>' .. ('a '):rep(8 << 20)):css('p')[1])",
+        "",
+    ),
+    (
+        "a title that is no text",
+        "html.parse('<title>' .. ('\\255'):rep(15 << 20) .. '</title>'):title()",
+        "",
     ),
     (
         "a text that doubles",

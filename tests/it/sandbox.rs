@@ -160,7 +160,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 10] = [
+const LONG_CALLS: [(&str, &str); 16] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -180,6 +180,35 @@ const LONG_CALLS: [(&str, &str); 10] = [
     (
         "groups of a long match",
         "regex('(?s)^(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)$'):match(('x'):rep(50 << 20))",
+    ),
+    (
+        "HTML of a text with much to escape",
+        "html.parse('<p id=a>' .. ('&'):rep(2 << 20)):css('#a')[1]:html()",
+    ),
+    (
+        "a form of buttons with addresses",
+        "html.parse('<form>' .. ('<button name=a formaction=x></button>'):rep(70000)):form()",
+    ),
+    (
+        "a form of required fields",
+        "local t = {} for n = 1, 100000 do t[n] = '<input required name=a' .. n .. '>' end\n\
+         html.parse('<form>' .. table.concat(t)):form()",
+    ),
+    (
+        "a form with an order of many names",
+        "local o = {} for n = 1, 150000 do o[n] = ('%08d'):format(n) end\n\
+         user:submit({ action = '/', method = 'POST', fields = {}, order = o }, { zz = 1 })",
+    ),
+    (
+        "assets of many hosts",
+        "local t = { '<link rel=canonical href=http://own.x/>' }\n\
+         for n = 1, 90000 do t[#t + 1] = ('<img src=http://host%06d.x/><img src=http://own.x/%d>'):format(n, n) end\n\
+         user:post('/echo', table.concat(t)):assets()",
+    ),
+    (
+        "links and filters",
+        "local t, f = {}, {} for n = 1, 90000 do t[n], f[n] = '<a href=/' .. n .. '>', 'zz' .. n end\n\
+         user:post('/echo', table.concat(t)):links(f)",
     ),
     ("a long name", "local _ = _ENV[('x'):rep(8 << 20)]"),
     (

@@ -2,8 +2,9 @@
 //! `response:links()`; scans a page once, and allocates only the results.
 
 use foldhash::fast::RandomState;
-use indexmap::IndexMap;
 use indexmap::map::Entry;
+use indexmap::{IndexMap, IndexSet};
+use std::collections::HashSet;
 use url::{Position, Url};
 
 use crate::html::address::{Host, PageAddress, Resolver, attribute_text, text_of};
@@ -165,25 +166,21 @@ fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
 
 /// The names that a page has for its own site beside its address.
 #[derive(Default)]
-struct OwnNames(Vec<String>);
+struct OwnNames(HashSet<String, RandomState>);
 
 impl OwnNames {
     /// Adds the host of an address that the page gives itself, if it is absolute.
     fn add(&mut self, page: &PageAddress, address: Option<&[u8]>) {
         let url = address.and_then(|address| page.url().join(&attribute_text(address)).ok());
         if let Some(host) = url.as_ref().and_then(Url::host_str) {
-            self.0.push(host.to_owned());
+            self.0.insert(host.to_owned());
         }
     }
 
     /// Returns the URL as one of the page's site, if it has one of the names.
     fn at_page(&self, page: &PageAddress, url: &str) -> Option<String> {
-        if self.0.is_empty() {
-            return None;
-        }
         let url = Url::parse(url).ok()?;
-        let host = url.host_str()?;
-        let own = self.0.iter().any(|name| name == host);
+        let own = self.0.contains(url.host_str()?);
         own.then(|| {
             let path = &url[Position::BeforePath..Position::AfterQuery];
             [page.origin(), path].concat()
@@ -264,21 +261,32 @@ impl<'p> Listing<'p> {
     }
 
     fn into_assets(self, page: &PageAddress, names: &OwnNames) -> Option<PageAssets> {
-        let mut assets = PageAssets::default();
-        assets.urls.reserve(self.urls.len());
-        for (url, host) in self.into_urls()? {
-            if host == Host::Own {
-                assets.urls.push(url);
-                continue;
+        let mut foreign = Vec::new();
+        if names.0.is_empty() {
+            let mut own = Vec::with_capacity(self.urls.len());
+            for (url, host) in self.into_urls()? {
+                match host {
+                    Host::Own => own.push(url),
+                    _ => foreign.push(url),
+                }
             }
-            match names.at_page(page, &url) {
-                // It may be there under both names.
-                Some(own) if assets.urls.contains(&own) => {}
-                Some(own) => assets.urls.push(own),
-                None => assets.foreign.push(url),
+            return Some(PageAssets { urls: own, foreign });
+        }
+        // One may be there under several names.
+        let mut own: IndexSet<String, RandomState> = IndexSet::default();
+        for (url, host) in self.into_urls()? {
+            let renamed = match host {
+                Host::Own => None,
+                _ => names.at_page(page, &url),
+            };
+            match renamed {
+                Some(renamed) => own.extend([renamed]),
+                None if host == Host::Own => own.extend([url]),
+                None => foreign.push(url),
             }
         }
-        Some(assets)
+        let urls = own.into_iter().collect();
+        Some(PageAssets { urls, foreign })
     }
 }
 

@@ -85,11 +85,31 @@ impl Element {
     /// Returns the beginning of its HTML on one line, as logs show it.
     pub(super) fn shown(&self) -> String {
         const MOST: usize = 200;
-        let html = self.document.html(self.key);
+        const LOOKED_AT: usize = 16 * MOST;
+        let (html, _) = self.document.html_while(self.key, LOOKED_AT, &mut || true);
         let line = html.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(MOST) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
+        }
+    }
+}
+
+impl Element {
+    /// Returns its HTML, within the task's time and the user's memory.
+    fn html(&self, lua: &Lua) -> mlua::Result<String> {
+        /// What writing one piece counts as, in bytes: a text is looked through for each of its characters to escape.
+        const WEIGHT: u64 = 8 << 10;
+        let host = Host::of(lua);
+        let budget = host.budget(lua);
+        let mut go_on = || host.limits.spend(lua, WEIGHT).is_ok();
+        let (html, is_whole) = self
+            .document
+            .html_while(self.key, budget.left(), &mut go_on);
+        host.limits.reraise()?;
+        match is_whole {
+            true => Ok(html),
+            false => Err(mlua::Error::runtime(budget.exceeded())),
         }
     }
 }
@@ -104,7 +124,7 @@ impl UserData for Element {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| Ok(this.shown()));
         methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
-        methods.add_method("html", |_, this, ()| Ok(this.document.html(this.key)));
+        methods.add_method("html", |lua, this, ()| this.html(lua));
         methods.add_method("attr", |_, this, DisplayText(name): DisplayText| {
             Ok(this.document.attr(this.key, &name).map(str::to_owned))
         });

@@ -8,6 +8,7 @@ use crate::html::{self, Document, Form, Place};
 use crate::lua::diagnostics::plan_line;
 use crate::lua::sandbox::Host;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
+use indexmap::IndexSet;
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
 use url::Url;
 
@@ -43,7 +44,10 @@ pub(super) fn form(
         Value::Nil => None,
         css => Some(find(lua, document, &*selector(lua, css)?, None)?),
     };
-    let Some(form) = html::find_form(document, among.as_deref(), page) else {
+    let budget = Host::of(lua).budget(lua);
+    let found = html::find_form_within(document, among.as_deref(), page, budget.left());
+    let found = found.map_err(|_| mlua::Error::runtime(budget.exceeded()))?;
+    let Some(form) = found else {
         *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
@@ -182,30 +186,26 @@ fn warn_once(lua: &Lua, form: &Table, name: &str, tell: impl FnOnce(&str, &str) 
 }
 
 /// Returns the names of a form's fields and buttons, each once.
-fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
+fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
     let buttons: Option<Table> = form.raw_get("buttons")?;
     let button = |place: i64| -> Option<LuaString> {
         let button: Table = buttons.as_ref()?.raw_get(place).ok()?;
         button.raw_get("name").ok()
     };
-    let mut names: Vec<String> = Vec::new();
+    let mut names = IndexSet::new();
     for place in unwrap_view(order).sequence_values::<Value>() {
         let name = match place? {
             Value::String(name) => Some(name),
             Value::Integer(place) => button(place),
             _ => None,
         };
-        if let Some(name) = name.map(|name| escape_invalid(&name))
-            && !names.contains(&name)
-        {
-            names.push(name);
-        }
+        names.extend(name.map(|name| escape_invalid(&name)));
     }
     Ok(names)
 }
 
 /// Warns about a field that the form does not have.
-fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
+fn warn_of(lua: &Lua, form: &Table, name: &str, known: &IndexSet<String>) {
     const MOST: usize = 20;
     warn_once(lua, form, name, |path, name| {
         let near = nearest(name, known.iter().map(String::as_str));

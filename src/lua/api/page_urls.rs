@@ -6,6 +6,7 @@ use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::list_of_texts;
 use crate::lua::sandbox::Host;
 use crate::lua::values::{describe_mismatch, shorten};
+use indexmap::IndexMap;
 use mlua::{Function, Lua, Table, Value};
 use url::Url;
 
@@ -26,11 +27,18 @@ pub(super) fn list(
     let (found, left_out) = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
     Host::of(lua).remember(page.as_str(), &found);
     let keep = Filter::read(filter)?;
+    let vm = Host::of(lua);
     if !left_out.is_empty() {
-        tell_left_out(lua, page, left_out.iter().filter(|url| keep.wants(url)));
+        let mut wanted = Vec::new();
+        for url in &left_out {
+            vm.limits.spend(lua, keep.work())?;
+            wanted.extend(keep.wants(url).then_some(url));
+        }
+        tell_left_out(lua, page, wanted);
     }
     let mut list = Vec::with_capacity(found.len());
     for url in found {
+        vm.limits.spend(lua, keep.work())?;
         if keep.passes(&url)? {
             list.push(url);
         }
@@ -39,18 +47,15 @@ pub(super) fn list(
 }
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.
-fn tell_left_out<'a>(lua: &Lua, page: &PageAddress, urls: impl Iterator<Item = &'a String>) {
+fn tell_left_out(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     const MOST: usize = 8;
-    let mut hosts: Vec<(String, usize)> = Vec::new();
-    for url in urls.filter_map(|url| Url::parse(url).ok()) {
+    let mut hosts: IndexMap<String, usize> = IndexMap::new();
+    for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
         let host = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
-        match hosts.iter_mut().find(|(known, _)| *known == host) {
-            Some((_, count)) => *count += 1,
-            None => hosts.push((host, 1)),
-        }
+        *hosts.entry(host).or_default() += 1;
     }
     let vm = Host::of(lua);
-    hosts.retain(|(host, _)| vm.program.claim_warning(&format!("assets of {host}")));
+    hosts.retain(|host, _| vm.program.claim_warning(&format!("assets of {host}")));
     if hosts.is_empty() {
         return;
     }
@@ -95,6 +100,15 @@ impl Filter {
                 "a string, a list of strings or a function",
                 &other,
             ))),
+        }
+    }
+
+    /// Returns what looking at one URL counts as, in bytes.
+    fn work(&self) -> u64 {
+        const EACH: u64 = 64;
+        match self {
+            Filter::Containing(parts) => EACH * parts.len() as u64,
+            Filter::All | Filter::Function(_) => EACH,
         }
     }
 

@@ -160,7 +160,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 16] = [
+const LONG_CALLS: [(&str, &str); 17] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -198,6 +198,11 @@ const LONG_CALLS: [(&str, &str); 16] = [
         "a form with an order of many names",
         "local o = {} for n = 1, 150000 do o[n] = ('%08d'):format(n) end\n\
          user:submit({ action = '/', method = 'POST', fields = {}, order = o }, { zz = 1 })",
+    ),
+    (
+        "a form with many values of one name",
+        "local o, f = {}, {} for n = 1, 200000 do o[n], f[n] = 'a', 'v' end\n\
+         user:submit({ action = '/', method = 'POST', fields = { a = f }, order = o }, {})",
     ),
     (
         "assets of many hosts",

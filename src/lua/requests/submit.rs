@@ -13,7 +13,7 @@ use crate::lua::values::{
 };
 use http::Method;
 use mlua::{LuaString, Table, Value};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The options of a form in addition to those of any request.
 pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
@@ -157,7 +157,7 @@ fn buttons(form: &Table) -> Vec<Table> {
 
 /// The values of all fields by their names. Nil stands for a file where the plan gives none.
 struct Fields {
-    values: BTreeMap<Bytes, Vec<Value>>,
+    values: BTreeMap<Bytes, VecDeque<Value>>,
     /// The names that the plan fills in.
     filled: HashSet<Bytes>,
 }
@@ -180,7 +180,7 @@ impl Fields {
             for name in unwrap_view(&files).sequence_values::<LuaString>() {
                 let name = name.map_err(|error| error.to_string())?.as_bytes().to_vec();
                 budget.take(name.len().saturating_mul(3) + 2 * ENTRY_BYTES)?;
-                fields.values.entry(name).or_default().push(Value::Nil);
+                fields.values.entry(name).or_default().push_back(Value::Nil);
             }
         }
         if !matches!(pressed, Pressed::First) {
@@ -208,14 +208,14 @@ impl Fields {
             }
             let values = match value.as_table().map(unwrap_view) {
                 Some(table) if get(&table, "data").is_nil() => {
-                    let mut values = Vec::new();
+                    let mut values = VecDeque::new();
                     for value in table.sequence_values::<Value>() {
                         budget.take(ENTRY_BYTES)?;
-                        values.push(value.map_err(|error| error.to_string())?);
+                        values.push_back(value.map_err(|error| error.to_string())?);
                     }
                     values
                 }
-                _ => vec![value],
+                _ => [value].into(),
             };
             self.values.insert(name, values);
         }

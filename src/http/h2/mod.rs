@@ -82,6 +82,11 @@ impl SharedConnection {
         self.link.engine.borrow().is_closing()
     }
 
+    /// Whether the connection carries no request.
+    pub(super) fn is_idle(&self) -> bool {
+        Rc::strong_count(&self.link) == 1
+    }
+
     /// Begins the request with that head block.
     pub(super) fn begin<'a>(
         &'a self,

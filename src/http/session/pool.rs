@@ -19,13 +19,20 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use tokio::sync::Mutex;
+
+/// The most connections to other hosts that stay open without a request when another one is opened. Browsers have such
+/// a limit for all hosts together: a user that is sent from host to host must not use up the descriptors.
+const MOST_ELSEWHERE: usize = 32;
+/// The most hosts that are known not to support HTTP/2.
+const MOST_KNOWN: usize = 256;
 
 /// The connections of one session.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     // None of these is borrowed across an await.
+    /// Those that carry no request, the one used last at the end.
     idle: RefCell<Vec<Connection>>,
     on_demand: RefCell<Option<Rc<OnDemand>>>,
 }
@@ -36,7 +43,7 @@ type Opening = (Rc<Origin>, Rc<Mutex<()>>);
 /// State that only users of https, HTTP/2 or reqwest have, made when it is first needed.
 #[derive(Debug, Default)]
 struct OnDemand {
-    /// The HTTP/2 connections.
+    /// The HTTP/2 connections, the one used last at the end.
     http2: RefCell<Vec<SharedConnection>>,
     /// The hosts that do not support HTTP/2: several connections to them may be opened at the same time.
     http1_only: RefCell<Vec<Rc<Origin>>>,
@@ -175,7 +182,7 @@ impl Pool {
                 let detail = "the server does not speak HTTP/2 ('--http 2')";
                 return Err(Failure::new(ErrorClass::Protocol, detail));
             }
-            on_demand.http1_only.borrow_mut().push(origin.clone());
+            on_demand.note_http1_only(origin);
             return Ok((Channel::Http1(connection), false));
         }
         let number = connection.number;
@@ -227,6 +234,7 @@ impl Pool {
         origin: &Rc<Origin>,
         progress: &mut Progress,
     ) -> Result<Connection, Failure> {
+        self.make_room(origin);
         progress.connecting = true;
         let tls = || self.on_demand().tls(client);
         let stream = client
@@ -239,6 +247,20 @@ impl Pool {
             stream?,
             client.next_connection_number(),
         ))
+    }
+
+    /// Closes connections that carry no request before one to `origin` is opened: those that the server has closed, and
+    /// those to other hosts beyond [`MOST_ELSEWHERE`] that have not been used for the longest time.
+    fn make_room(&self, origin: &Origin) {
+        let mut idle = self.idle.borrow_mut();
+        let mut cx = Context::from_waker(Waker::noop());
+        idle.retain_mut(|connection| connection.is_usable(&mut cx));
+        let is_elsewhere = |connection: &Connection| !connection.origin.same(origin);
+        keep_latest(&mut idle, is_elsewhere);
+        if let Some(on_demand) = &*self.on_demand.borrow() {
+            let mut open = on_demand.http2.borrow_mut();
+            keep_latest(&mut open, SharedConnection::is_idle);
+        }
     }
 
     /// The connection to `origin` that was put back last and that the server has not closed.
@@ -258,13 +280,25 @@ impl Pool {
     }
 }
 
+/// Closes the first of the connections that `may_close` allows, until [`MOST_ELSEWHERE`] of these are left.
+fn keep_latest<C>(connections: &mut Vec<C>, may_close: impl Fn(&C) -> bool) {
+    let count = connections.iter().filter(|known| may_close(known)).count();
+    let mut too_many = count.saturating_sub(MOST_ELSEWHERE);
+    connections.retain(|known| {
+        let closes = too_many > 0 && may_close(known);
+        too_many -= usize::from(closes);
+        !closes
+    });
+}
+
 impl OnDemand {
     /// The shared connection to `origin`, unless it has ended.
     fn http2(&self, origin: &Origin) -> Option<SharedConnection> {
         let mut open = self.http2.borrow_mut();
         open.retain(|shared| !shared.has_ended());
-        let found = open.iter().find(|shared| shared.origin.same(origin));
-        found.cloned()
+        let place = open.iter().position(|shared| shared.origin.same(origin))?;
+        open[place..].rotate_left(1);
+        open.last().cloned()
     }
 
     /// The lock of connections to `origin`: a host that does not answer holds up no other.
@@ -273,9 +307,19 @@ impl OnDemand {
         if let Some((_, opening)) = known.iter().find(|(known, _)| known.same(origin)) {
             return opening.clone();
         }
+        // A lock that nobody has is the same as a new one.
+        known.retain(|(_, opening)| Rc::strong_count(opening) > 1);
         let opening = Rc::<Mutex<()>>::default();
         known.push((origin.clone(), opening.clone()));
         opening
+    }
+
+    fn note_http1_only(&self, origin: &Rc<Origin>) {
+        let mut known = self.http1_only.borrow_mut();
+        if known.len() == MOST_KNOWN {
+            known.remove(0);
+        }
+        known.push(origin.clone());
     }
 
     fn is_http1_only(&self, origin: &Origin) -> bool {
@@ -305,5 +349,59 @@ impl OnDemand {
             Some(config) => Ok(config.clone()),
             None => Ok(tls.insert(client.config.tls.user_config()?).clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{ClientConfig, Request, Session};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    /// The URL of a site that answers one request of each connection, and then closes it if `closes`.
+    async fn site(closes: bool) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        tokio::task::spawn_local(async move {
+            let mut kept = Vec::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _asked = stream.read(&mut [0; 4096]).await;
+                let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                let _sent = stream.write_all(answer).await;
+                if !closes {
+                    kept.push(stream);
+                }
+            }
+        });
+        format!("http://{address}/")
+    }
+
+    /// The connections that a user has open after a request to each of that many sites.
+    async fn open_after(sites: usize, closes: bool) -> u64 {
+        let client = Client::new(ClientConfig::default(), Arc::default());
+        let session = Session::new(client, "http://127.0.0.1").expect("a host");
+        for _ in 0..sites {
+            let request = Request::new(http::Method::GET, site(closes).await);
+            let exchange = session.send(&request, Instant::now(), None).await;
+            assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
+            // The driver hears that the connection was closed.
+            tokio::task::yield_now().await;
+        }
+        session.shard_connections()
+    }
+
+    #[tokio::test]
+    async fn connections_to_other_hosts_do_not_pile_up() {
+        let local = tokio::task::LocalSet::new();
+        local
+            .run_until(async {
+                let open = open_after(3 * MOST_ELSEWHERE, false).await;
+                assert_eq!(open, MOST_ELSEWHERE as u64 + 1);
+                let open = open_after(MOST_ELSEWHERE, true).await;
+                assert!(open < MOST_ELSEWHERE as u64, "{open}");
+            })
+            .await;
     }
 }

@@ -236,6 +236,41 @@ fn six_connections_at_most_carry_what_is_fetched_at_once() {
 }
 
 #[test]
+fn what_is_fetched_from_many_hosts_goes_to_some_of_them_at_once() {
+    const AT_ONCE: usize = 64;
+    // As many are answered together, so that all of them have come by then.
+    let together = Arc::new(Barrier::new(AT_ONCE));
+    let counts = Arc::new(Mutex::new((0, 0)));
+    let site = || {
+        let (together, counts) = (together.clone(), counts.clone());
+        Site::start(move |_| {
+            let count = |change: isize| {
+                let mut counts = counts.lock().expect("no script panics");
+                counts.0 += change;
+                counts.1 = counts.0.max(counts.1);
+            };
+            count(1);
+            together.wait();
+            count(-1);
+            answer(200, "", "good")
+        })
+    };
+    let sites: Vec<_> = (0..2 * AT_ONCE).map(|_| site()).collect();
+    let urls: Vec<_> = sites
+        .iter()
+        .map(|site| format!("'{}'", site.url()))
+        .collect();
+    let body = format!("user:fetch({{ {} }}, {{ name = 'all' }})", urls.join(", "));
+    let report = visit("many_hosts.lua", &sites[0].url(), &body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(report.total("count"), 2 * AT_ONCE as u64);
+    assert_eq!(
+        *counts.lock().expect("no script panics"),
+        (0, AT_ONCE as isize)
+    );
+}
+
+#[test]
 fn addresses_of_ip_version_six_work_as_hosts_and_pins() {
     let site = match Site::at("[::1]:0", None, |_| answer(200, "", "good")) {
         Ok(site) => site,

@@ -8,10 +8,13 @@ use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use tokio::time::Instant;
 
 /// The most requests side by side to one host, as browsers send them over HTTP/1.1.
 const SIDE_BY_SIDE: usize = 6;
+/// The most hosts that requests go to side by side: each takes connections, which are limited.
+const HOSTS_SIDE_BY_SIDE: usize = 64;
 
 /// The requests of a fetch that go to one host.
 struct Host<'a> {
@@ -20,6 +23,8 @@ struct Host<'a> {
     places: Vec<usize>,
     /// How many of them have begun.
     begun: Cell<usize>,
+    /// How many senders have not ended yet.
+    senders: Cell<usize>,
 }
 
 impl Host<'_> {
@@ -29,71 +34,111 @@ impl Host<'_> {
         self.begun.set(self.begun.get() + 1);
         Some(*place)
     }
+
+    /// Notes that a sender ends. Returns whether it was the last one.
+    fn sender_ends(&self) -> bool {
+        self.senders.set(self.senders.get() - 1);
+        self.senders.get() == 0
+    }
+}
+
+/// A fetch under way.
+struct Fetch<'a> {
+    user: &'a User,
+    ops: &'a [RequestOp],
+    task: &'a str,
+    /// The outcomes so far, at the places of their requests. Never borrowed across an await.
+    outcomes: RefCell<Vec<Option<Finished>>>,
 }
 
 impl User {
     /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
     /// outcomes in the order of the list.
     pub(super) async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
-        let outcomes = RefCell::new(ops.iter().map(|_| None).collect::<Vec<_>>());
+        let fetch = Fetch {
+            user: self,
+            ops,
+            task,
+            outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
+        };
         let hosts = hosts_of(ops);
-        // One sends what is to be sent on one connection, one request after another.
-        let senders = hosts.iter().flat_map(|host| {
-            let count = host.places.len().min(SIDE_BY_SIDE);
-            (0..count).map(async |_| {
-                while let Some(place) = host.next() {
-                    self.send_at(place, &ops[place], task, &outcomes).await;
-                }
-            })
-        });
+        let mut waiting = hosts.iter();
+        let first = waiting.by_ref().take(HOSTS_SIDE_BY_SIDE);
+        let senders = first.flat_map(|host| fetch.senders_to(host));
         let mut senders = senders.collect::<FuturesUnordered<_>>();
-        while senders.next().await.is_some() {}
+        while let Some(host) = senders.next().await {
+            if host.sender_ends()
+                && let Some(next) = waiting.next()
+            {
+                senders.extend(fetch.senders_to(next));
+            }
+        }
         drop(senders);
         // All have been sent. Collected so, they stay where they are.
-        let outcomes = outcomes.into_inner().into_iter();
+        let outcomes = fetch.outcomes.into_inner().into_iter();
         outcomes.collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+impl<'a> Fetch<'a> {
+    /// The senders to a host. One sends what is to be sent on one connection, one request after another.
+    fn senders_to(
+        &'a self,
+        host: &'a Host<'a>,
+    ) -> impl Iterator<Item = impl Future<Output = &'a Host<'a>>> {
+        let count = host.places.len().min(SIDE_BY_SIDE);
+        host.senders.set(count);
+        (0..count).map(move |_| async move {
+            while let Some(place) = host.next() {
+                self.send_at(place).await;
+            }
+            host
+        })
     }
 
     /// Sends the request at that place of the list, counts it, and puts its outcome at the same place.
-    async fn send_at(
-        &self,
-        place: usize,
-        op: &RequestOp,
-        task: &str,
-        outcomes: &RefCell<Vec<Option<Finished>>>,
-    ) {
-        if let Some(exchange) = self.session.from_cache(&op.request) {
-            outcomes.borrow_mut()[place] = Some(self.judged(op, task, exchange));
+    async fn send_at(&self, place: usize) {
+        let (user, op) = (self.user, &self.ops[place]);
+        if let Some(exchange) = user.session.from_cache(&op.request) {
+            self.outcomes.borrow_mut()[place] = Some(user.judged(op, self.task, exchange));
             return;
         }
-        self.shared.pass_throttles(&self.role.limits).await;
+        user.shared.pass_throttles(&user.role.limits).await;
         let begin = Instant::now();
-        let trace = self.session.begin_trace(&op.request);
-        let flight = InFlight::new(self, op, place, begin, trace.as_deref());
-        let mut exchange = self.session.send(&op.request, begin, trace).await;
+        let trace = user.session.begin_trace(&op.request);
+        let flight = InFlight::new(user, op, place, begin, trace.as_deref());
+        let mut exchange = user.session.send(&op.request, begin, trace).await;
         flight.end(&mut exchange);
-        let finished = &mut outcomes.borrow_mut()[place];
-        let finished = finished.insert(self.judged(op, task, exchange));
+        let finished = &mut self.outcomes.borrow_mut()[place];
+        let finished = finished.insert(user.judged(op, self.task, exchange));
         let verdict = finished.verdict();
-        let sample = sample(&self.open, place, finished, verdict.as_deref());
-        self.shared.recorder.borrow_mut().enter(&sample);
+        let sample = sample(&user.open, place, finished, verdict.as_deref());
+        user.shared.recorder.borrow_mut().enter(&sample);
         finished.entered = Some(verdict.is_some());
     }
 }
 
-/// Returns the hosts that the requests go to.
+/// Returns the hosts that the requests go to, in the order of their first requests.
 fn hosts_of(ops: &[RequestOp]) -> Vec<Host<'_>> {
     let mut hosts: Vec<Host> = Vec::new();
+    let mut known = HashMap::new();
+    let mut latest = 0;
     for (place, op) in ops.iter().enumerate() {
         let url = &op.request.url;
-        match hosts.iter_mut().find(|host| is_on(url, host.name)) {
-            Some(host) => host.places.push(place),
-            None => hosts.push(Host {
-                name: host_of(url),
-                places: vec![place],
-                begun: Cell::new(0),
-            }),
+        let is_next = hosts.get(latest).is_some_and(|host| is_on(url, host.name));
+        if !is_next {
+            let name = host_of(url);
+            latest = *known.entry(name).or_insert_with(|| {
+                hosts.push(Host {
+                    name,
+                    places: Vec::new(),
+                    begun: Cell::new(0),
+                    senders: Cell::new(0),
+                });
+                hosts.len() - 1
+            });
         }
+        hosts[latest].places.push(place);
     }
     hosts
 }

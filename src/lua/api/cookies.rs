@@ -56,8 +56,8 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
                 }
             }
             Err(mlua::Error::runtime(format!(
-                "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/', \
-                 its domain is a host's, and a user has at most 180 of them",
+                "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/' \
+                 and has at most 1024, its domain is a host's, and a user has at most 180 of them",
                 shorten(&shown)
             )))
         }
@@ -66,7 +66,10 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
 
 fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
     let kept = Host::user_session(lua)?.cookies_kept();
-    let bytes = |cookie: &KeptCookie| 512 + cookie.name.len() + cookie.value.len();
+    let bytes = |cookie: &KeptCookie| {
+        let texts = [&cookie.name, &cookie.value, &cookie.domain, &cookie.path];
+        512 + texts.map(String::len).iter().sum::<usize>()
+    };
     let mut budget = Host::of(lua).budget(lua);
     budget
         .take(kept.iter().map(bytes).sum())

@@ -11,6 +11,8 @@ use std::rc::Rc;
 /// must not fill the memory.
 const MAX_BYTES: usize = 4096;
 const MAX_COOKIES: usize = 180;
+/// The longest value of an attribute such as the path, in bytes (RFC 6265bis, section 5.6): longer ones are ignored.
+const MAX_ATTRIBUTE: usize = 1024;
 
 /// The cookies of one user.
 #[derive(Debug, Default)]
@@ -139,14 +141,66 @@ impl CookieJar {
         let url = target.url();
         let store = self.store.get_or_insert_default();
         for line in lines {
-            let text = std::str::from_utf8(line).ok();
-            let cookie = text.and_then(|text| RawCookie::parse(text).ok());
-            let cookie = cookie.and_then(|cookie| allowed(cookie, &target.origin.host));
-            let cookie = cookie.and_then(|raw| Cookie::try_from_raw_cookie(&raw, &url).ok());
+            let cookie = std::str::from_utf8(line)
+                .ok()
+                .and_then(|text| received(text, &target.origin.host))
+                .filter(has_what_its_name_says)
+                .and_then(|raw| Cookie::try_from_raw_cookie(&raw, &url).ok())
+                // Without an attribute, it is that of the URL.
+                .filter(|cookie| cookie.path.len() <= MAX_ATTRIBUTE);
             if let Some(cookie) = cookie.filter(|cookie| has_room(store, cookie)) {
                 let _refused = store.insert(cookie.into_owned(), &url);
             }
         }
+    }
+}
+
+/// The cookie of a `Set-Cookie` line as the site at `host` may set it. The parser keeps the line whole: of a long one,
+/// only what belongs to the cookie is copied.
+fn received<'a>(line: &'a str, host: &str) -> Option<RawCookie<'a>> {
+    if line.len() <= MAX_ATTRIBUTE {
+        return allowed(RawCookie::parse(line).ok()?, host);
+    }
+    let parsed = allowed(RawCookie::parse(without_long_attributes(line)).ok()?, host)?;
+    let mut cookie = RawCookie::new(parsed.name().to_owned(), parsed.value().to_owned());
+    if let Some(domain) = parsed.domain() {
+        cookie.set_domain(domain.to_owned());
+    }
+    if let Some(path) = parsed.path() {
+        cookie.set_path(path.to_owned());
+    }
+    if let Some(expires) = parsed.expires() {
+        cookie.set_expires(expires);
+    }
+    cookie.set_max_age(parsed.max_age());
+    cookie.set_secure(parsed.secure());
+    cookie.set_http_only(parsed.http_only());
+    Some(cookie)
+}
+
+/// The line without the attributes whose values are too long.
+fn without_long_attributes(line: &str) -> String {
+    let mut parts = line.split(';');
+    let pair = parts.next().unwrap_or_default();
+    let attributes = parts.filter(|attribute| {
+        let value = attribute.split_once('=').map(|(_, value)| value.trim());
+        value.is_none_or(|value| value.len() <= MAX_ATTRIBUTE)
+    });
+    let kept: Vec<_> = std::iter::once(pair).chain(attributes).collect();
+    kept.join(";")
+}
+
+/// Whether a cookie has the attributes that the prefix of its name promises (RFC 6265bis, section 4.1.3).
+fn has_what_its_name_says(cookie: &RawCookie<'_>) -> bool {
+    let begins_with = |prefix: &str| {
+        let start = cookie.name().get(..prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    let is_secure = cookie.secure() == Some(true);
+    let is_of_host = || cookie.domain().is_none() && cookie.path() == Some("/");
+    match begins_with("__Host-") {
+        true => is_secure && is_of_host(),
+        false => is_secure || !begins_with("__Secure-"),
     }
 }
 
@@ -213,7 +267,9 @@ impl CookieJar {
         let domain = domain.map(|domain| domain.trim_start_matches('.'));
         let sendable = is_cookie(name, value);
         let placed = fits(path) && path.starts_with('/') && domain.is_none_or(fits);
-        if !sendable || !placed || name.len() + value.len() > MAX_BYTES {
+        let is_short = name.len() + value.len() <= MAX_BYTES
+            && path.len().max(domain.map_or(0, str::len)) <= MAX_ATTRIBUTE;
+        if !is_short || !sendable || !placed {
             return false;
         }
         let mut line = format!("{name}={value}; Path={path}");

@@ -124,3 +124,76 @@ fn a_jar_is_bounded() {
     let long = format!("long={}", "x".repeat(MAX_BYTES));
     assert!(sent(&[&long], "http://shop.test/", "http://shop.test/").is_empty());
 }
+
+#[test]
+fn nothing_of_a_line_stays_but_a_cookie_of_limited_size() {
+    let site = target("http://shop.test/x/y");
+    let long = "p".repeat(MAX_ATTRIBUTE);
+    let kept = |line: &str| {
+        let mut jar = CookieJar::default();
+        jar.store(&site, std::iter::once(line.as_bytes()));
+        jar.list()
+    };
+    // As if it had no path: it belongs to the folder.
+    assert_eq!(kept(&format!("a=1; Path=/{long}"))[0].path, "/x");
+    assert_eq!(
+        kept(&format!("a=1; Path=/{}", &long[1..]))[0].path.len(),
+        1024
+    );
+    assert_eq!(kept(&format!("a=1; Domain={long}t"))[0].domain, "shop.test");
+    assert!(kept(&format!("a=1; X={long}{long}; Secure; httponly"))[0].secure);
+
+    let unknown = format!(
+        "a=1; X={}; Y={long}; Max-Age=9; Secure; HttpOnly; Path=/q",
+        "p".repeat(1 << 20)
+    );
+    let cookie = received(&unknown, "shop.test").expect("a cookie");
+    assert_eq!(
+        cookie.to_string(),
+        "a=1; HttpOnly; Secure; Path=/q; Max-Age=9"
+    );
+
+    let mut jar = CookieJar::default();
+    let deep = target(&format!("http://shop.test/{long}/page"));
+    jar.store(&deep, [&b"a=1"[..], b"b=1; Path=/"].into_iter());
+    assert_eq!(names(&mut jar, &deep.text()), ["b"]);
+}
+
+#[test]
+fn a_plan_sets_no_cookie_with_a_long_path_or_domain() {
+    let mut jar = CookieJar::default();
+    let site = target("http://shop.test/");
+    let mut set = |path: &str, domain: Option<&str>| {
+        let scope = CookieScope {
+            path: Some(path.to_owned()),
+            domain: domain.map(str::to_owned),
+            secure: false,
+        };
+        jar.set(&site, "a", "1", &scope)
+    };
+    let long = "p".repeat(MAX_ATTRIBUTE);
+    assert!(set(&format!("/{}", &long[1..]), None));
+    assert!(!set(&format!("/{long}"), None));
+    assert!(!set("/", Some(&format!("{long}.test"))));
+}
+
+#[test]
+fn a_cookie_keeps_what_the_prefix_of_its_name_promises() {
+    let site = "https://www.shop.test/";
+    for (cookie, is_kept) in [
+        ("__Secure-a=1; Secure", true),
+        ("__Secure-a=1; Secure; Domain=shop.test", true),
+        ("__Secure-a=1", false),
+        ("__sEcUrE-a=1", false),
+        ("__Host-a=1; Secure; Path=/", true),
+        ("__Host-a=1; Secure", false),
+        ("__Host-a=1; Secure; Path=/x", false),
+        ("__Host-a=1; Path=/", false),
+        ("__Host-a=1; Secure; Path=/; Domain=www.shop.test", false),
+        ("__host-a=1; Domain=shop.test", false),
+        ("__Secure=1", true),
+        ("a__Host-=1", true),
+    ] {
+        assert_eq!(!sent(&[cookie], site, site).is_empty(), is_kept, "{cookie}");
+    }
+}

@@ -113,10 +113,7 @@ fn decode_field(field: &str, header: &str, body: &Bytes, max_body: u64) -> Resul
 
 fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
     match coding {
-        Coding::Gzip => {
-            let decoder = flate2::read::MultiGzDecoder::new(body);
-            read("gzip", decoder, gzip_length(body), max_body)
-        }
+        Coding::Gzip => read("gzip", Members::of(body), gzip_length(body), max_body),
         // The deflate of HTTP is the format of zlib, but some servers send bare deflate.
         Coding::Deflate if is_zlib(body) => {
             let decoder = flate2::read::ZlibDecoder::new(body);
@@ -137,6 +134,29 @@ fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> 
             let told = zstd::zstd_safe::get_frame_content_size(body);
             let length = told.ok().flatten().unwrap_or(usual_length(body));
             read("zstd", decoder, length, max_body)
+        }
+    }
+}
+
+/// The members of a gzip body one after another (RFC 1952, section 2.2). What follows the last one is ignored, as
+/// browsers do.
+struct Members<'a>(flate2::bufread::GzDecoder<&'a [u8]>);
+
+impl Members<'_> {
+    fn of(body: &[u8]) -> Members<'_> {
+        Members(flate2::bufread::GzDecoder::new(body))
+    }
+}
+
+impl Read for Members<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let count = self.0.read(buffer)?;
+            let rest = *self.0.get_ref();
+            if count > 0 || buffer.is_empty() || !rest.starts_with(b"\x1f\x8b") {
+                return Ok(count);
+            }
+            *self = Members::of(rest);
         }
     }
 }
@@ -240,6 +260,27 @@ mod tests {
         ] {
             let decoded = decode(header, &body, 1000);
             assert_eq!(decoded.as_deref(), Ok(TEXT), "{header}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_last_member_of_gzip_is_ignored() {
+        let (one, other) = TEXT.split_at(9);
+        let members = [gzip(one), gzip(b""), gzip(other)].concat();
+        let ends_early = Err("decoding: gzip: it ends too early".to_owned());
+        let decoded = |end: &[u8]| {
+            let body = [&members, end].concat().into();
+            decode("gzip", &body, 1000).map_err(|failure| failure.to_string())
+        };
+        for end in [&b""[..], b"\0\0\0", b"<!-- served by x -->", b"\x1f"] {
+            assert_eq!(decoded(end).as_deref(), Ok(TEXT), "{end:?}");
+        }
+        assert_eq!(decoded(&gzip(TEXT)[..20]), ends_early);
+        assert_eq!(decoded(b"\x1f\x8b"), ends_early);
+        let body = gzip(TEXT);
+        for length in 1..body.len() {
+            let cut = decode("gzip", &body.slice(..length), 1000);
+            assert!(cut.is_err(), "{length}");
         }
     }
 

@@ -279,7 +279,7 @@ pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String>
 
 /// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9), or on another
 /// line (U+2028 and U+2029).
-fn is_directing(c: char) -> bool {
+pub(crate) fn is_directing(c: char) -> bool {
     matches!(
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

@@ -1,6 +1,7 @@
 //! The report as YAML: the keys and values of the JSON.
 
-use crate::error::Error;
+use super::json::to_json;
+use crate::error::{Error, is_directing};
 use crate::metrics::Report;
 
 /// Renders the report as a YAML 1.2 document.
@@ -8,8 +9,13 @@ use crate::metrics::Report;
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub(crate) fn to_yaml(report: &Report) -> Result<String, Error> {
-    serde_saphyr::to_string(report)
-        .map_err(|error| Error::cannot("write the report as YAML", error))
+    let text = serde_saphyr::to_string(report)
+        .map_err(|error| Error::cannot("write the report as YAML", error))?;
+    match text.contains(is_directing) {
+        // The serializer does not escape what changes the direction of writing. JSON is YAML too, and has it escaped.
+        true => to_json(report),
+        false => Ok(text),
+    }
 }
 
 #[cfg(test)]
@@ -55,10 +61,14 @@ mod tests {
 
     #[test]
     fn another_reader_finds_what_the_json_has() {
-        for report in [fixture::report(), fixture::hostile()] {
+        let hostile = fixture::hostile();
+        let text = serde_json::to_string(&hostile).expect("JSON");
+        let undirected = text.replace(is_directing, "");
+        assert_ne!(text, undirected);
+        let undirected = json::from_json(&undirected, "run.json").expect("a report");
+        for report in [fixture::report(), hostile, undirected] {
             let text = to_yaml(&report).expect("a plain report");
-            let obeyed = |c: char| c.is_control() && c != '\n';
-            assert!(!text.contains(obeyed));
+            fixture::assert_harmless(&text);
             let json = json::to_json(&report).expect("a plain report");
             let json: Value = serde_json::from_str(&json).expect("JSON");
             assert_eq!(read(&text), json);

@@ -13,7 +13,6 @@ pub(crate) fn one_line(text: &str) -> String {
     for c in printable(text).chars() {
         match c {
             '\n' | '\t' => line.push(' '),
-            c if is_bidi_control(c) => line.extend(c.escape_unicode()),
             _ => line.push(c),
         }
     }
@@ -33,11 +32,6 @@ pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
         .find(|(name, _)| *name == "content-type");
     let answer = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
     Some(("answered", one_line(&answer)))
-}
-
-/// Returns whether a character changes the direction of writing, and with it the meaning of the text.
-pub(crate) fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Shortens a text to at most `width` columns: `…` replaces the middle.

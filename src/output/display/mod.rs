@@ -23,7 +23,7 @@ pub(crate) use errors::is_echo;
 pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
-pub(super) use line::{answer, cut_middle, is_bidi_control, one_line, request_name, wrapped};
+pub(super) use line::{answer, cut_middle, one_line, request_name, wrapped};
 pub(super) use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
 pub(super) use traces::{slowest_traces, status_text, trace_text};
 pub(super) use workers::{is_saturated, labels_text, offset_text, worker_state, workers_shown};

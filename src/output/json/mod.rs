@@ -7,8 +7,7 @@ mod layout;
 mod live;
 mod requests;
 
-use super::display::is_bidi_control;
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, is_directing};
 use crate::metrics::{Report, Snapshot};
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
@@ -58,7 +57,7 @@ pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
 
 /// Escapes characters that JSON allows in strings but that control a terminal or change the direction of writing.
 fn escaped(text: String) -> String {
-    let obeyed = |c: char| (c.is_control() && c != '\n') || is_bidi_control(c);
+    let obeyed = |c: char| (c.is_control() && c != '\n') || is_directing(c);
     if !text.contains(obeyed) {
         return text;
     }

@@ -1,9 +1,11 @@
 //! One line of a log in either format, field by field. Hand-written instead of a serializer: at full speed there are a
 //! hundred thousand lines per second, and their cost adds to the load on lgoose.
 //!
-//! Texts come from plans and targets. Each line stays one line, whatever they contain: JSON escapes control characters;
-//! CSV shows them as `\x1b`, quotes where needed, and puts a `'` before a text that a spreadsheet would take for a
-//! formula.
+//! Texts come from plans and targets. Each line stays one line, whatever they contain: JSON escapes control characters
+//! and those that change the direction of writing; CSV shows them as `\x1b` and `\u{202e}`, quotes where needed, and
+//! puts a `'` before a text that a spreadsheet would take for a formula.
+
+use crate::error::is_directing;
 
 /// A receiver of a line's fields, in the order of the columns.
 pub(super) trait Fields {
@@ -157,6 +159,9 @@ fn csv_text(out: &mut Vec<u8>, text: &str) {
             c if c.is_control() => {
                 out.extend_from_slice(format!("\\x{:02x}", u32::from(c)).as_bytes());
             }
+            c if is_directing(c) => {
+                out.extend_from_slice(c.escape_unicode().to_string().as_bytes());
+            }
             c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
@@ -176,7 +181,7 @@ fn json_text(out: &mut Vec<u8>, text: &str) {
                 '\n' => out.extend_from_slice(b"\\n"),
                 '\r' => out.extend_from_slice(b"\\r"),
                 '\t' => out.extend_from_slice(b"\\t"),
-                c if c.is_control() => {
+                c if c.is_control() || is_directing(c) => {
                     out.extend_from_slice(format!("\\u{:04x}", u32::from(c)).as_bytes());
                 }
                 c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),

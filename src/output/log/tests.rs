@@ -1,13 +1,14 @@
 //! Tests of whole logs, read back by the parsers that others use.
 
 use super::*;
+use crate::error::is_directing;
 use crate::metrics::{
     Context, ExchangeDetails, Failure, Phases, Recorder, Sample, TaskContext, TaskRun,
 };
 use std::time::{Duration, Instant};
 
 /// Texts that a hostile plan or target may put anywhere.
-const HOSTILE: [&str; 9] = [
+const HOSTILE: [&str; 10] = [
     "plain",
     "a,b;c\td",
     "quo\"ted\"",
@@ -17,6 +18,7 @@ const HOSTILE: [&str; 9] = [
     "\x1b[2J\x07bell\u{9b}31m",
     "\\u0000 \u{0} nul",
     "gänse 🪿 \u{feff}",
+    "bidi \u{202e}gpj.exe\u{202c} \u{2066}x\u{2069} \u{2028}",
 ];
 
 #[derive(Debug)]
@@ -137,7 +139,7 @@ fn hostile_texts_are_one_line_each_and_json_gives_them_back() {
     for name in ["request", "task", "error", "debug"] {
         let path = folder.path().join(name).with_extension("jsonl");
         let text = std::fs::read_to_string(path).expect("UTF-8");
-        let is_odd = |c: char| c.is_control() && c != '\n';
+        let is_odd = |c: char| is_directing(c) || c.is_control() && c != '\n';
         assert!(!text.contains(is_odd), "{name}");
         let lines: Vec<&str> = text.split_terminator('\n').collect();
         let each = lines.len() / HOSTILE.len();
@@ -154,11 +156,11 @@ fn hostile_texts_are_one_line_each_and_json_gives_them_back() {
 fn hostile_texts_are_one_row_each_of_as_many_fields_and_no_formula() {
     let folder = tempfile::tempdir().expect("a folder");
     logs_of(folder.path(), "csv", &HOSTILE);
-    for (name, rows) in [("request", 9), ("task", 9), ("error", 18), ("debug", 9)] {
+    for (name, rows) in [("request", 10), ("task", 10), ("error", 20), ("debug", 10)] {
         let path = folder.path().join(name).with_extension("csv");
         let text = std::fs::read_to_string(&path).expect("UTF-8");
         assert_eq!(text.lines().count(), rows + 1, "{name}: one line each");
-        let is_odd = |c: char| c.is_control() && c != '\n';
+        let is_odd = |c: char| is_directing(c) || c.is_control() && c != '\n';
         assert!(!text.contains(is_odd), "{name}");
         // The reader refuses rows of another length.
         let mut reader = csv::Reader::from_path(&path).expect("the file is there");
@@ -180,6 +182,7 @@ fn hostile_texts_are_one_row_each_of_as_many_fields_and_no_formula() {
         }
         assert!(text.contains("\\x1b[2J\\x07bell\\x9b31m"), "{name}");
         assert!(text.contains("two\\x0d\\x0alines\\x0a"), "{name}");
+        assert!(text.contains("\\u{202e}gpj.exe"), "{name}");
     }
 }
 

@@ -9,6 +9,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
+/// The most links in a row that Linux follows.
+const MOST_LINKS: usize = 40;
+
 /// A file of a run, with a description of what it is.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -179,10 +182,24 @@ fn identity(path: &Path) -> Option<Identity> {
         Ok(found) if found.is_file() => Some(Identity::Inode(found.dev(), found.ino())),
         Ok(_) => None,
         Err(_) => {
+            let path = made_by(path);
             let folder = fs::canonicalize(or_here(path.parent()?)).ok()?;
             Some(Identity::New(folder.join(path.file_name()?)))
         }
     }
+}
+
+/// Returns the file that comes into being when this one, which is not there, is written: a link that leads nowhere makes
+/// the file that it points to.
+pub(super) fn made_by(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
 }
 
 #[cfg(test)]
@@ -225,12 +242,24 @@ mod tests {
         fs::hard_link(at("plan.lua"), at("hard.csv")).expect("a link");
         symlink(at("plan.lua"), at("soft.csv")).expect("a link");
         let read = [Place::new("the plan", &at("plan.lua"))];
+        fs::create_dir(at("logs")).expect("a folder");
+        for (target, link) in [
+            ("new.log", "nowhere.csv"),
+            ("../nowhere.csv", "logs/nowhere.csv"),
+            ("round.csv", "round.csv"),
+        ] {
+            symlink(target, at(link)).expect("a link");
+        }
         for (paths, fits) in [
             (["a.csv", "b.csv"], true),
             (["a.csv", "a.csv"], false),
             (["a.csv", "./a.csv"], false),
             (["a.csv", "hard.csv"], false),
             (["a.csv", "soft.csv"], false),
+            (["nowhere.csv", "b.csv"], true),
+            (["nowhere.csv", "new.log"], false),
+            (["./new.log", "logs/nowhere.csv"], false),
+            (["round.csv", "a.csv"], true),
         ] {
             let written = paths.map(|path| Place::new(path, &at(path)));
             let told = apart(&read, &written);

@@ -1,7 +1,7 @@
 //! Tests before the first request whether the files of a run can be written, so that an hour of load is not lost to a
 //! missing folder. Does not change existing files.
 
-use super::places::or_here;
+use super::places::{made_by, or_here};
 use crate::config::{Config, Format, Output};
 use crate::error::{Diagnostic, Error};
 use crate::output;
@@ -68,13 +68,10 @@ fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Checks that a file can be created in the folder of this one. For a dangling link, that is the folder that it points
-/// to.
+/// Checks that a file can be created in the folder of this one. For a link that leads nowhere, that is the folder that it
+/// points to.
 fn in_folder_of(path: &Path) -> io::Result<()> {
-    let target = match fs::read_link(path) {
-        Ok(target) => path.parent().unwrap_or(Path::new("")).join(target),
-        Err(_) => path.to_owned(),
-    };
+    let target = made_by(path);
     tempfile::Builder::new()
         .prefix(".lgoose-")
         .tempfile_in(or_here(target.parent().unwrap_or(Path::new(""))))

@@ -1,11 +1,12 @@
-//! Standard output and standard error, each written by its own thread: a blocked terminal or pipe makes nobody wait,
-//! and one that is gone is no longer written to. Knows nothing about what is written.
+//! Standard output, standard error and the file of the log, each written by its own thread: a blocked terminal or pipe
+//! makes nobody wait, and one that is gone is no longer written to. Knows nothing about what is written.
 //!
 //! The streams stay in the mode in which they were inherited: other programs write to the same terminal, which must
 //! stay blocking for them.
 
 use rustix::io::Errno;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,21 +15,51 @@ use tokio::sync::watch;
 /// Most bytes that may wait for a stream before lines are left out.
 const MOST_WAITING: usize = 256 << 10;
 
+/// The same for a file, which usually takes all there is: only one that blocks has so much waiting.
+const MOST_WAITING_FOR_FILE: usize = 64 << 20;
+
 /// Bytes handed over at a time: small enough that a slow reader shows progress.
 const PIECE: usize = 4 << 10;
 
 /// Interval at which a waiting task looks at a stream again.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A standard stream of this process.
+/// A standard stream of this process, or a file that is written like one.
 #[derive(Debug)]
 pub(crate) struct Stream {
     name: &'static str,
-    write: fn(&[u8]) -> Result<usize, Errno>,
+    place: Place,
+    /// Most bytes that may wait before lines are left out.
+    most_waiting: usize,
     /// Bytes to be written.
     queue: Mutex<Queue>,
     filled: Condvar,
     state: watch::Sender<State>,
+}
+
+/// Where the bytes of a stream go.
+#[derive(Debug)]
+enum Place {
+    Standard(fn(&[u8]) -> Result<usize, Errno>),
+    File(File),
+}
+
+impl Place {
+    fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self {
+            Place::Standard(write) => write(bytes),
+            Place::File(file) => rustix::io::write(file, bytes),
+        }
+    }
+}
+
+/// What was handed to a stream, and what became of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// Lines, each of which was one call.
+    pub(crate) lines: u64,
+    /// Those of them that have not been written.
+    pub(crate) missing: u64,
 }
 
 #[derive(Debug)]
@@ -39,6 +70,7 @@ struct Queue {
     /// Time at which the stream last took something, or had nothing to take.
     moved: Instant,
     left_out: u64,
+    count: Count,
     has_thread: bool,
 }
 
@@ -75,14 +107,26 @@ pub(crate) fn err() -> &'static Stream {
 
 impl Stream {
     fn new(name: &'static str, write: fn(&[u8]) -> Result<usize, Errno>) -> Stream {
+        Stream::to(name, Place::Standard(write), MOST_WAITING)
+    }
+
+    /// Returns a stream that writes to a file. One that blocks should be opened without blocking: a write may then be
+    /// given up.
+    pub(crate) fn of_file(name: &'static str, file: File) -> Stream {
+        Stream::to(name, Place::File(file), MOST_WAITING_FOR_FILE)
+    }
+
+    fn to(name: &'static str, place: Place, most_waiting: usize) -> Stream {
         Stream {
             name,
-            write,
+            place,
+            most_waiting,
             queue: Mutex::new(Queue {
                 waiting: VecDeque::new(),
                 bytes: 0,
                 moved: Instant::now(),
                 left_out: 0,
+                count: Count::default(),
                 has_thread: false,
             }),
             filled: Condvar::new(),
@@ -98,12 +142,19 @@ impl Stream {
     /// Writes bytes as soon as the stream takes them; waits for nobody.
     pub(crate) fn put(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
-        if bytes.is_empty() || matches!(*self.state.borrow(), State::Ended(_)) {
+        if bytes.is_empty() {
             return;
         }
-        if queue.left_out > 0 && queue.bytes + bytes.len() <= MOST_WAITING {
+        queue.count.lines += 1;
+        queue.count.missing += 1;
+        if matches!(*self.state.borrow(), State::Ended(_)) {
+            return;
+        }
+        if queue.left_out > 0 && queue.bytes + bytes.len() <= self.most_waiting {
             let lines = std::mem::take(&mut queue.left_out);
             let told = format!(" WARN {lines} lines were left out here: nobody read them\n");
+            // It counts until it is written, like any other.
+            queue.count.missing += 1;
             self.push(&mut queue, told.into_bytes());
         }
         self.push(&mut queue, bytes);
@@ -119,12 +170,19 @@ impl Stream {
     /// Writes a line like [`Stream::put`], or counts it as left out if too much waits already.
     pub(crate) fn offer(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
-        if queue.bytes > 0 && queue.bytes + bytes.len() > MOST_WAITING {
+        if queue.bytes > 0 && queue.bytes + bytes.len() > self.most_waiting {
             queue.left_out += 1;
+            queue.count.lines += 1;
+            queue.count.missing += 1;
             return;
         }
         drop(queue);
         self.put(bytes);
+    }
+
+    /// Returns how many lines there were, and how many of them have not been written.
+    pub(crate) fn count(&self) -> Count {
+        self.queue().count
     }
 
     /// Returns the state of the stream.
@@ -212,7 +270,7 @@ impl Stream {
 
     fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
-            let taken = match (self.write)(&bytes[..bytes.len().min(PIECE)]) {
+            let taken = match self.place.write(&bytes[..bytes.len().min(PIECE)]) {
                 Ok(taken) => taken,
                 Err(Errno::INTR) => 0,
                 // Another program has made it so.
@@ -227,6 +285,9 @@ impl Stream {
                 let mut queue = self.queue();
                 queue.bytes -= taken;
                 queue.moved = Instant::now();
+                if bytes.is_empty() {
+                    queue.count.missing -= 1;
+                }
                 if queue.bytes == 0 {
                     self.state.send_replace(State::Idle);
                 }
@@ -274,6 +335,8 @@ mod tests {
         }
         stream.put(b"the tables".to_vec());
         assert_eq!(stream.settle(Some(Duration::ZERO)), State::Busy);
+        let count = stream.count();
+        assert_eq!((count.lines, count.missing), (1_001, 1_001));
         OPEN.store(true, Ordering::Relaxed);
         assert_eq!(stream.settle(None), State::Idle);
         let taken = TAKEN.load(Ordering::Relaxed);
@@ -285,6 +348,9 @@ mod tests {
         assert_eq!(stream.settle(None), State::Idle);
         let told = TAKEN.load(Ordering::Relaxed) - taken;
         assert!(told > b"more\n".len(), "what was left out is told");
+        let (lines, written) = (1_002, taken.div_ceil(1024) as u64 + 1);
+        let missing = lines - written;
+        assert_eq!(stream.count(), Count { lines, missing });
     }
 
     #[test]
@@ -294,6 +360,11 @@ mod tests {
         assert_eq!(stream.settle(None), State::Ended(Errno::IO));
         stream.put(b"another\n".to_vec());
         assert!(stream.state().is_gone());
+        let both = Count {
+            lines: 2,
+            missing: 2,
+        };
+        assert_eq!(stream.count(), both);
         let full = leaked(|_| Err(Errno::NOSPC));
         full.put(b"a line\n".to_vec());
         assert!(!full.settle(None).is_gone());

@@ -131,8 +131,7 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
         HEARD.send_modify(|heard| *heard += 1);
         tokio::spawn(async move {
             if matches!(asked.await, Ok(Done::Stopping)) {
-                // The log's file may take nothing, which must not hold up this thread.
-                tokio::task::spawn_blocking(super::signals::tell_of_interrupt);
+                super::signals::tell_of_interrupt();
             }
         });
     }

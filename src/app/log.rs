@@ -1,14 +1,19 @@
 //! Log of plans and of lgoose itself: written to standard error unless a view has the terminal, to the readers of the
 //! current run, and to the file of `--log-file`.
 
+use super::signals::Signals;
 use super::writable::mistake;
-use crate::console;
-use crate::error::{Error, printable};
-use std::fs::File;
+use crate::console::{self, State, Stream};
+use crate::control::Handle;
+use crate::engine::Outcome;
+use crate::error::{Error, Trouble, printable};
+use crate::output;
+use crate::units::show_count;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::sync::broadcast;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -16,12 +21,20 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+/// Time without progress after a run, after which the rest of the file is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The same at the end of the process.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 static PLACES: Mutex<Places> = Mutex::new(Places {
     readers: None,
     off_terminal: false,
-    file: None,
     held: None,
 });
+
+/// The file of `--log-file`, once there is one.
+static FILE: OnceLock<LogFile> = OnceLock::new();
 
 #[derive(Debug)]
 struct Places {
@@ -29,9 +42,17 @@ struct Places {
     readers: Option<broadcast::Sender<Arc<str>>>,
     /// Whether a view has the terminal.
     off_terminal: bool,
-    file: Option<File>,
     /// Lines held for the file, until it is known that the file may be written.
-    held: Option<Vec<u8>>,
+    held: Option<Vec<Vec<u8>>>,
+}
+
+/// A file, which is written by a thread of its own: a full disk or a pipe that nobody reads holds nobody up.
+#[derive(Debug)]
+struct LogFile {
+    path: PathBuf,
+    stream: Stream,
+    /// Missing lines that a report tells of.
+    told: AtomicU64,
 }
 
 /// Starts the log. With `hold`, its lines are kept for the file that [`write_to`] sets.
@@ -60,14 +81,80 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
 /// # Errors
 /// Returns a mistake if the file cannot be written.
 pub(super) fn write_to(path: &Path) -> Result<(), Error> {
-    let opened = File::create(path);
-    let begun = places(|places| {
-        let mut file = opened?;
-        file.write_all(&places.held.take().unwrap_or_default())?;
-        places.file = Some(file);
-        Ok::<(), io::Error>(())
+    let file = output::log::create(path).map_err(|error| mistake("--log-file", path, &error))?;
+    let file = FILE.get_or_init(|| LogFile {
+        path: path.to_owned(),
+        stream: Stream::of_file("the log file", file),
+        told: AtomicU64::new(0),
     });
-    begun.map_err(|error| mistake("--log-file", path, &error))
+    places(|places| {
+        for line in places.held.take().unwrap_or_default() {
+            file.stream.offer(line);
+        }
+    });
+    Ok(())
+}
+
+/// Waits until the file has taken what was written during a run, and adds to the outcome what is missing there: lines
+/// that were left out are a warning, and a file that cannot be written is trouble. Ctrl-C and SIGTERM end the wait.
+pub(super) async fn enter(outcome: &mut Outcome, signals: Signals, run: &Handle) {
+    let Some(file) = FILE.get() else {
+        return;
+    };
+    let state = tokio::select! {
+        state = file.stream.settled_within(PATIENCE) => state,
+        () = signals.interrupted(run) => file.stream.state(),
+    };
+    outcome.report.warnings.extend(file.loss());
+    if let Some(trouble) = file.trouble(state) {
+        outcome.trouble.get_or_insert(trouble);
+    }
+}
+
+/// Waits at the end of the process until the file has taken all lines.
+///
+/// # Errors
+/// Returns trouble if lines are missing that no report tells of.
+pub(super) fn end() -> Result<(), Error> {
+    let Some(file) = FILE.get() else {
+        return Ok(());
+    };
+    let all_told = || file.stream.count().missing <= file.told.load(Ordering::Relaxed);
+    // What a report tells of has been given up.
+    if all_told() {
+        return Ok(());
+    }
+    let state = file.stream.settle(Some(LAST_WORDS));
+    if all_told() {
+        return Ok(());
+    }
+    let loss = file.loss().unwrap_or_default();
+    Err(file.trouble(state).unwrap_or_else(|| Error::trouble(loss)))
+}
+
+impl LogFile {
+    /// Returns a text about the lines that are missing, if there are any.
+    fn loss(&self) -> Option<String> {
+        let count = self.stream.count();
+        self.told.store(count.missing, Ordering::Relaxed);
+        (count.missing > 0).then(|| {
+            format!(
+                "{} of {} lines of the log '{}' were left out: the file could not be written as fast as they came, or not \
+                 at all",
+                show_count(count.missing),
+                show_count(count.lines),
+                self.path.display()
+            )
+        })
+    }
+
+    fn trouble(&self, state: State) -> Option<Error> {
+        let State::Ended(errno) = state else {
+            return None;
+        };
+        let trouble = Trouble::cannot("write the log").with_path(&self.path);
+        Some(trouble.because(io::Error::from(errno)).into())
+    }
 }
 
 /// Keeps lines off standard error from now on, or lets them through again.
@@ -128,12 +215,11 @@ impl Drop for Line {
         let text = String::from_utf8_lossy(&self.0);
         let text = printable(&text);
         places(|places| {
-            if let Some(held) = &mut places.held {
-                held.extend_from_slice(text.as_bytes());
-            }
-            // If a place is gone, nobody can be told.
-            if let Some(file) = &mut places.file {
-                let _full = file.write_all(text.as_bytes());
+            let bytes = || text.as_bytes().to_vec();
+            match (&mut places.held, FILE.get()) {
+                (Some(held), _) => held.push(bytes()),
+                (None, Some(file)) => file.stream.offer(bytes()),
+                (None, None) => {}
             }
             if let Some(readers) = places
                 .readers
@@ -145,7 +231,7 @@ impl Drop for Line {
                 }
             }
             if !places.off_terminal {
-                console::err().offer(text.as_bytes().to_vec());
+                console::err().offer(bytes());
             }
         });
     }

@@ -240,6 +240,8 @@ impl Begun {
             let mut outcome = outcome?;
             written?.enter(&mut outcome);
             outcome.report.warnings.extend(warnings);
+            #[cfg(feature = "cli")]
+            super::log::enter(&mut outcome, signals, &handle).await;
             settle(&mut outcome);
             Ok(outcome)
         }

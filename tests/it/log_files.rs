@@ -1,11 +1,26 @@
 //! The files of logs: files that cannot be written or are full, the order of lines, and files that a plan names.
 
 use crate::logs::{log_row, path, rows};
-use crate::program::{Lgoose, plan, scratch};
-use crate::report::iterate_with;
+use crate::program::{Lgoose, plan, scratch, wait_until};
+use crate::report::{iterate_with, read};
 use crate::server::Server;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+
+/// Makes a pipe that nobody reads, and returns its path.
+fn pipe(name: &str) -> String {
+    let pipe = path(name);
+    let _left_from_before = std::fs::remove_file(&pipe);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        pipe.as_str(),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .expect("a pipe");
+    pipe
+}
 
 #[test]
 fn a_full_disk_is_told_and_all_else_is_written() {
@@ -44,16 +59,7 @@ fn a_full_disk_is_told_and_all_else_is_written() {
 #[test]
 fn a_pipe_that_nobody_reads_holds_up_no_request() {
     let server = Server::start();
-    let pipe = path("logs_pipe.csv");
-    let _left_from_before = std::fs::remove_file(&pipe);
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        pipe.as_str(),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-        0,
-    )
-    .expect("a pipe");
+    let pipe = pipe("logs_pipe.csv");
     // More than a pipe holds.
     let plan = plan(
         "logs_pipe.lua",
@@ -73,19 +79,76 @@ fn a_pipe_that_nobody_reads_holds_up_no_request() {
 }
 
 #[test]
+fn a_log_file_on_a_full_disk_is_told_and_all_else_is_written() {
+    let server = Server::start();
+    let full = scratch("log_file_full.log");
+    let _left_from_before = std::fs::remove_file(&full);
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let full = full.display().to_string();
+    let plan = plan(
+        "log_file_full.lua",
+        "task { function(user) user:get \"/\" user:log \"told\" end }",
+    );
+    let report = iterate_with(&plan, &server, 1, 5, &["--log-file", &full]);
+    assert_eq!(report.ended.code, 3, "{}", report.ended.stderr);
+    let told = &report.ended.stderr;
+    assert!(
+        told.contains("cannot write the log") && told.contains("log_file_full.log"),
+        "{told}"
+    );
+    assert_eq!((report.total("count"), server.received()), (5, 5));
+    assert_eq!(report.json["verdict"]["exit_code"], 3);
+    let warnings = report.json["warnings"].to_string();
+    assert!(warnings.contains("5 of 5 lines"), "{warnings}");
+}
+
+/// A plan that logs more than a pipe holds.
+const TALKS: &str = "task { function(user) user:get \"/\" user:log(string.rep(\"x\", 4000)) end }";
+
+#[test]
+fn a_log_file_that_nobody_reads_holds_up_neither_the_run_nor_its_end() {
+    let server = Server::start();
+    let pipe = pipe("log_file_pipe.log");
+    let plan = plan("log_file_pipe.lua", TALKS);
+    let report = iterate_with(&plan, &server, 1, 100, &["--log-file", &pipe]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!((report.total("count"), server.received()), (100, 100));
+    let warnings = report.json["warnings"].to_string();
+    assert!(warnings.contains("of 100 lines of the log '"), "{warnings}");
+}
+
+#[test]
+fn two_signals_end_a_run_whose_log_file_nobody_reads() {
+    let server = Server::start();
+    let (pipe, url) = (pipe("log_file_stuck.log"), server.url());
+    let plan = plan("log_file_stuck.lua", TALKS);
+    let arguments = [
+        &plan,
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "-o",
+        "json=-",
+        "--log-file",
+        &pipe,
+    ];
+    let program = Lgoose::new(arguments).start();
+    wait_until("the pipe is full", || server.received() > 100);
+    program.interrupt();
+    wait_until("the first signal is told", || {
+        program.stderr().contains("press Ctrl-C again")
+    });
+    program.signal(rustix::process::Signal::TERM);
+    let report = read(program.end());
+    assert_eq!(report.ended.code, 130, "{}", report.ended.stderr);
+    assert_eq!(report.sent(), server.received());
+}
+
+#[test]
 fn a_pipe_with_a_reader_gets_every_line() {
     let server = Server::start();
-    let pipe = path("logs_read.jsonl");
-    let _left_from_before = std::fs::remove_file(&pipe);
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        pipe.as_str(),
-        rustix::fs::FileType::Fifo,
-        mode,
-        0,
-    )
-    .expect("a pipe");
+    let pipe = pipe("logs_read.jsonl");
     let from = PathBuf::from(&pipe);
     let reader = std::thread::spawn(move || std::fs::read_to_string(from).expect("lines"));
     let plan = plan(

@@ -86,6 +86,17 @@ pub fn main() -> ExitCode {
             error.exit_code()
         }
     };
+    let code = match log::end() {
+        Ok(()) => code,
+        Err(error) => {
+            complain(&error, backtrace);
+            if code == exit::OK {
+                exit::TROUBLE
+            } else {
+                code
+            }
+        }
+    };
     console::err().settle(Some(LAST_WORDS));
     code.into()
 }

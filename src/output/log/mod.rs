@@ -11,6 +11,9 @@ mod sink;
 mod sorter;
 mod writer;
 
+#[cfg(feature = "cli")]
+pub(crate) use sink::create;
+
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{LogKind, LogMessage, LogRow, RunLogs};

@@ -30,22 +30,27 @@ pub(super) enum Ended {
     Stalled,
 }
 
+/// Creates a file, or truncates an existing one, without waiting: a pipe may have no reader yet, or never.
+pub(crate) fn create(path: &Path) -> Result<File, Error> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    match options.custom_flags(flags).open(path) {
+        // A pipe without a reader, which may come later: a pipe that is opened for reading as well does not wait
+        // for it.
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).custom_flags(flags);
+            options.open(path)
+        }
+        file => file,
+    }
+}
+
 impl Sink {
     /// Creates the file, or truncates an existing one.
     pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Sink, Error> {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let file = match options.custom_flags(flags).open(path) {
-            // A pipe without a reader, which may come later: a pipe that is opened for reading as well does not wait
-            // for it.
-            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-                let mut options = OpenOptions::new();
-                options.read(true).write(true).custom_flags(flags);
-                options.open(path)?
-            }
-            file => file?,
-        };
+        let file = create(path)?;
         Ok(Sink {
             file,
             progress,

@@ -106,6 +106,30 @@ fn a_plan_whose_top_level_does_not_end_is_refused() {
 }
 
 #[test]
+fn a_file_that_would_be_compiled_for_minutes_is_refused() {
+    let chain = format!("local a return a{}", " and a".repeat(300_000));
+    let module = plan("long_chain.lua", &chain);
+    let requiring = plan("requires_long_chain.lua", "require 'long_chain'");
+    for path in [module, requiring] {
+        let ended = Lgoose::new(["check", path.as_str()]).finish();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        let told = "the file has 300000 of the words 'and', 'or', 'elseif'";
+        let stderr = ended.stderr;
+        assert!(stderr.contains(told), "{stderr}");
+        assert!(stderr.contains("split it into modules"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_mistake_in_a_long_line_is_told_soon() {
+    let text = format!("{}{}\nx = = 1", " ".repeat(300_000), "a=1 ".repeat(100_000));
+    let path = plan("long_line.lua", &text);
+    let ended = Lgoose::new(["check", path.as_str()]).finish();
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("long_line.lua:2"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_test_start_that_does_not_end_keeps_the_run_from_starting() {
     let server = Server::start();
     let text = "on('test_start', function(user)\n\
@@ -219,6 +243,10 @@ const LONG_CALLS: [(&str, &str); 17] = [
     (
         "many weights",
         "local w = {} for n = 1, 100000 do w[n .. 'k'] = 1 end while true do random.weighted(w) end",
+    ),
+    (
+        "a chain that is compiled",
+        "load('local a return a' .. (' and a'):rep(300000))",
     ),
     (
         "a tag of many attributes",

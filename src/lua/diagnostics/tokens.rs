@@ -36,6 +36,8 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found: Vec<Token<'_>> = Vec::new();
     let (mut at, mut line, mut line_begin) = (0, 1, 0);
     let mut last_line = 0;
+    // Measured once for each line: there may be many words after a long indent.
+    let mut measured = (usize::MAX, 0);
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
         if first == '\n' {
@@ -53,12 +55,15 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
         };
         let word = &rest[..length];
         if !comment {
-            let before = &text[line_begin..at];
+            if measured.0 != line_begin {
+                let before = &text[line_begin..at];
+                measured = (line_begin, before.len() - before.trim_start().len());
+            }
             found.push(Token {
                 kind,
                 text: word,
                 line,
-                indent: before.len() - before.trim_start().len(),
+                indent: measured.1,
                 first: last_line != line,
             });
             last_line = line;

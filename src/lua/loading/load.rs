@@ -5,7 +5,7 @@ use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
-use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
+use crate::lua::plan_files::{Bundle, GivenVariables, Program, check_costs, compile};
 use crate::plan::{Hook, Plan};
 #[cfg(any(test, feature = "gaggle"))]
 use std::collections::BTreeSet;
@@ -83,6 +83,8 @@ fn load_from(
     let source = source.trim_start_matches('\u{feff}');
     let prelude = compile("=lgoose", PRELUDE, true)
         .map_err(|error| Error::cannot("compile the prelude", error.to_string()))?;
+    check_costs(source)
+        .map_err(|(problem, help)| Diagnostic::new(problem).at(name, None, source).help(help))?;
     let mut program = Program::new(name, source, prelude, variables, seed, unpacked);
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;

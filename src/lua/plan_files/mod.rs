@@ -3,6 +3,7 @@
 mod bundle;
 mod bytecode;
 mod cache;
+mod costly;
 mod data_files;
 mod digest;
 mod modules;
@@ -13,6 +14,7 @@ mod variables;
 
 pub(crate) use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once};
+pub(super) use costly::check as check_costs;
 pub(super) use data_files::{DataFormat, DataRow, PlanFile, RowOrder, Rows};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;

@@ -2,6 +2,7 @@
 //! process; `api::require` keeps track of which VM has run which.
 
 use super::bytecode::compile;
+use super::costly::check as check_costs;
 use super::sources::Sources;
 use crate::error::nearest;
 use std::collections::HashMap;
@@ -70,6 +71,11 @@ impl Modules {
             None => {
                 let (file, text) = self.read(name).map_err(ModuleError::Rejected)?;
                 sources.add(&file, &text);
+                check_costs(&text).map_err(|(problem, help)| {
+                    let told =
+                        format!("cannot load module '{name}' from '{file}': {problem}\n{help}");
+                    ModuleError::Rejected(told)
+                })?;
                 compile(&format!("@{file}"), &text, false)
             }
         };

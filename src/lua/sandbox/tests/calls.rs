@@ -100,7 +100,11 @@ fn no_single_call_can_run_for_ever() {
              user:batch(all)",
             "not enough memory",
         ),
-        ("load('return ' .. ('{'):rep(100000))", "stack overflow"),
+        ("load('return ' .. ('{'):rep(60000))", "stack overflow"),
+        (
+            "assert(load('return ' .. ('{'):rep(100000)))",
+            "load takes at most 65536 bytes of text, not 100007",
+        ),
         (
             "utf8.codepoint(('a'):rep(1 << 22), 1, -1)",
             "stack overflow",

@@ -181,6 +181,11 @@ const HOSTILE: [(&str, &str, &str); 34] = [
         "not enough memory",
     ),
     (
+        "many weights",
+        "local w = {} for n = 1, 2000000 do w[n] = 1 end random.weighted(w)",
+        "not enough memory",
+    ),
+    (
         "a joined text",
         "url.join('http://a/', ('ü '):rep(15 << 20))",
         "not enough memory",

@@ -245,6 +245,16 @@ const LONG_CALLS: [(&str, &str); 17] = [
         "local w = {} for n = 1, 100000 do w[n .. 'k'] = 1 end while true do random.weighted(w) end",
     ),
     (
+        "weights whose names draw by weights",
+        "local mt = {} local function t() return setmetatable({}, mt) end\n\
+         mt.__tostring = function() random.weighted { [t()] = 1, [t()] = 1 } return 'x' end\n\
+         random.weighted { [t()] = 1, [t()] = 1 }",
+    ),
+    (
+        "weights of fractions",
+        "local w = {} for n = 1, 200000 do w[n * 1.37 + 0.1] = 1 end while true do random.weighted(w) end",
+    ),
+    (
         "a chain that is compiled",
         "load('local a return a' .. (' and a'):rep(300000))",
     ),

@@ -76,11 +76,7 @@ fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
-    let mut entries: Vec<(Value, f64)> =
-        unwrap_view(&weights).pairs().collect::<mlua::Result<_>>()?;
-    Host::of(lua).limits.spend(lua, entries.len() as u64 * 64)?;
-    // Lua's order of fields changes from run to run; a seed must give the same choice.
-    entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
+    let mut entries = by_name(lua, &unwrap_view(&weights))?;
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
     if !(total > 0.0 && total.is_finite()) {
         return Err(problem(
@@ -95,6 +91,36 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
         }
     }
     Ok(entries.pop().map_or(Value::Nil, |(key, _)| key))
+}
+
+/// Returns the keys with their weights, sorted by the texts of the keys: Lua's order of fields changes from run to run,
+/// and a seed must give the same choice.
+fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
+    /// What a key takes beside its text, with its weight and its place in Lua's list of what Rust holds.
+    const EACH: usize = 192;
+    let host = Host::of(lua);
+    let mut budget = host.budget(lua);
+    let mut named = Vec::new();
+    for pair in weights.pairs::<Value, f64>() {
+        let (key, weight) = pair?;
+        host.limits.spend(lua, EACH as u64)?;
+        budget.take(EACH).map_err(mlua::Error::runtime)?;
+        named.push((Vec::new(), key, weight));
+    }
+    for (name, key, _) in &mut named {
+        *name = match key {
+            Value::String(text) => {
+                let taken = budget.take(text.as_bytes().len());
+                taken.map_err(mlua::Error::runtime)?;
+                text.as_bytes().to_vec()
+            }
+            // This may run code of the plan, which may have been ended.
+            other => other.to_string()?.into_bytes(),
+        };
+    }
+    named.sort_by(|(left, ..), (right, ..)| left.cmp(right));
+    let entries = named.into_iter().map(|(_, key, weight)| (key, weight));
+    Ok(entries.collect())
 }
 
 fn count(n: i64, most: i64, what: &str) -> mlua::Result<usize> {

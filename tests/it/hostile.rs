@@ -181,6 +181,16 @@ const HOSTILE: [(&str, &str, &str); 34] = [
         "not enough memory",
     ),
     (
+        "a redirect that is no text",
+        "user:get('/', { expect = { redirect = ('\\255'):rep(10 << 20) } })",
+        "not enough memory",
+    ),
+    (
+        "texts that are expected",
+        "local t = {} for n = 1, 40000 do t[n] = 't' .. n end user:get('/', { expect = { text = t } })",
+        "'expect.text' has 40000 entries, and may have 100",
+    ),
+    (
         "many weights",
         "local w = {} for n = 1, 2000000 do w[n] = 1 end random.weighted(w)",
         "not enough memory",
@@ -246,6 +256,21 @@ fn expectations_on_many_answers_that_decode_to_much_take_the_memory_of_one() {
     let (peak, code) = watch(&path, &site.url(), &report);
     assert_eq!(code, Some(0));
     assert!(peak < MOST, "{} MiB", peak >> 10);
+}
+
+#[test]
+fn a_field_that_is_expected_of_a_large_response_takes_no_memory_for_the_others() {
+    let list = format!("[{}0]", "{\"\":0},".repeat(4_000_000));
+    let site = Site::start(move |_| answer(200, "", list.as_bytes()));
+    let path = plan(
+        "large_json.lua",
+        "task { function(user) user:get('/', { expect = { json = { ['4000001'] = 0, ['1.'] = 0 } } }) end }",
+    );
+    let report = scratch("large_json.json");
+    let (peak, code) = watch(&path, &site.url(), &report);
+    assert_eq!(code, Some(0));
+    assert!(peak < MOST, "{} MiB", peak >> 10);
+    assert_eq!(saved(&report)["errors"], serde_json::json!([]));
 }
 
 #[test]

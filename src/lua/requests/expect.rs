@@ -1,5 +1,6 @@
 //! Expectations of a response, checked on the bytes as received. The first one that does not hold is the verdict.
 
+use super::json_fields::{self, ExpectedField};
 use crate::html;
 use crate::http::{Exchange, Response};
 use crate::lua::plan_files::CompiledRegex;
@@ -35,7 +36,7 @@ pub(in crate::lua) struct More {
     pub(in crate::lua) under: Option<Duration>,
     pub(in crate::lua) title: Option<TitlePattern>,
     /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
-    pub(in crate::lua) json: Vec<(String, serde_json::Value)>,
+    pub(in crate::lua) json: Vec<ExpectedField>,
 }
 
 /// A pattern that the page's title must match.
@@ -120,11 +121,15 @@ impl Expect {
                 Some(title) if title.starts_with(wanted.as_str()) => {}
                 Some(title) => {
                     return Some(format!(
-                        "expected title '{wanted}', got '{}'",
+                        "expected title '{}', got '{}'",
+                        shorten_reason(wanted),
                         shorten_reason(&title)
                     ));
                 }
-                None => return Some(format!("expected title '{wanted}', the page has none")),
+                None => {
+                    let wanted = shorten_reason(wanted);
+                    return Some(format!("expected title '{wanted}', the page has none"));
+                }
             }
         }
         self.text
@@ -198,12 +203,16 @@ impl More {
                 .filter(|(line, _)| line == name)
                 .map(|(_, value)| value);
             match (values.next(), wanted) {
-                (None, _) => Some(format!("expected header '{name}' is missing")),
+                (None, _) => Some(format!(
+                    "expected header '{}' is missing",
+                    shorten_reason(name)
+                )),
                 (Some(got), Some(wanted)) if got != wanted => {
                     let (got, wanted) = (
                         shorten_reason(&escape_invalid_bytes(got)),
-                        escape_invalid_bytes(wanted),
+                        shorten_reason(&escape_invalid_bytes(wanted)),
                     );
+                    let name = shorten_reason(name);
                     Some(format!("expected header '{name}: {wanted}', got '{got}'"))
                 }
                 _ => None,
@@ -217,6 +226,7 @@ impl More {
             Redirect::Anywhere if !redirected => Some("expected a redirect, got none".to_owned()),
             Redirect::Nowhere if redirected => Some("unexpected redirect".to_owned()),
             Redirect::To(wanted) if !redirected => {
+                let wanted = shorten_reason(wanted);
                 Some(format!("expected a redirect to '{wanted}', got none"))
             }
             Redirect::To(wanted) => {
@@ -225,6 +235,7 @@ impl More {
                 let there =
                     **wanted == *target.path || **wanted == *path || **wanted == *target.text();
                 let got = shorten_reason(&target.path);
+                let wanted = shorten_reason(wanted);
                 (!there).then(|| format!("expected a redirect to '{wanted}', got one to '{got}'"))
             }
             _ => None,
@@ -240,19 +251,7 @@ impl More {
         if self.json.is_empty() {
             return None;
         }
-        let Ok(body) = serde_json::from_slice::<serde_json::Value>(response.body_bytes()) else {
-            return Some("expected JSON, got something else".to_owned());
-        };
-        self.json
-            .iter()
-            .find_map(|(path, wanted)| match at_path(&body, path) {
-                None => Some(format!("JSON field '{path}' is missing")),
-                Some(got) if !same_json(got, wanted) => Some(format!(
-                    "expected JSON field '{path}' to be {wanted}, got {}",
-                    shorten_reason(&got.to_string())
-                )),
-                Some(_) => None,
-            })
+        json_fields::wrong(response.body_bytes(), &self.json)
     }
 }
 
@@ -272,7 +271,10 @@ fn json_bytes(value: &serde_json::Value) -> usize {
 }
 
 /// Returns the value at a dotted path; lists count from 1, as in Lua.
-fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_json::Value> {
+pub(super) fn at_path<'a>(
+    value: &'a serde_json::Value,
+    path: &str,
+) -> Option<&'a serde_json::Value> {
     path.split('.').try_fold(value, |value, step| match value {
         serde_json::Value::Array(list) => list.get(step.parse::<usize>().ok()?.checked_sub(1)?),
         other => other.get(step),
@@ -280,7 +282,7 @@ fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_jso
 }
 
 /// Compares JSON values as Lua does: 1 and 1.0 are equal.
-fn same_json(left: &serde_json::Value, right: &serde_json::Value) -> bool {
+pub(super) fn same_json(left: &serde_json::Value, right: &serde_json::Value) -> bool {
     left == right || (left.is_number() && left.as_f64() == right.as_f64())
 }
 

@@ -7,7 +7,7 @@ use crate::lua::limits::Budget;
 use crate::lua::plan_files::{CompiledRegex, Pattern};
 use crate::lua::values::{
     self, byte_length, describe_mismatch, escape_invalid, read_seconds, read_statuses, read_texts,
-    sorted_pairs, to_one_line,
+    shorten, sorted_pairs, to_one_line,
 };
 use mlua::Value;
 use std::sync::Arc;
@@ -36,15 +36,18 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String>
                 Some(pattern) => expect.more().title = Some(TitlePattern(pattern)),
                 None => expect.title = Some(title(&value)?),
             },
-            "text" => expect.text = read_texts(&value, "'expect.text'", budget)?,
-            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'", budget)?,
+            "text" => expect.text = texts(&value, "'expect.text'", budget)?,
+            "no_text" => expect.more().no_text = texts(&value, "'expect.no_text'", budget)?,
             "header" => expect.more().headers = expected_headers(&value, budget)?,
-            "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
+            "redirect" => expect.more().redirect = Some(expected_redirect(&value, budget)?),
             "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
             "json" => expect.more().json = expected_json(&value, budget)?,
             unknown => {
                 return Err(to_one_line(unknown_word(
-                    "field", unknown, "expect", &EXPECT,
+                    "field",
+                    &shorten(unknown),
+                    "expect",
+                    &EXPECT,
                 )));
             }
         }
@@ -56,6 +59,22 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String>
 fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
     let pattern = value.as_userdata()?.borrow::<Pattern>();
     Some(pattern.ok()?.compiled.clone())
+}
+
+/// The most texts, headers or fields of one request: each is looked for in the whole response, while other users wait.
+const MOST: usize = 100;
+
+fn check_count(count: usize, what: &str) -> Result<(), String> {
+    match count > MOST {
+        true => Err(format!("{what} has {count} entries, and may have {MOST}")),
+        false => Ok(()),
+    }
+}
+
+fn texts(value: &Value, what: &str, budget: &mut Budget) -> Result<Vec<Vec<u8>>, String> {
+    let texts = read_texts(value, what, budget)?;
+    check_count(texts.len(), what)?;
+    Ok(texts)
 }
 
 fn title(value: &Value) -> Result<String, String> {
@@ -77,13 +96,14 @@ fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHe
         ));
     };
     let pairs = sorted_pairs(table, "header names", budget)?;
+    check_count(pairs.len(), "'expect.header'")?;
     let one = |(name, value): (String, Value)| {
         budget.take(byte_length(&value))?;
         let value = match &value {
             Value::Boolean(true) => None,
             Value::String(text) => Some(text.as_bytes().to_vec()),
             other => {
-                let what = format!("'expect.header', header '{name}'");
+                let what = format!("'expect.header', header '{}'", shorten(&name));
                 return Err(describe_mismatch(&what, "a string", other));
             }
         };
@@ -92,11 +112,15 @@ fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHe
     pairs.into_iter().map(one).collect()
 }
 
-fn expected_redirect(value: &Value) -> Result<Redirect, String> {
+fn expected_redirect(value: &Value, budget: &mut Budget) -> Result<Redirect, String> {
     match value {
         Value::Boolean(true) => Ok(Redirect::Anywhere),
         Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(values::read_url(&path.as_bytes()))),
+        Value::String(path) => {
+            // Each byte may become three, which are copied.
+            budget.take(path.as_bytes().len().saturating_mul(6))?;
+            Ok(Redirect::To(values::read_url(&path.as_bytes())))
+        }
         other => Err(describe_mismatch(
             "'expect.redirect'",
             "true, false or a path",
@@ -117,9 +141,10 @@ fn expected_json(
         ));
     };
     let pairs = sorted_pairs(table, "paths of 'expect.json'", budget)?;
+    check_count(pairs.len(), "'expect.json'")?;
     let one = |(path, value): (String, Value)| {
         let value = json::convert(&value, budget)
-            .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
+            .map_err(|error| format!("'expect.json', field '{}': {error}", shorten(&path)))?;
         Ok((path, value))
     };
     pairs.into_iter().map(one).collect()

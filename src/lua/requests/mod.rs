@@ -6,6 +6,7 @@ mod expect_options;
 mod fetch;
 mod found;
 mod json;
+mod json_fields;
 mod multipart;
 mod op;
 mod options;

@@ -1,0 +1,343 @@
+//! Expected fields of a JSON body, found as it is read. Only what is compared is built in memory: 60 MB of `{"":0}`
+//! would be gigabytes.
+
+use super::expect::{at_path, same_json};
+use crate::lua::values::{ENTRY_BYTES, shorten_reason};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+/// What one field that is compared may take in memory, in bytes.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What an object takes beside its members: room for eleven of them.
+pub(super) const OBJECT_BYTES: usize = 640;
+
+/// A path such as `user.name` or `items.1.id`, with the value that is expected there.
+pub(in crate::lua) type ExpectedField = (String, Value);
+
+/// Returns the first expectation that a body does not meet.
+pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField]) -> Option<String> {
+    let fields = Fields {
+        wanted,
+        seen: RefCell::new(vec![Seen::Nothing; wanted.len()]),
+        too_large: Cell::new(None),
+    };
+    let paths = wanted.iter().map(|(path, _)| Some(path.as_str()));
+    let inside = Inside {
+        fields: &fields,
+        paths: paths.enumerate().collect(),
+    };
+    let read = std::str::from_utf8(body).ok().and_then(|text| {
+        let mut json = serde_json::Deserializer::from_str(text);
+        inside.deserialize(&mut json).and_then(|()| json.end()).ok()
+    });
+    if let Some(place) = fields.too_large.get() {
+        let path = shorten_reason(&wanted[place].0);
+        return Some(format!(
+            "JSON field '{path}' is too large to be compared: it takes more than {} MiB",
+            MOST_BYTES >> 20
+        ));
+    }
+    if read.is_none() {
+        return Some("expected JSON, got something else".to_owned());
+    }
+    let seen = fields.seen.borrow();
+    seen.iter()
+        .zip(wanted)
+        .find_map(|(seen, (path, wanted))| match seen {
+            Seen::Wanted => None,
+            Seen::Nothing => Some(format!("JSON field '{}' is missing", shorten_reason(path))),
+            Seen::Other(got) => Some(format!(
+                "expected JSON field '{}' to be {}, got {got}",
+                shorten_reason(path),
+                shorten_reason(&wanted.to_string())
+            )),
+        })
+}
+
+/// What was found at a path.
+#[derive(Debug, Clone)]
+enum Seen {
+    Nothing,
+    Wanted,
+    /// Another value, as messages show it.
+    Other(String),
+}
+
+/// The fields that are looked for.
+struct Fields<'a> {
+    wanted: &'a [ExpectedField],
+    seen: RefCell<Vec<Seen>>,
+    /// The field that was too large.
+    too_large: Cell<Option<usize>>,
+}
+
+impl Fields<'_> {
+    /// Compares a value with what is expected at the rest of each path.
+    fn compare(&self, value: &Value, paths: &[Path<'_>]) {
+        for (place, rest) in paths {
+            let found = rest.map_or(Some(value), |rest| at_path(value, rest));
+            self.seen.borrow_mut()[*place] = match found {
+                None => Seen::Nothing,
+                Some(got) if same_json(got, &self.wanted[*place].1) => Seen::Wanted,
+                Some(got) => Seen::Other(shorten_reason(&got.to_string())),
+            };
+        }
+    }
+}
+
+/// The number of a field, and the steps that lead to it from some value; `None` if it is that value.
+type Path<'a> = (usize, Option<&'a str>);
+
+/// Reads a value that some paths lead to or through.
+struct Inside<'a> {
+    fields: &'a Fields<'a>,
+    paths: Vec<Path<'a>>,
+}
+
+impl<'a> Inside<'a> {
+    /// Returns what is to be read of a member, if any path leads there.
+    fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<Inside<'a>> {
+        let step = |(place, rest): &Path<'a>| {
+            let rest = (*rest)?;
+            let (step, rest) = match rest.split_once('.') {
+                Some((step, rest)) => (step, Some(rest)),
+                None => (rest, None),
+            };
+            is_it(step).then_some((*place, rest))
+        };
+        let paths: Vec<Path<'a>> = self.paths.iter().filter_map(step).collect();
+        (!paths.is_empty()).then_some(Inside {
+            fields: self.fields,
+            paths,
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Inside<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        // The last of several members of one name counts.
+        for (place, _) in &self.paths {
+            self.fields.seen.borrow_mut()[*place] = Seen::Nothing;
+        }
+        let Some((place, _)) = self.paths.iter().find(|(_, rest)| rest.is_none()) else {
+            return deserializer.deserialize_any(self);
+        };
+        let left = Cell::new(MOST_BYTES);
+        let value = Whole(&left).deserialize(deserializer);
+        if value.is_err() && left.get() == 0 {
+            self.fields.too_large.set(Some(*place));
+        }
+        self.fields.compare(&value?, &self.paths);
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for Inside<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        for number in 1.. {
+            let more = match self.member(|step| step.parse() == Ok(number)) {
+                Some(member) => list.next_element_seed(member)?.is_some(),
+                None => list.next_element::<IgnoredAny>()?.is_some(),
+            };
+            if !more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            match self.member(|step| step == key) {
+                Some(member) => map.next_value_seed(member)?,
+                None => map.next_value::<IgnoredAny>().map(|_| ())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Builds a value within a number of bytes, which is 0 once they do not suffice.
+struct Whole<'a>(&'a Cell<usize>);
+
+impl Whole<'_> {
+    fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
+        let left = self.0.get().saturating_sub(bytes);
+        self.0.set(left);
+        match left {
+            0 => Err(E::custom("the value is too large")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Whole<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        self.take(text.len())?;
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element_seed(Whole(self.0))? {
+            self.take(ENTRY_BYTES)?;
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        self.take(OBJECT_BYTES)?;
+        let mut members = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            self.take(2 * ENTRY_BYTES + key.len())?;
+            let value = map.next_value_seed(Whole(self.0))?;
+            members.insert(key, value);
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(body: &str, path: &str, wanted: Value) -> Option<String> {
+        wrong(body.as_bytes(), &[(path.to_owned(), wanted)])
+    }
+
+    #[test]
+    fn fields_are_found_at_their_paths() {
+        let body = r#"{"a": {"b": [1, {"c": "x"}], "": 2}, "n": null, "d.e": 1, "a2": [[7]]}"#;
+        for (path, wanted) in [
+            ("a.b.1", json!(1)),
+            ("a.b.1", json!(1.0)),
+            ("a.b.2.c", json!("x")),
+            ("a.b.2", json!({"c": "x"})),
+            ("a.b", json!([1, {"c": "x"}])),
+            ("a.", json!(2)),
+            ("n", json!(null)),
+            ("a2.1.1", json!(7)),
+        ] {
+            assert_eq!(told(body, path, wanted), None, "{path}");
+        }
+        for path in ["b", "a.b.0", "a.b.3", "a.b.1.x", "n.x", "d.e", "a2.1.2", ""] {
+            let missing = format!("JSON field '{path}' is missing");
+            assert_eq!(told(body, path, json!(1)), Some(missing));
+        }
+        let other = "expected JSON field 'a.b.2' to be 1, got {\"c\":\"x\"}";
+        assert_eq!(told(body, "a.b.2", json!(1)).as_deref(), Some(other));
+    }
+
+    #[test]
+    fn several_fields_are_told_in_their_order() {
+        let wanted = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
+        let told = wrong(br#"{"c": 2, "a": {"b": 1}}"#, &wanted);
+        let other = "expected JSON field 'a.b' to be {\"b\":1}, got 1";
+        assert_eq!(told.as_deref(), Some(other));
+        assert_eq!(
+            told_of_two(r#"{"a": {"b": 1}, "a": {"c": 1}}"#).as_deref(),
+            Some("JSON field 'a.b' is missing")
+        );
+    }
+
+    fn told_of_two(body: &str) -> Option<String> {
+        told(body, "a.b", json!(1))
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_as_such() {
+        for body in ["", "{", "{\"a\": 1} x", "{\"a\": 1, \"b\": nul}", "<p>"] {
+            let told = told(body, "a", json!(1));
+            assert_eq!(told.as_deref(), Some("expected JSON, got something else"));
+        }
+        assert!(
+            wrong(
+                b"{\"a\": 1, \"b\": \"\xff\"}",
+                &[("a".to_owned(), json!(1))]
+            )
+            .is_some()
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_compared_may_not_take_all_memory() {
+        let list = format!("[{}0]", "{\"\":0},".repeat(50_000));
+        let body = format!("{{\"list\": {list}, \"a\": 1}}");
+        assert_eq!(told(&body, "a", json!(1)), None);
+        assert_eq!(told(&body, "list.50001", json!(0)), None);
+        let told = told(&body, "list", json!(0)).expect("it differs");
+        assert!(told.starts_with("JSON field 'list' is too large"), "{told}");
+    }
+}

@@ -4,7 +4,9 @@
 use html5ever::Namespace;
 use scraper::ElementRef;
 use scraper::selector::{CssLocalName, CssString, NonTSPseudoClass, Parser, PseudoElement, Simple};
-use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
+use selectors::attr::{
+    AttrSelectorOperation, AttrSelectorOperator, CaseSensitivity, NamespaceConstraint,
+};
 use selectors::bloom::BloomFilter;
 use selectors::matching::{
     self, ElementSelectorFlags, MatchingContext, MatchingForInvalidation, MatchingMode,
@@ -117,6 +119,39 @@ impl<'a, 's> Counted<'a, 's> {
     }
 }
 
+/// The bytes of an attribute that are compared at once where upper and lower case do not matter.
+const CHUNK: usize = 16 << 10;
+
+/// Returns the text that `[name*="text" i]` looks for; `None` for any other operation.
+fn part_in_any_case<'o>(operation: &'o AttrSelectorOperation<&'o CssString>) -> Option<&'o str> {
+    match operation {
+        AttrSelectorOperation::WithValue {
+            operator: AttrSelectorOperator::Substring,
+            case_sensitivity: CaseSensitivity::AsciiCaseInsensitive,
+            value,
+        } => Some(value.as_ref()),
+        _ => None,
+    }
+}
+
+impl Counted<'_, '_> {
+    /// Returns whether a long value contains a text. The library compares them at each place, which takes time in
+    /// proportion to the product of both lengths.
+    fn contains_in_any_case(&self, value: &[u8], part: &[u8]) -> bool {
+        if part.is_empty() || part.len() > value.len() {
+            return false;
+        }
+        let part = part.to_ascii_lowercase();
+        let finder = memchr::memmem::Finder::new(&part);
+        let chunk = CHUNK.max(part.len());
+        (0..value.len()).step_by(chunk).any(|from| {
+            let to = value.len().min(from + chunk + part.len() - 1);
+            self.steps.take((to - from) / 64)
+                && finder.find(&value[from..to].to_ascii_lowercase()).is_some()
+        })
+    }
+}
+
 impl Element for Counted<'_, '_> {
     type Impl = Simple;
 
@@ -148,8 +183,18 @@ impl Element for Counted<'_, '_> {
         operation: &AttrSelectorOperation<&CssString>,
     ) -> bool {
         // Values may be long, and are looked at as a whole.
-        let value = self.element.attr(&name.0).map_or(0, str::len);
-        self.steps.take(value / 64) && self.element.attr_matches(namespace, name, operation)
+        let value = self.element.attr(&name.0).unwrap_or_default();
+        if !self.steps.take(value.len() / 64) {
+            return false;
+        }
+        match part_in_any_case(operation) {
+            Some(part) if value.len() > CHUNK => {
+                let exists = AttrSelectorOperation::Exists;
+                self.element.attr_matches(namespace, name, &exists)
+                    && self.contains_in_any_case(value.as_bytes(), part.as_bytes())
+            }
+            _ => self.element.attr_matches(namespace, name, operation),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -267,6 +312,33 @@ mod tests {
             let wanted: Vec<_> = page.root_element().select(&wanted).collect();
             assert_eq!(found, wanted, "{css}");
             assert!(!found.is_empty(), "{css} matches something here");
+        }
+    }
+
+    #[test]
+    fn a_long_attribute_is_searched_in_any_case() {
+        let long = format!(
+            "{}Bc{}D{}",
+            "a".repeat(CHUNK - 1),
+            "e".repeat(CHUNK),
+            "f".repeat(9)
+        );
+        let page = Html::parse_document(&format!("<p title='{long}'>"));
+        for (css, found) in [
+            (r#"[title*="abC" i]"#.to_owned(), 1),
+            (format!(r#"[title*="b{}" i]"#, &long[CHUNK..]), 1),
+            (format!(r#"[title*="{long}" i]"#), 1),
+            (r#"[title*="df" i]"#.to_owned(), 1),
+            (r#"[title*="abd" i]"#.to_owned(), 0),
+            (r#"[title*="" i]"#.to_owned(), 0),
+            (r#"[lang*="abc" i]"#.to_owned(), 0),
+            (format!(r#"[title*="{long}x" i]"#), 0),
+        ] {
+            let list = parse(&css).expect("it is valid");
+            let matches = select(&list, page.root_element(), true, &|| true);
+            assert_eq!(matches.expect("it goes on").len(), found);
+            let wanted = scraper::Selector::parse(&css).expect("it is valid");
+            assert_eq!(page.root_element().select(&wanted).count(), found);
         }
     }
 

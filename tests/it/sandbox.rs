@@ -259,6 +259,10 @@ const LONG_CALLS: [(&str, &str); 17] = [
         "load('local a return a' .. (' and a'):rep(300000))",
     ),
     (
+        "a long part of a long attribute in any case",
+        "html.parse('<p a=' .. ('a'):rep(8 << 20) .. '>'):css('[a*=\"' .. ('a'):rep(60000) .. 'b\" i]')",
+    ),
+    (
         "a tag of many attributes",
         "local t = {} for n = 1, 300000 do t[n] = 'a' .. n end html.parse('<p ' .. table.concat(t, ' ') .. '>')",
     ),

@@ -41,7 +41,7 @@ pub(super) fn escape_invalid(string: &LuaString) -> String {
 }
 
 /// The most bytes of a text that people read; the rest of a longer one becomes an ellipsis.
-const MOST_SHOWN: usize = 1 << 20;
+pub(super) const MOST_SHOWN: usize = 1 << 20;
 
 /// Converts bytes to text as [`escape_invalid`] does.
 pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {

@@ -181,6 +181,11 @@ const HOSTILE: [(&str, &str, &str); 34] = [
         "not enough memory",
     ),
     (
+        "a line of many long texts",
+        "local s, t = ('x'):rep(1 << 20), {} for n = 1, 3000 do t[n] = s end print(table.unpack(t)) warn(table.unpack(t))",
+        "",
+    ),
+    (
         "a redirect that is no text",
         "user:get('/', { expect = { redirect = ('\\255'):rep(10 << 20) } })",
         "not enough memory",

@@ -263,6 +263,10 @@ const LONG_CALLS: [(&str, &str); 17] = [
         "html.parse('<p a=' .. ('a'):rep(8 << 20) .. '>'):css('[a*=\"' .. ('a'):rep(60000) .. 'b\" i]')",
     ),
     (
+        "a line of many long texts",
+        "local s, t = ('x'):rep(1 << 20), {} for n = 1, 3000 do t[n] = s end print(table.unpack(t))",
+    ),
+    (
         "a tag of many attributes",
         "local t = {} for n = 1, 300000 do t[n] = 'a' .. n end html.parse('<p ' .. table.concat(t, ' ') .. '>')",
     ),

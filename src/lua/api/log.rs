@@ -4,7 +4,7 @@
 use super::elements::Element;
 use super::shown::{is_response, response};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{escape_invalid, shorten, unwrap_view};
+use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
 
 /// Creates `log`.
@@ -29,7 +29,15 @@ pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
 /// Implements Lua's own `warn`: writes to the log at level warn. It takes strings only, joined without a space; a text
 /// that begins with '@' is a control message, of which there is none here.
 pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
-    let text: String = text.iter().map(escape_invalid).collect();
+    let mut joined = String::new();
+    for part in text.iter() {
+        if joined.len() > MOST_SHOWN {
+            joined.push('…');
+            break;
+        }
+        joined.push_str(&escape_invalid(part));
+    }
+    let text = joined;
     if !text.starts_with('@') {
         write(lua, "warn", &text);
     }
@@ -43,8 +51,18 @@ pub(super) fn log(lua: &Lua, (level, value): (String, Value)) -> mlua::Result<()
 }
 
 fn joined(lua: &Lua, values: &[Value]) -> mlua::Result<String> {
-    let texts = values.iter().map(|value| shown(lua, value));
-    Ok(texts.collect::<mlua::Result<Vec<_>>>()?.join("\t"))
+    let mut joined = String::new();
+    for (place, value) in values.iter().enumerate() {
+        if joined.len() > MOST_SHOWN {
+            joined.push('…');
+            break;
+        }
+        if place > 0 {
+            joined.push('\t');
+        }
+        joined.push_str(&shown(lua, value)?);
+    }
+    Ok(joined)
 }
 
 /// Renders a value as a line shows it: a table by its fields, a response by its status and URL, everything else as Lua's

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 34] = [
+const HOSTILE: [(&str, &str, &str); 37] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -189,6 +189,21 @@ const HOSTILE: [(&str, &str, &str); 34] = [
         "a redirect that is no text",
         "user:get('/', { expect = { redirect = ('\\255'):rep(10 << 20) } })",
         "not enough memory",
+    ),
+    (
+        "tags of the user",
+        "user.tags.a = 'b' for n = 1, 60000 do user.tags['k' .. user.iteration .. 'n' .. n] = 'v' end",
+        "is one too many: there may be 100",
+    ),
+    (
+        "a long tag",
+        "user.tags.a = ('\\255'):rep(60 << 20)",
+        "the tag 'a' takes a text of 1 to 100 bytes",
+    ),
+    (
+        "a long name of a tag",
+        "user.tags[('\\27'):rep(60 << 20)] = 'b'",
+        "is not a name for a tag",
     ),
     (
         "texts that are expected",

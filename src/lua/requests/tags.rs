@@ -2,9 +2,9 @@
 
 use crate::config::unknown_word;
 use crate::lua::values::{
-    DisplayText, describe_mismatch, escape_invalid, read_scalar, to_one_line, unwrap_view,
+    DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line, unwrap_view,
 };
-use crate::tags::{SCENARIO, Tags};
+use crate::tags::{MOST_BYTES, SCENARIO, Tags};
 use mlua::{Table, Value};
 
 /// Tags of a user in addition to those that its tasks declare.
@@ -37,6 +37,9 @@ impl OwnTags {
     }
 }
 
+/// The most tags that a user, a request or a transaction has.
+const MOST_TAGS: usize = 100;
+
 /// Sets a tag to a value of the plan.
 ///
 /// # Errors
@@ -47,7 +50,26 @@ pub(in crate::lua) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Resu
             "the tag 'scenario' is set by lgoose: it is the name of the scenario".to_owned(),
         );
     }
-    let text = read_scalar(value, &format!("the tag '{key}'"))?;
+    // A longer one is refused in any case, and may be too long to quote.
+    let shown;
+    let key = match key.len() > MOST_BYTES {
+        true => {
+            shown = shorten(key);
+            &shown
+        }
+        false => key,
+    };
+    if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(known, _)| known != key) {
+        return Err(format!(
+            "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep in user.data what tells no requests apart"
+        ));
+    }
+    let text = match value {
+        Value::String(text) if text.as_bytes().len() > MOST_BYTES => {
+            text.as_bytes()[..=MOST_BYTES].to_vec()
+        }
+        value => read_scalar(value, &format!("the tag '{key}'"))?,
+    };
     tags.set(key, &String::from_utf8_lossy(&text))
 }
 
@@ -84,7 +106,8 @@ pub(in crate::lua) fn read_transaction(options: &Table) -> Result<Tags, String> 
         match key.as_str() {
             "tags" => tags = read_tags(&value, "option 'tags'")?,
             unknown => {
-                let mistake = unknown_word("option", unknown, "a transaction", &TRANSACTION);
+                let mistake =
+                    unknown_word("option", &shorten(unknown), "a transaction", &TRANSACTION);
                 return Err(to_one_line(mistake));
             }
         }

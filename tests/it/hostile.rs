@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 37] = [
+const HOSTILE: [(&str, &str, &str); 40] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -189,6 +189,21 @@ const HOSTILE: [(&str, &str, &str); 37] = [
         "a redirect that is no text",
         "user:get('/', { expect = { redirect = ('\\255'):rep(10 << 20) } })",
         "not enough memory",
+    ),
+    (
+        "a name and a token of control characters",
+        "local s = ('\\27'):rep(55 << 20) pcall(user.bearer, user, s) pcall(user.basic_auth, user, s, '') user:bearer(s)",
+        "the headers of a user may have",
+    ),
+    (
+        "a field of a library that is none",
+        "local _ = json[('\\27'):rep(55 << 20)]",
+        "does not exist",
+    ),
+    (
+        "an option that knows a few words",
+        "user:get('/', { compress = ('\\27'):rep(55 << 20) })",
+        "option 'compress' knows",
     ),
     (
         "tags of the user",

@@ -2,7 +2,7 @@
 
 use crate::error::nearest;
 use crate::lua::sandbox;
-use crate::lua::values::DisplayText;
+use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
@@ -70,7 +70,7 @@ pub(super) fn refused(
     _: &Lua,
     (owner, key): (String, Option<DisplayText>),
 ) -> mlua::Result<String> {
-    let key = key.map_or_else(String::new, |DisplayText(key)| key);
+    let key = key.map_or_else(String::new, |DisplayText(key)| shorten(&key));
     Ok(match owner.as_str() {
         "response" => format!(
             "cannot set '{key}' of a response: keep what you need in a local or in user.data"
@@ -120,7 +120,8 @@ const ELSEWHERE: [(&str, &str); 18] = [
 ];
 
 /// Formats the message for a global that is not declared.
-pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
+pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Result<String> {
+    let name = shorten(&name);
     if DECLARATIONS.contains(&name.as_str()) {
         return Ok(format!(
             "'{name}' belongs at the top level of the file, not inside a task"
@@ -149,8 +150,9 @@ pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
 /// Formats the message for an unknown member of a library.
 pub(super) fn unknown_member(
     _: &Lua,
-    (library, name, members): (String, String, Table),
+    (library, DisplayText(name), members): (String, DisplayText, Table),
 ) -> mlua::Result<String> {
+    let name = shorten(&name);
     if (library.as_str(), name.as_str()) == ("os", "getenv") {
         return Ok("'os.getenv' does not exist; env(\"NAME\") reads a variable".to_owned());
     }
@@ -170,7 +172,8 @@ pub(super) fn unknown_member(
 }
 
 /// Formats the message for an unknown field of `user`.
-pub(super) fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
+pub(super) fn unknown_user_field(_: &Lua, DisplayText(name): DisplayText) -> mlua::Result<String> {
+    let name = shorten(&name);
     let known: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
     Ok(unknown(&format!("user.{name}"), "user", &name, &known))
 }
@@ -182,7 +185,8 @@ pub(super) fn refuse_unknown<T, M: UserDataMethods<T>>(
     owner: &'static str,
     known: &'static [&'static str],
 ) {
-    let refuse = move |_: &Lua, _: &T, name: String| -> mlua::Result<()> {
+    let refuse = move |_: &Lua, _: &T, DisplayText(name): DisplayText| -> mlua::Result<()> {
+        let name = shorten(&name);
         let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
         let noun = owner.rsplit(' ').next().unwrap_or(owner);
         let message = unknown(&format!("{noun}.{name}"), owner, &name, &known);

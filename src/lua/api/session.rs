@@ -8,7 +8,7 @@ use super::tags::user_tags;
 use crate::http::{DigestCredentials, Session};
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use crate::units::split_credentials;
 use http::{HeaderName, HeaderValue, header};
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
@@ -35,6 +35,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
+                check_header_length(name.as_bytes().len() + password.as_bytes().len())?;
                 let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
                 let value = basic(&credentials).map_err(mlua::Error::runtime)?;
                 session(lua)?.set_digest(None);
@@ -54,6 +55,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
             })?
         }
         "bearer" => lua.create_function(|lua, (_, token): (Value, LuaString)| {
+            check_header_length(token.as_bytes().len())?;
             let value = bearer(&token.as_bytes()).map_err(mlua::Error::runtime)?;
             set_header_of_user(lua, &header::AUTHORIZATION, Some(value))
         })?,
@@ -73,6 +75,11 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
             &url,
         )));
     };
+    const LONGEST: usize = 64 << 10;
+    if url.as_bytes().len() > LONGEST {
+        let problem = format!("user:set_host: a URL may have {LONGEST} bytes");
+        return Err(mlua::Error::runtime(problem));
+    }
     let url = values::read_url(&url.as_bytes());
     session(lua)?
         .set_base(&url)
@@ -148,12 +155,31 @@ fn set_header(
     lua: &Lua,
     (_, DisplayText(name), value): (Value, DisplayText, Value),
 ) -> mlua::Result<()> {
+    check_header_length(values::byte_length(&value))?;
     let bytes = match &value {
         Value::Nil => Vec::new(),
-        value => read_scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
+        value => read_scalar(value, &format!("header '{}'", shorten(&name)))
+            .map_err(mlua::Error::runtime)?,
     };
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
     set_header_of_user(lua, &header, (!value.is_nil()).then_some(bytes))
+}
+
+/// The most bytes of all headers that a user has set.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Checks that a value may be that of a header, before it is copied.
+fn check_header_length(bytes: usize) -> mlua::Result<()> {
+    match bytes > MOST_BYTES {
+        true => Err(too_long(bytes)),
+        false => Ok(()),
+    }
+}
+
+fn too_long(bytes: usize) -> mlua::Error {
+    mlua::Error::runtime(format!(
+        "the headers of a user may have {MOST_BYTES} bytes in all; this one has {bytes}"
+    ))
 }
 
 /// Sets a header of all requests from now on.
@@ -165,15 +191,12 @@ fn set_header_of_user(
     name: &HeaderName,
     value: Option<HeaderValue>,
 ) -> mlua::Result<()> {
-    const MOST_BYTES: usize = 1 << 20;
     let session = session(lua)?;
     let added = value
         .as_ref()
         .map_or(0, |value| name.as_str().len() + value.len());
     if added > 0 && session.header_bytes() + added > MOST_BYTES {
-        return Err(mlua::Error::runtime(format!(
-            "the headers of a user may have {MOST_BYTES} bytes in all; this one has {added}"
-        )));
+        return Err(too_long(added));
     }
     session.set_header(name, value);
     Ok(())

@@ -7,7 +7,7 @@ use crate::lua::diagnostics::here;
 use crate::lua::requests::{convert_json, marker};
 use crate::lua::sandbox::{Host, error_at_plan_line};
 use crate::lua::state::{self, Claim, Counter, Found, Making, Map, SharedQueue, State};
-use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds};
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
 use mlua::{
     AnyUserData, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData, UserDataFields,
     UserDataMethods, UserDataRef, Value,
@@ -228,10 +228,11 @@ fn refuse_others<T, R: UserDataMethods<T>>(
 ) {
     registry.add_meta_method(
         MetaMethod::Index,
-        move |_, _, name: DisplayText| -> mlua::Result<()> {
+        move |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
+            let name = shorten(&name);
             let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
             let noun = owner.rsplit(' ').next().unwrap_or(owner);
-            let message = unknown(&format!("{noun}.{}", name.0), owner, &name.0, &known);
+            let message = unknown(&format!("{noun}.{name}"), owner, &name, &known);
             Err(mlua::Error::runtime(message))
         },
     );

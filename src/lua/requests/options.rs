@@ -99,7 +99,10 @@ pub(super) fn read(
             },
             "compress" => match read_string(&value, "option 'compress'")?.as_str() {
                 "gzip" => compress = true,
-                other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
+                other => {
+                    let other = shorten(other);
+                    return Err(format!("option 'compress' knows \"gzip\", not \"{other}\""));
+                }
             },
             "discard" => op.request.discard = read_discard(&value)?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
@@ -108,7 +111,7 @@ pub(super) fn read(
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
-                    unknown,
+                    &shorten(unknown),
                     "a request",
                     &[&OPTIONS, beside].concat(),
                 )));
@@ -196,8 +199,9 @@ pub(in crate::lua) fn header_line(
     value: &[u8],
 ) -> Result<(HeaderName, HeaderValue), String> {
     let parsed = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| format!("'{name}' is not a header name"))?;
+        .map_err(|_| format!("'{}' is not a header name", shorten(name)))?;
     let value = HeaderValue::from_bytes(value).map_err(|_| {
+        let name = shorten(name);
         format!("the value of header '{name}' has a line break or another control character")
     })?;
     Ok((parsed, value))

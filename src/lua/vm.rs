@@ -232,7 +232,7 @@ impl Vm {
         let slot = self.host.responses.borrow_mut().insert_one(finished);
         match full {
             // The response counts all the same; the message is raised at the plan's line.
-            true => self.raise(limits::out_of_memory(self.host.limits.memory)),
+            true => self.raise(self.host.limits.out_of_memory()),
             false => self.step([
                 Plain::Integer(status.into()),
                 Plain::Integer(slot as i64),
@@ -248,7 +248,7 @@ impl Vm {
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match full {
-            true => self.raise(limits::out_of_memory(self.host.limits.memory)),
+            true => self.raise(self.host.limits.out_of_memory()),
             false => self.step([
                 Plain::Integer(slot as i64),
                 Plain::Integer(count),
@@ -381,7 +381,7 @@ fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
         raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
     }
     if raised.message.starts_with(limits::NOT_ENOUGH) {
-        raised.message = limits::out_of_memory(host.limits.memory);
+        raised.message = host.limits.out_of_memory();
         // Lua says nothing, and a task that was full at once was seen at no line.
         raised.line = raised.line.or_else(|| declared_line(host));
         *ended_by_limit = true;

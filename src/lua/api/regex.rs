@@ -1,7 +1,6 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use crate::lua::limits;
 use crate::lua::plan_files::Pattern;
 use crate::lua::requests::Address;
 use crate::lua::sandbox::Host;
@@ -152,7 +151,7 @@ impl Pattern {
                 .len()
                 .saturating_add(references.saturating_mul(whole.len()));
             if replaced.len().saturating_add(longest) > limits.memory {
-                let problem = limits::out_of_memory(limits.memory);
+                let problem = limits.out_of_memory();
                 return Err(mlua::Error::runtime(problem));
             }
             captures.expand(with, &mut replaced);

@@ -1,7 +1,7 @@
 //! Memory that a plan makes lgoose hold outside of its VM: pages, decoded bodies, what is about to be sent. It counts
 //! against the limit of the VM, and is counted before it is allocated.
 
-use super::vm_limits::out_of_memory;
+use super::vm_limits::{Limits, out_of_memory};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -44,12 +44,18 @@ impl Drop for Held {
 pub(in crate::lua) struct Budget {
     left: usize,
     limit: usize,
+    /// Whether flags set the limit.
+    by_flags: bool,
 }
 
 impl Budget {
-    /// Creates a budget of `left` bytes, out of the `limit` of a VM.
-    pub(in crate::lua) fn new(left: usize, limit: usize) -> Budget {
-        Budget { left, limit }
+    /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
+    pub(in crate::lua) fn new(left: usize, limits: &Limits) -> Budget {
+        Budget {
+            left,
+            limit: limits.memory,
+            by_flags: limits.are_by_flags(),
+        }
     }
 
     /// Returns what is left.
@@ -73,13 +79,15 @@ impl Budget {
 
     /// Returns the message for a plan that would hold more than it may.
     pub(in crate::lua) fn exceeded(&self) -> String {
-        out_of_memory(self.limit)
+        out_of_memory(self.limit, self.by_flags)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
 
     #[test]
     fn what_is_held_counts_until_it_is_dropped() {
@@ -95,10 +103,19 @@ mod tests {
 
     #[test]
     fn more_than_is_left_is_refused_and_not_taken() {
-        let mut budget = Budget::new(100, 1 << 20);
+        let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
+        let mut budget = Budget::new(100, &limits);
         assert!(budget.take(60).is_ok());
         let told = budget.take(41).expect_err("too much");
-        assert!(told.starts_with("not enough memory"), "{told}");
+        let expected = "not enough memory: a user may hold 1 MiB ('--lua-memory')";
+        assert_eq!(told, expected);
         assert_eq!(budget.left(), 40);
+    }
+
+    #[test]
+    fn a_limit_that_no_flag_sets_names_none() {
+        let told = Budget::new(0, &Limits::of_loading(Arc::default())).exceeded();
+        let expected = "not enough memory: a plan's code outside of tasks may hold 1024 MiB";
+        assert_eq!(told, expected);
     }
 }

@@ -148,11 +148,21 @@ impl Limits {
         };
         match &*self.seen.borrow() {
             Some((file, line)) if is_bare && self.begin.get().is_some() => {
-                let told = out_of_memory(self.memory);
+                let told = self.out_of_memory();
                 mlua::Error::RuntimeError(format!("{file}:{line}: {told}"))
             }
             _ => error,
         }
+    }
+
+    /// Formats the message for code that would hold more memory than it may.
+    pub(in crate::lua) fn out_of_memory(&self) -> String {
+        out_of_memory(self.memory, self.by_flags)
+    }
+
+    /// Returns whether flags set the limits.
+    pub(in crate::lua) fn are_by_flags(&self) -> bool {
+        self.by_flags
     }
 
     /// Enforces the limit on memory from now on.
@@ -212,12 +222,15 @@ impl Limits {
 /// The beginning of every message about memory, Lua's own included.
 pub(in crate::lua) const NOT_ENOUGH: &str = "not enough memory";
 
-/// Formats the message for a task that would hold more memory than it may.
-pub(in crate::lua) fn out_of_memory(memory: usize) -> String {
-    format!(
-        "{NOT_ENOUGH}: a user may hold {} MiB ('--lua-memory')",
-        memory as f64 / f64::from(1 << 20)
-    )
+/// Formats the message for a task that would hold more memory than it may, or for code outside of tasks, whose limit no
+/// flag sets.
+pub(super) fn out_of_memory(memory: usize, by_flags: bool) -> String {
+    let (who, flag) = match by_flags {
+        true => ("a user", " ('--lua-memory')"),
+        false => ("a plan's code outside of tasks", ""),
+    };
+    let mebibytes = memory as f64 / f64::from(1 << 20);
+    format!("{NOT_ENOUGH}: {who} may hold {mebibytes} MiB{flag}")
 }
 
 /// Returns the processor time of this thread: a busy machine must not end a task that computes little.

@@ -108,7 +108,7 @@ impl Host {
             let _failed = lua.gc_collect();
             self.collected_at.set(used());
         }
-        Budget::new(limit.saturating_sub(used()), limit)
+        Budget::new(limit.saturating_sub(used()), &self.limits)
     }
 
     /// Counts bytes that a value of the plan holds outside of Lua.

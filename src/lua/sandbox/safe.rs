@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::standard::library;
-use crate::lua::limits::{first_place, guard_pattern, out_of_memory};
+use crate::lua::limits::{first_place, guard_pattern};
 use crate::lua::plan_files::compile_once;
 use crate::lua::values::escape_invalid;
 use mlua::chunk::ChunkMode;
@@ -209,7 +209,7 @@ pub(in crate::lua) fn rep(
     let limits = &Host::of(lua).limits;
     let size = times.saturating_mul(each);
     if size > limits.memory as u64 {
-        return Err(mlua::Error::runtime(out_of_memory(limits.memory)));
+        return Err(mlua::Error::runtime(limits.out_of_memory()));
     }
     limits.spend(lua, size)?;
     if separator.is_empty() {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 40] = [
+const HOSTILE: [(&str, &str, &str); 42] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -204,6 +204,16 @@ const HOSTILE: [(&str, &str, &str); 40] = [
         "an option that knows a few words",
         "user:get('/', { compress = ('\\27'):rep(55 << 20) })",
         "option 'compress' knows",
+    ),
+    (
+        "a text that is replaced by itself",
+        "regex('a'):replace(('a'):rep(55 << 20), 'b')",
+        "not enough memory",
+    ),
+    (
+        "a decoded text",
+        "base64.decode(('A'):rep(55 << 20))",
+        "not enough memory",
     ),
     (
         "tags of the user",

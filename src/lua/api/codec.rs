@@ -40,7 +40,11 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
         }
     };
     library.raw_set("encode", lua.create_function(encode)?)?;
-    let decode = |lua: &Lua, text: LuaString| lua.create_string(percent_decoded(&text.as_bytes()));
+    let decode = |lua: &Lua, text: LuaString| {
+        let text = text.as_bytes();
+        take(lua, text.len())?;
+        lua.create_string(percent_decoded(&text))
+    };
     library.raw_set("decode", lua.create_function(decode)?)?;
     let join = |lua: &Lua, (base, link): (String, String)| {
         // Each byte may become three, and both are put together more than once.
@@ -53,12 +57,22 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
+/// Takes memory for the result of a call, before it is allocated.
+fn take(lua: &Lua, bytes: usize) -> mlua::Result<()> {
+    let taken = Host::of(lua).budget(lua).take(bytes);
+    taken.map_err(mlua::Error::runtime)
+}
+
 /// Creates `base64`.
 pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let encode = |_: &Lua, (text, kind): (LuaString, Value)| match &kind {
-        Value::Nil => Ok(BASE64.encode(text.as_bytes())),
-        Value::String(kind) if *kind == "url" => Ok(BASE64_URL.encode(text.as_bytes())),
+    let encoded = |lua: &Lua, engine: &GeneralPurpose, text: &[u8]| {
+        take(lua, text.len().div_ceil(3) * 4)?;
+        Ok(engine.encode(text))
+    };
+    let encode = move |lua: &Lua, (text, kind): (LuaString, Value)| match &kind {
+        Value::Nil => encoded(lua, &BASE64, &text.as_bytes()),
+        Value::String(kind) if *kind == "url" => encoded(lua, &BASE64_URL, &text.as_bytes()),
         Value::String(kind) => Err(mlua::Error::runtime(format!(
             "base64.encode(bytes, alphabet): the alphabet is \"url\" or left out, not \"{}\"",
             shorten(&escape_invalid(kind))
@@ -71,7 +85,10 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     };
     library.raw_set("encode", lua.create_function(encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
-        let bytes = base64_decoded(&text.as_bytes()).map_err(mlua::Error::runtime)?;
+        let text = text.as_bytes();
+        // A copy without white space, and what it becomes.
+        take(lua, text.len().saturating_mul(2))?;
+        let bytes = base64_decoded(&text).map_err(mlua::Error::runtime)?;
         lua.create_string(bytes)
     };
     library.raw_set("decode", lua.create_function(decode)?)?;
@@ -175,15 +192,13 @@ fn joined(base: &str, link: &str) -> Result<String, String> {
 
 /// Decodes standard or URL-safe base64, padded or not, and ignores white space.
 fn base64_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
-    let standard: Vec<u8> = text
-        .iter()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .map(|byte| match byte {
-            b'-' => b'+',
-            b'_' => b'/',
-            byte => *byte,
-        })
-        .collect();
+    let mut standard = Vec::with_capacity(text.len());
+    let plain = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    standard.extend(plain.map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => *byte,
+    }));
     BASE64.decode(standard).map_err(|error| match error {
         DecodeError::InvalidByte(_, byte) => {
             format!("this is not base64: it contains '{}'", byte.escape_ascii())

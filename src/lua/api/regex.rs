@@ -1,6 +1,7 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
+use crate::lua::limits::Budget;
 use crate::lua::plan_files::Pattern;
 use crate::lua::requests::Address;
 use crate::lua::sandbox::Host;
@@ -137,25 +138,29 @@ impl Pattern {
     /// soon do.
     fn replace(&self, lua: &Lua, bytes: &[u8], with: &[u8]) -> mlua::Result<Vec<u8>> {
         self.check_groups(lua, bytes, usize::MAX)?;
-        let limits = &Host::of(lua).limits;
+        let host = Host::of(lua);
+        let mut budget = host.budget(lua);
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();
         let mut rest = 0;
         for captures in self.compiled.regex.captures_iter(bytes) {
             let whole = captures.get_match();
-            limits.spend(lua, (whole.end() - rest) as u64 + 64)?;
-            replaced.extend_from_slice(&bytes[rest..whole.start()]);
-            rest = whole.end();
+            host.limits.spend(lua, (whole.end() - rest) as u64 + 64)?;
             // No group is longer than the match.
             let longest = with
                 .len()
                 .saturating_add(references.saturating_mul(whole.len()));
-            if replaced.len().saturating_add(longest) > limits.memory {
-                let problem = limits.out_of_memory();
-                return Err(mlua::Error::runtime(problem));
-            }
+            let between = &bytes[rest..whole.start()];
+            make_room(
+                &mut replaced,
+                longest.saturating_add(between.len()),
+                &mut budget,
+            )?;
+            replaced.extend_from_slice(between);
+            rest = whole.end();
             captures.expand(with, &mut replaced);
         }
+        make_room(&mut replaced, bytes.len() - rest, &mut budget)?;
         replaced.extend_from_slice(&bytes[rest..]);
         Ok(replaced)
     }
@@ -196,6 +201,19 @@ impl Pattern {
         }
         Ok(table)
     }
+}
+
+/// Makes room for some more bytes in a text that grows, out of what the plan may take.
+fn make_room(text: &mut Vec<u8>, more: usize, budget: &mut Budget) -> mlua::Result<()> {
+    if text.capacity() - text.len() >= more {
+        return Ok(());
+    }
+    let half = text.capacity() / 2;
+    let more = more.max(half.min(budget.left()));
+    let added = more.saturating_sub(text.capacity() - text.len());
+    budget.take(added).map_err(mlua::Error::runtime)?;
+    text.reserve_exact(more);
+    Ok(())
 }
 
 impl UserData for Pattern {

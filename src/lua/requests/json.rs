@@ -1,5 +1,6 @@
 //! Encoding of Lua values as JSON text.
 
+use super::json_fields::OBJECT_BYTES;
 use crate::lua::limits::{Budget, NOT_ENOUGH};
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::Value;
@@ -13,9 +14,12 @@ const DEEPEST: u32 = 127;
 /// The reason why the value cannot be encoded.
 pub(in crate::lua) fn encode(value: &Value, budget: &mut Budget) -> Result<String, String> {
     /// What a comma, a colon, brackets or a number take.
-    const EACH: usize = 16;
+    const COST: Cost = Cost {
+        each: 16,
+        object: 0,
+    };
     let value = &behind_view(value);
-    fits(value, EACH, DEEPEST, budget).map_err(cannot)?;
+    fits(value, COST, DEEPEST, budget).map_err(cannot)?;
     let sorted = value
         .to_serializable()
         .sort_keys(true)
@@ -31,10 +35,13 @@ pub(in crate::lua) fn convert(
     value: &Value,
     budget: &mut Budget,
 ) -> Result<serde_json::Value, String> {
-    /// What a value and its place in a list or map take.
-    const EACH: usize = 128;
+    /// What a value and its place in a list or map take, its name and text apart.
+    const COST: Cost = Cost {
+        each: 192,
+        object: OBJECT_BYTES,
+    };
     let value = &behind_view(value);
-    fits(value, EACH, DEEPEST, budget)?;
+    fits(value, COST, DEEPEST, budget)?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
@@ -52,19 +59,27 @@ fn behind_view(value: &Value) -> Value {
     }
 }
 
-/// Checks that no table is nested too deeply, that the result stays within the budget, with `each` bytes in addition
+/// What values take beside their texts, in bytes.
+#[derive(Clone, Copy)]
+struct Cost {
+    each: usize,
+    /// An object in addition.
+    object: usize,
+}
+
+/// Checks that no table is nested too deeply, that the result stays within the budget, with its cost in addition
 /// to the text of every value, and that every string is UTF-8: one that is not would become a list of numbers. A
 /// value in which one table or text occurs many times may be small in Lua and endless as JSON, and a list may have
 /// few values although its length is 2^62.
 ///
 /// # Errors
 /// The reason why the value cannot be encoded.
-fn fits(value: &Value, each: usize, deepest: u32, budget: &mut Budget) -> Result<(), String> {
+fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<(), String> {
     let text = value.as_string();
     if let Some(text) = text.filter(|text| text.to_str().is_err()) {
         return Err(format!("'{}' is not UTF-8", shorten(&escape_invalid(text))));
     }
-    budget.take(each + text.map_or(0, |text| escaped_length(&text.as_bytes())))?;
+    budget.take(cost.each + text.map_or(0, |text| escaped_length(&text.as_bytes())))?;
     let Value::Table(table) = value else {
         return Ok(());
     };
@@ -76,10 +91,14 @@ fn fits(value: &Value, each: usize, deepest: u32, budget: &mut Budget) -> Result
         entries += 1;
         let key = key.as_string();
         budget.take(key.map_or(0, |key| escaped_length(&key.as_bytes())))?;
-        fits(&value, each, deepest - 1, budget)?;
+        fits(&value, cost, deepest - 1, budget)?;
+    }
+    let length = table.raw_len();
+    if length == 0 && entries > 0 {
+        budget.take(cost.object)?;
     }
     // Each value that a list leaves out is written as null.
-    budget.take(table.raw_len().saturating_sub(entries).saturating_mul(each))
+    budget.take(length.saturating_sub(entries).saturating_mul(cost.each))
 }
 
 /// Returns the length of a text in JSON without its quotes, in bytes.
@@ -90,4 +109,27 @@ fn escaped_length(text: &[u8]) -> usize {
         _ => 0,
     };
     text.len() + text.iter().map(more).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lua::limits::Limits;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn a_small_object_counts_with_the_room_that_it_makes() {
+        let lua = mlua::Lua::new();
+        let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
+        let cost = |code: &str| {
+            let value: Value = lua.load(code).eval().expect("it is Lua");
+            let mut budget = Budget::new(1 << 20, &limits);
+            convert(&value, &mut budget).expect("it fits");
+            (1 << 20) - budget.left()
+        };
+        assert!(cost("{ a = 1 }") > OBJECT_BYTES);
+        assert!(cost("{ 1 }") < OBJECT_BYTES);
+        assert!(cost("{ { a = 1 }, { a = 1 } }") > 2 * OBJECT_BYTES);
+    }
 }

@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The most that all values take, with their names and what it takes to keep them, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What an entry takes in addition to its text, in bytes.
-const ENTRY_BYTES: usize = 128;
+/// What an entry takes in addition to its text and its value, in bytes: its places in a table that is half full, its key,
+/// and the counts of who holds it.
+const ENTRY_BYTES: usize = 256;
 
 /// A value that is shared, as JSON has it.
 pub(super) type Value = Arc<serde_json::Value>;

@@ -88,6 +88,23 @@ fn a_first_signal_in_test_start_starts_no_load_and_test_stop_cleans_up() {
 }
 
 #[test]
+fn a_first_signal_while_a_run_is_paused_starts_no_user() {
+    let server = Server::start();
+    let more = ["--paused", "--web", "127.0.0.1:0", "-t", "1h"];
+    let (program, path) = start("paused_int", LOAD, &server, &more);
+    wait_until("it waits for a command", || {
+        program.stderr().contains("page of this run")
+    });
+    program.interrupt();
+    let ended = program.end();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let words = "before any user was started";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    assert_eq!(saved(&path)["verdict"]["exit_code"], 130);
+    assert_eq!(server.received(), 0);
+}
+
+#[test]
 fn a_second_signal_ends_what_computes_for_ever_and_its_report_is_written() {
     let busy = "user:get \"/here\" while true do end";
     let states = [

@@ -32,7 +32,7 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
         (_, Some(Cause::StoppedByPlan), VerdictResult::Failed) => exit::VERDICT,
-        _ if in_test_start(ending) => exit::ABORTED,
+        _ if is_before_users(report) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
         _ => exit::OK,
     };
@@ -53,6 +53,9 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
         Some((cause, ending)) if cause == Cause::Aborted || ending.in_test_start => {
             reasons.push(ending.text.clone());
         }
+        Some((_, ending)) if is_before_users(report) => {
+            reasons.push(format!("{}, before any user was started", ending.text));
+        }
         Some((Cause::NotStarted, ending)) => reasons.extend(ending.raised.clone()),
         _ => {}
     }
@@ -60,7 +63,7 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
         reasons.push(all_lost(report));
     }
     let started = ending.is_none_or(|ending| ending.cause != Cause::NotStarted);
-    if started && !in_test_start(ending) {
+    if started && !is_before_users(report) {
         reasons.extend(nothing_succeeded(report));
     }
     let failed_by_plan = ending.iter().flat_map(|ending| &ending.failed);
@@ -114,12 +117,16 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     );
     let limits = !(report.thresholds.is_empty() && settings.thresholds.is_empty());
     let short = (ending.cut_short || ending.in_warmup) && limits && !settings.allow_short;
-    (short && waits && !ending.in_test_start).then(|| ending.short())
+    (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
-/// Returns whether the run was stopped before any user was started.
-fn in_test_start(ending: Option<&Ending>) -> bool {
-    ending.is_some_and(|ending| ending.in_test_start)
+/// Returns whether somebody stopped the run before any user was started: in `test_start`, or while it was paused.
+fn is_before_users(report: &Report) -> bool {
+    let by_somebody = |cause| matches!(cause, Cause::Signal | Cause::StoppedByUser);
+    let ending = report.ending.as_ref();
+    ending.is_some_and(|ending| {
+        ending.in_test_start || (by_somebody(ending.cause) && report.users == 0)
+    })
 }
 
 /// Returns remarks: facts that do not affect the verdict but that readers should know.

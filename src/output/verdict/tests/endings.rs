@@ -16,6 +16,7 @@ fn runs() -> Vec<Run> {
     use Cause::*;
     let minute = Some(60);
     let nothing = |report: &mut Report| report.aggregated = Figures::default();
+    let no_user = |report: &mut Report| report.users = 0;
     let lost = |ending: &mut Ending| ending.all_lost = true;
     let raised = |ending: &mut Ending| ending.raised = Some("test_stop raised: no key (plan.lua:9)".to_owned());
     let saturated = |report: &mut Report| {
@@ -88,6 +89,9 @@ fn runs() -> Vec<Run> {
             .set(|s| { s.thresholds = vec!["p95 < 300ms".to_owned()]; s.allow_short = true }).but(warmup),
         run("signal, every user lost", Signal, 2.0, minute).usual().but(lost),
         run("signal in test_start", Signal, 0.0, minute).usual().with(nothing).but(in_test_start),
+        run("signal while paused, no user yet", Signal, 0.0, minute).usual().with(nothing).with(no_user),
+        run("signal while paused, no user yet, thresholds", Signal, 0.0, minute).with(nothing).with(no_user)
+            .set(|s| s.thresholds = vec!["p95 < 300ms".to_owned()]),
         run("second Ctrl-C in test_start", Aborted, 0.0, minute).usual().with(nothing).but(in_test_start),
         run("stopped by the user", StoppedByUser, 2.0, minute).usual(),
         run("stopped by the user, thresholds hold", StoppedByUser, 2.0, minute).usual().held(),

@@ -1,6 +1,13 @@
 //! Memory: what the machine and its control groups have, what is free, what this process has taken.
 
-use super::read;
+use super::{cores, read};
+use rustix::process::{Resource, getrlimit};
+
+/// Memory that is left free at least: what a run grows by until it is seen to, and until its users have ended.
+const SPARE: u64 = 64 << 20;
+
+/// The same for each core, whose users grow at the same time.
+const SPARE_PER_CORE: u64 = 32 << 20;
 
 /// Bytes of memory that can be had without swapping.
 fn available_memory() -> Option<u64> {
@@ -17,14 +24,39 @@ pub(crate) fn taken_memory() -> Option<u64> {
     amount(&read("/proc/self/status")?, "VmRSS:")
 }
 
-/// Bytes of memory that this process may take before the kernel would have to end one: nine tenths of what the machine or
-/// its control group has, and of what is free now beside what the process has.
+/// Bytes of memory that this process may take before the kernel would have to end one, or refuse it more: nine tenths of
+/// what the machine or its control group has, and of what is free now beside what the process has; less where little is
+/// free, or where the address space is limited ('ulimit -v').
 pub(crate) fn usual_memory() -> Option<u64> {
     let (limit, used) = group_memory().unwrap_or((u64::MAX, 0));
     let total = total_memory()?.min(limit);
     let free = available_memory()?.min(limit.saturating_sub(used));
-    let most = taken_memory()?.saturating_add(free / 10 * 9);
-    Some(most.min(total / 10 * 9))
+    let more = usable(free).min(addresses().unwrap_or(u64::MAX));
+    let most = taken_memory()?.saturating_add(more);
+    Some(most.min(usable(total)))
+}
+
+/// Returns what may be taken of memory that is free: nine tenths, but not what must stay free for each core; at least
+/// half.
+fn usable(free: u64) -> u64 {
+    let spare = SPARE + cores() as u64 * SPARE_PER_CORE;
+    free - spare.max(free / 10).min(free / 2)
+}
+
+/// Bytes of memory that the limit on the address space leaves beside what the process has; `None` without a limit. A third
+/// of the addresses: between large pieces of memory, the allocator leaves up to twice as many unused.
+fn addresses() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let status = read("/proc/self/status")?;
+    Some(addresses_left(&status, limit)? / 3)
+}
+
+/// Returns the addresses that are left, and those that the allocator has reserved at once and not used yet.
+fn addresses_left(status: &str, limit: u64) -> Option<u64> {
+    let size = amount(status, "VmSize:")?;
+    let data = amount(status, "VmData:")?;
+    let reserved = data.saturating_sub(amount(status, "VmRSS:")?);
+    Some(limit.saturating_sub(size).saturating_add(reserved))
 }
 
 /// The limit on memory of this process's control group with the least left, and what is used of it: what its processes
@@ -106,6 +138,25 @@ mod tests {
         let amounts = "MemTotal:       16384 kB\nMemAvailable:    8 kB\n";
         assert_eq!(amount(amounts, "MemTotal:"), Some(16 << 20));
         assert_eq!(amount(amounts, "MemFree:"), None);
+    }
+
+    #[test]
+    fn little_memory_is_left_free_in_part_and_of_much_a_tenth_is() {
+        const MIB: u64 = 1 << 20;
+        let cores = cores() as u64;
+        let spare = 64 * MIB + cores * 32 * MIB;
+        assert_eq!(usable(0), 0);
+        assert_eq!(usable(spare), spare / 2);
+        assert_eq!(usable(4 * spare), 3 * spare);
+        assert_eq!(usable(20 * spare), 18 * spare);
+    }
+
+    #[test]
+    fn reserved_addresses_are_left_like_those_that_were_never_asked_for() {
+        let status = "VmSize:  1200 kB\nVmRSS:  30 kB\nVmData:  1030 kB\n";
+        assert_eq!(addresses_left(status, 1_500 << 10), Some(1_300 << 10));
+        assert_eq!(addresses_left(status, 1_000 << 10), Some(1_000 << 10));
+        assert_eq!(addresses_left("VmSize:  1 kB\n", 1 << 20), None);
     }
 
     #[test]

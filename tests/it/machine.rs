@@ -192,6 +192,37 @@ fn a_run_that_takes_more_memory_than_it_may_ends_at_once_with_its_report() {
 }
 
 #[test]
+fn a_run_that_takes_more_addresses_than_it_may_ends_with_its_report() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    let text = "task { function(user)
+        user.data.kept = user.data.kept or {}
+        table.insert(user.data.kept, string.rep(tostring(#user.data.kept), 1024 * 1024))
+        user:get('/', { name = 'page' })
+        if #user.data.kept > 40 then user:wait(3600) end
+      end }";
+    let (path, url) = (plan("takes_addresses.lua", text), site.url());
+    let arguments = [
+        &path,
+        "-H",
+        &url,
+        "-u",
+        "60",
+        "-r",
+        "1000",
+        "--threads",
+        "2",
+        "-o",
+        "json=-",
+    ];
+    let limited = Lgoose::new(arguments).through("prlimit", &["--as=1536000000"]);
+    let report = read(limited.finish());
+    assert_eq!(report.ended.code, 3, "{}", report.ended.stderr);
+    let verdict = report.json["verdict"].to_string();
+    assert!(verdict.contains("('--memory')"), "{verdict}");
+    assert!(report.count("GET page") > 60);
+}
+
+#[test]
 fn a_ceiling_on_memory_below_what_lgoose_takes_itself_is_refused() {
     for (ceiling, text) in [
         ("1MiB", "task { function(user) user:get '/' end }"),

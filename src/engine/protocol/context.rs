@@ -11,7 +11,7 @@ use crate::metrics::{Cadence, Recorder, RunLogs};
 use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -37,6 +37,8 @@ pub(crate) struct RunContext {
     pub(crate) origin: Instant,
     /// Users at work in this process.
     pub(crate) users: Arc<AtomicU64>,
+    /// Whether users take no further step: too much memory is taken, and the run is about to be aborted.
+    pub(crate) halted: Arc<AtomicBool>,
     run_logs: Option<RunLogs>,
 }
 
@@ -66,6 +68,7 @@ impl RunContext {
             tickets: self.tickets.clone(),
             own_limits: self.own_limits.clone(),
             origin: self.origin,
+            halted: self.halted.clone(),
             begin,
             ..context(
                 self.config.clone(),
@@ -158,6 +161,7 @@ pub(crate) fn context(
         begin,
         origin: begin,
         users: Arc::default(),
+        halted: Arc::default(),
         run_logs,
         config,
         local,

@@ -10,20 +10,19 @@ use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::journal::Journal;
 use crate::engine::run::life::{Life, Lifecycle};
 use crate::engine::run::live_report::LiveReport;
-use crate::engine::run::memory::{self, MemoryWatch};
+use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::shards::Shards;
 use crate::engine::run::worker_watch::WorkerWatch;
-use crate::engine::timing::interval;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{Cause, Delta, EventKind, Snapshot, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Time between two snapshots.
 pub(super) const TICK: Duration = Duration::from_millis(250);
@@ -74,7 +73,6 @@ impl Director {
         mut offers: Offers,
     ) {
         let mut tick = tokio::time::interval_at(self.context.begin + self.next_tick(), TICK);
-        let mut look = interval(memory::EVERY);
         while !self.is_over() {
             let Due { end, reset, until } = self.due();
             let [stop_at, reset_at, until] = [end, reset, until].map(|due| self.instant(due));
@@ -100,7 +98,7 @@ impl Director {
                     Life::Stopping { .. } => self.give_up(),
                     Life::Going | Life::Aborting { .. } => return self.leave_behind(),
                 },
-                _ = look.tick() => self.look_at_memory(),
+                () = sleep_until(self.memory.due()) => self.look_at_memory(),
                 _ = tick.tick() => self.tick(shards),
             }
             for delta in self.emptied.drain(..) {
@@ -281,7 +279,7 @@ impl Director {
 /// Waits until that moment; for ever without one.
 pub(super) async fn at(moment: Option<Instant>) {
     match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
+        Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
     }
 }

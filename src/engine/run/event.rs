@@ -7,7 +7,7 @@ use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::at;
 use crate::engine::run::event_user::{EventOrder, EventTask};
-use crate::engine::run::memory::{self, MemoryWatch};
+use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
 use crate::engine::run::watchdog::{Watchdog, complaint_of_event};
@@ -19,7 +19,7 @@ use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Time that an event's function has to hand over its figures once it was cut off. A function that computes and never
 /// waits cannot be cut off: its thread is left behind and ends with the process.
@@ -114,7 +114,6 @@ pub(crate) async fn run_event(
         Instant::now(),
     );
     let mut look = interval(LOOK);
-    let mut look_at_memory = interval(memory::EVERY);
     place.start(EventTask {
         context: context.clone(),
         plan_version: plan_version.clone(),
@@ -145,7 +144,7 @@ pub(crate) async fn run_event(
                 // Its thread never answers.
                 break None;
             }
-            _ = look_at_memory.tick(), if happened.trouble.is_none() => {
+            () = sleep_until(memory.due()), if happened.trouble.is_none() => {
                 let Some(trouble) = memory.look() else {
                     continue;
                 };

@@ -4,29 +4,52 @@
 use crate::error::{Error, Trouble};
 use crate::machine;
 use crate::units::show_size;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::time::Instant;
 
-/// Time between two looks: the memory that users can fill meanwhile fits into what the usual ceiling leaves free.
-pub(crate) const EVERY: Duration = Duration::from_millis(50);
+/// Bytes that the users of one core can fill in a second.
+const PER_SECOND: f64 = (2_u64 << 30) as f64;
+
+/// Least and greatest time between two looks. In between, it is as long as all cores need to fill what may still be
+/// taken.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 #[derive(Debug)]
 pub(crate) struct MemoryWatch {
     /// Bytes that the process may take; `None` if that is not known, or once it took more.
     ceiling: Option<u64>,
+    due: Instant,
+    /// Set as soon as the process took more: between two orders to a shard, its users could take as much again.
+    halted: Arc<AtomicBool>,
 }
 
 impl MemoryWatch {
-    /// Makes a watch with that ceiling or, without one, with what the machine can give.
-    pub(crate) fn new(wanted: Option<u64>) -> MemoryWatch {
+    /// Makes a watch with that ceiling or, without one, with what the machine can give; it sets `halted`.
+    pub(crate) fn new(wanted: Option<u64>, halted: Arc<AtomicBool>) -> MemoryWatch {
         MemoryWatch {
             ceiling: wanted.or_else(machine::usual_memory),
+            due: Instant::now(),
+            halted,
         }
+    }
+
+    /// Returns when to look again.
+    pub(crate) fn due(&self) -> Instant {
+        self.due
     }
 
     /// Returns the trouble, once, when the process takes more than it may.
     pub(crate) fn look(&mut self) -> Option<Error> {
+        self.due = Instant::now() + PAUSE.1;
         let ceiling = self.ceiling?;
-        let taken = machine::taken_memory().filter(|taken| *taken > ceiling)?;
+        let taken = machine::taken_memory()?;
+        if taken <= ceiling {
+            self.due = Instant::now() + pause(ceiling - taken);
+            return None;
+        }
+        self.halted.store(true, Ordering::Relaxed);
         self.ceiling = None;
         let message = format!(
             "lgoose took {} of memory and may take {} ('--memory'): the run ended here",
@@ -39,18 +62,40 @@ impl MemoryWatch {
     }
 }
 
+/// Returns the time until the next look while so many bytes may still be taken.
+fn pause(left: u64) -> Duration {
+    let seconds = left as f64 / (PER_SECOND * machine::cores() as f64);
+    let (least, greatest) = PAUSE;
+    Duration::from_secs_f64(seconds.min(1.0)).clamp(least, greatest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_above_the_ceiling_is_told_once_and_what_is_below_is_not() {
-        let mut watch = MemoryWatch::new(Some(1 << 20));
+        let halted = Arc::<AtomicBool>::default();
+        let is_halted = || halted.load(Ordering::Relaxed);
+        let watch = |ceiling| MemoryWatch::new(ceiling, halted.clone());
+        assert!(watch(Some(1 << 50)).look().is_none());
+        assert!(watch(None).look().is_none() && !is_halted());
+        let mut watch = watch(Some(1 << 20));
         let told = watch.look().map(|trouble| trouble.to_string());
         let told = told.expect("a test takes more than a mebibyte");
         assert!(told.contains("may take 1.00 MiB ('--memory')"), "{told}");
+        assert!(watch.look().is_none() && is_halted());
+    }
+
+    #[test]
+    fn the_less_is_left_the_sooner_is_the_next_look() {
+        assert_eq!(pause(0), Duration::from_millis(1));
+        assert_eq!(pause(1 << 60), Duration::from_millis(50));
+        let in_between = machine::cores() as u64 * (20 << 20);
+        assert!(pause(in_between) < pause(2 * in_between));
+        let mut watch = MemoryWatch::new(Some(1 << 50), Arc::default());
+        let begin = Instant::now();
         assert!(watch.look().is_none());
-        assert!(MemoryWatch::new(Some(1 << 50)).look().is_none());
-        assert!(MemoryWatch::new(None).look().is_none());
+        assert!(watch.due() > begin);
     }
 }

@@ -148,7 +148,7 @@ pub(crate) async fn run_at(
         ..Snapshot::default()
     })));
     let events = place.events();
-    let mut memory = MemoryWatch::new(context.local.memory);
+    let mut memory = MemoryWatch::new(context.local.memory, context.halted.clone());
     let directing = Directing {
         store: &mut store,
         calls: &mut calls,

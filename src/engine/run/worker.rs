@@ -9,7 +9,7 @@ use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::director::at;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
-use crate::engine::run::memory::{self, MemoryWatch};
+use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::complaint;
 use crate::engine::timing::standstill::Standstill;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Time between two hand-overs, and how long they come after full seconds, at which shards hand over.
 const HAND_OVER: Duration = Duration::from_secs(1);
@@ -146,7 +146,7 @@ impl Work {
             roster: Roster::new((0..shards).map(|shard| shard..shard + 1)),
             epochs: vec![0; shards],
             pending: PortableDelta::default(),
-            memory: MemoryWatch::new(context.local.memory),
+            memory: MemoryWatch::new(context.local.memory, context.halted.clone()),
             standstill: Standstill::default(),
             idle: None,
             all_started: false,
@@ -198,7 +198,6 @@ impl Worker {
         let begin = self.context.begin;
         let mut hand_over = interval_at(begin + HAND_OVER + AFTER_SECONDS, HAND_OVER);
         let mut look = interval(LOOK);
-        let mut look_at_memory = interval(memory::EVERY);
         let mut orders = self.orders.subscribe();
         while !self.roster.is_over() {
             let (end, until) = (self.end_of_timetable(), self.until);
@@ -213,7 +212,7 @@ impl Worker {
                 () = at(until), if until.is_some() => return self.leave_behind(),
                 _ = hand_over.tick() => self.hand_over(),
                 _ = look.tick() => self.look(local),
-                _ = look_at_memory.tick() => if let Some(trouble) = self.memory.look() {
+                () = sleep_until(self.memory.due()) => if let Some(trouble) = self.memory.look() {
                     self.fail(&trouble);
                 },
             }

@@ -51,6 +51,10 @@ impl<F: Future> Future for PrefetchedLife<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        if self.shared.is_halted() {
+            // The shard drops it as soon as no user is ready any more.
+            return Poll::Pending;
+        }
         if CAN_PREFETCH && !self.is_prefetched && self.shared.has_many_users() {
             self.prefetch();
             self.is_prefetched = true;

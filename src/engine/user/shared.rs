@@ -18,6 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) late_vms: Rc<LateVms>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
+    /// Whether users take no further step.
+    halted: Arc<AtomicBool>,
 }
 
 impl Shared {
@@ -88,6 +91,7 @@ impl Shared {
             paths: RefCell::default(),
             late_vms: Rc::default(),
             heartbeat,
+            halted: context.halted.clone(),
         })
     }
 }
@@ -96,6 +100,11 @@ impl Shared {
     /// Returns a pause of the plan, scaled as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)
+    }
+
+    /// Returns whether users take no further step, since the run is about to be aborted.
+    pub(crate) fn is_halted(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
     }
 
     /// Notes that the shard is at work, and whether the process stood still before.

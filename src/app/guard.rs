@@ -1,10 +1,12 @@
-//! Guard against a process that hangs: a thread that handles SIGINT and SIGTERM whatever the rest of lgoose is doing.
-//! Outside a run they end the process at once; during a run they interrupt it, and after an abort the process ends
-//! within a second even if a part of it hangs. Of what a run writes, it knows only whether it is written.
+//! Guard against a process that hangs: a thread that handles SIGINT, SIGTERM and SIGHUP whatever the rest of lgoose is
+//! doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
+//! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
+//! it, unless it comes again. Of what a run writes, the guard knows only whether it is written.
 
 use crate::console;
 use crate::control::{Asked, Command, Done, Handle, Interrupt};
 use crate::error::{Error, exit};
+use crate::machine;
 #[cfg(feature = "tui")]
 use crate::tui;
 use std::sync::LazyLock;
@@ -24,8 +26,19 @@ const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 /// Time for the last bytes to the terminal.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
+/// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
+const ECHO: Duration = Duration::from_secs(2);
+
+/// A run that signals interrupt.
+#[derive(Debug, Clone)]
+struct Attended {
+    run: Handle,
+    /// Whether it goes on when the terminal has gone.
+    outlives_terminal: bool,
+}
+
 /// The run that signals interrupt; `None` if there is none.
-static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
+static RUN: LazyLock<watch::Sender<Option<Attended>>> = LazyLock::new(|| watch::channel(None).0);
 
 /// Counts the signals that came during the run.
 static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
@@ -48,10 +61,11 @@ pub(super) fn start() -> Result<(), Error> {
         runtime.block_on(async {
             let interrupt = signal(SignalKind::interrupt());
             let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
+            let signals = signals.and_then(|two| Ok((two, Hangups::listen()?)));
             let failed = match signals {
-                Ok(signals) => {
+                Ok((signals, hangups)) => {
                     let _waits = ready.send(Ok(()));
-                    return guard(signals).await;
+                    return guard(signals, hangups).await;
                 }
                 Err(error) => error,
             };
@@ -68,17 +82,29 @@ pub(super) fn start() -> Result<(), Error> {
 /// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after the
 /// other was over, when nobody heeded it any more: it interrupts this one.
 pub(super) fn attend(run: &Handle) {
+    attend_to(run, false);
+}
+
+/// Does the same for a run that goes on when the terminal has gone: it ends by itself.
+pub(super) fn attend_without_terminal(run: &Handle) {
+    attend_to(run, true);
+}
+
+fn attend_to(run: &Handle, outlives_terminal: bool) {
     RUN.send_modify(|place| {
-        let before = place.replace(run.clone());
-        if before.is_some_and(|before| before.is_stopped() && !before.is_same(run)) {
+        let before = place.replace(Attended {
+            run: run.clone(),
+            outlives_terminal,
+        });
+        if before.is_some_and(|before| before.run.is_stopped() && !before.run.is_same(run)) {
             drop(interrupt_run(place));
         }
     });
 }
 
 /// Interrupts the run, if there is one.
-fn interrupt_run(place: &Option<Handle>) -> Option<Asked> {
-    let run = place.as_ref()?;
+fn interrupt_run(place: &Option<Attended>) -> Option<Asked> {
+    let run = &place.as_ref()?.run;
     Some(run.ask(Command::Interrupt(Interrupt::Signal)))
 }
 
@@ -101,20 +127,70 @@ pub(super) fn interrupted() -> impl Future<Output = ()> {
     }
 }
 
-async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
+/// The signals that the terminal has gone.
+#[derive(Debug)]
+struct Hangups {
+    /// `None` in a process that was started to outlive its terminal, as by 'nohup'.
+    signals: Option<Signal>,
+    /// When the latest came.
+    latest: Option<Instant>,
+}
+
+impl Hangups {
+    fn listen() -> std::io::Result<Hangups> {
+        let signals = match machine::ignores_hangup() {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
+        Ok(Hangups {
+            signals,
+            latest: None,
+        })
+    }
+
+    async fn received(&mut self) {
+        match &mut self.signals {
+            // A stream of signals never ends.
+            Some(signals) => drop(signals.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns whether a signal that came at that time ends a run as Ctrl-C does.
+    fn count(&mut self, at: Instant, outlives_terminal: bool) -> bool {
+        let is_echo = self.latest.is_some_and(|latest| at < latest + ECHO);
+        if is_echo {
+            return false;
+        }
+        let is_first = self.latest.replace(at).is_none();
+        if is_first && outlives_terminal {
+            super::signals::tell("the terminal has gone: the run goes on without it");
+            return false;
+        }
+        true
+    }
+}
+
+async fn guard((mut interrupt, mut terminate): (Signal, Signal), mut hangups: Hangups) {
     let mut runs = RUN.subscribe();
     let mut aborted_at = None;
     loop {
-        let run = runs.borrow_and_update().clone();
+        let attended = runs.borrow_and_update().clone();
         let aborted = async {
-            match &run {
-                Some(run) if aborted_at.is_none() => run.aborted().await,
+            match &attended {
+                Some(attended) if aborted_at.is_none() => attended.run.aborted().await,
                 _ => std::future::pending().await,
             }
         };
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = hangups.received() => {
+                let outlives = attended.as_ref().is_some_and(|attended| attended.outlives_terminal);
+                if !hangups.count(Instant::now(), outlives) {
+                    continue;
+                }
+            }
             _ = runs.changed() => continue,
             () = aborted => {
                 aborted_at = Some(Instant::now());
@@ -161,6 +237,28 @@ fn end() -> ! {
 mod tests {
     use super::*;
     use crate::control::{Call, Control};
+
+    #[test]
+    fn a_terminal_that_has_gone_is_heard_once_and_stops_what_outlives_it_when_told_again() {
+        let mut hangups = Hangups {
+            signals: None,
+            latest: None,
+        };
+        let begin = Instant::now();
+        for (after, outlives_terminal, counts) in [
+            (Duration::ZERO, true, false),
+            (ECHO / 2, true, false),
+            (ECHO, true, true),
+            (ECHO * 3 / 2, true, false),
+            (ECHO * 2, true, true),
+        ] {
+            let counted = hangups.count(begin + after, outlives_terminal);
+            assert_eq!(counted, counts, "{after:?}");
+        }
+        hangups.latest = None;
+        assert!(hangups.count(begin, false));
+        assert!(!hangups.count(begin, false), "an echo aborts nothing");
+    }
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {

@@ -1,15 +1,12 @@
-//! Signals that end or suspend a run: Ctrl-C and SIGTERM as interrupts, which the guard handles; Ctrl-Z and the end of
-//! the terminal.
+//! Signals that end or suspend a run: Ctrl-C, SIGTERM and the end of the terminal as interrupts, which the guard handles;
+//! and Ctrl-Z.
 
 use crate::control::Handle;
 use crate::error::Error;
 #[cfg(feature = "cli")]
 use {
     super::{guard, suspension::Suspension},
-    crate::control::{Command, Done, Interrupt},
-    crate::machine,
     std::time::Duration,
-    tokio::signal::unix::{Signal, SignalKind, signal},
 };
 
 /// Time limit for a wait after a run that was aborted.
@@ -22,18 +19,31 @@ pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
     #[cfg(feature = "cli")]
     Obeyed,
+    /// The same for a test that is one of several: without a terminal, nobody could stop them all.
+    #[cfg(feature = "cli")]
+    ObeyedByAll,
     /// The program that embeds lgoose.
     Left,
 }
 
 impl Signals {
     /// Turns SIGINT and SIGTERM into interrupts, and lets the run pause while the process is stopped (SIGTSTP). The end
-    /// of the terminal (SIGHUP) only interrupts a run without a planned end, which nobody could stop any more. Returns
-    /// only with an error.
+    /// of the terminal (SIGHUP) interrupts a run, too, unless it is the only one and ends by itself. Returns only with
+    /// an error.
     pub(super) async fn listen(self, handle: &Handle, has_end: bool) -> Error {
+        #[cfg(not(feature = "cli"))]
+        let _ends_by_itself = has_end;
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed => listen(handle, has_end).await,
+            Signals::Obeyed if has_end => {
+                guard::attend_without_terminal(handle);
+                listen(handle).await
+            }
+            #[cfg(feature = "cli")]
+            Signals::Obeyed | Signals::ObeyedByAll => {
+                guard::attend(handle);
+                listen(handle).await
+            }
             Signals::Left => std::future::pending().await,
         }
     }
@@ -42,7 +52,7 @@ impl Signals {
     pub(super) async fn interrupted(self, run: &Handle) {
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed => {
+            Signals::Obeyed | Signals::ObeyedByAll => {
                 let aborted = async {
                     run.aborted().await;
                     tokio::time::sleep(AFTER_ABORT).await;
@@ -61,44 +71,13 @@ impl Signals {
 }
 
 #[cfg(feature = "cli")]
-async fn listen(handle: &Handle, has_end: bool) -> Error {
-    guard::attend(handle);
-    let listened = |kind| signal(kind).ok();
-    // A run that was started by 'nohup' goes on when its terminal closes.
-    let mut hangup = match machine::ignores_hangup() {
-        true => None,
-        false => listened(SignalKind::hangup()),
-    };
+async fn listen(handle: &Handle) -> Error {
     let mut suspension = Suspension::listen();
     loop {
-        tokio::select! {
-            () = received(&mut hangup) => {
-                if has_end {
-                    tell("the terminal has gone: the run goes on without it");
-                    continue;
-                }
-            }
-            () = wanted(&mut suspension) => {
-                if let Some(suspension) = &mut suspension {
-                    suspension.suspend(handle).await;
-                }
-                continue;
-            }
+        wanted(&mut suspension).await;
+        if let Some(suspension) = &mut suspension {
+            suspension.suspend(handle).await;
         }
-        let answer = handle.ask(Command::Interrupt(Interrupt::Signal)).await;
-        if matches!(answer, Ok(Done::Stopping)) {
-            tell_of_interrupt();
-        }
-    }
-}
-
-#[cfg(feature = "cli")]
-async fn received(signals: &mut Option<Signal>) {
-    match signals {
-        // A stream of signals never ends.
-        Some(signals) => drop(signals.recv().await),
-        // Without a listener, no signal comes.
-        None => std::future::pending().await,
     }
 }
 
@@ -117,6 +96,6 @@ pub(super) fn tell_of_interrupt() {
 }
 
 #[cfg(feature = "cli")]
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     tracing::info!(target: "lgoose::app", "{text}");
 }

@@ -6,6 +6,7 @@ use crate::gaggle::worker;
 use crate::program::{Ended, Lgoose, plan, scratch, wait_until};
 use crate::report::saved;
 use crate::server::Server;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -197,27 +198,29 @@ fn a_site_that_is_down_fails_the_first_step() {
 
 #[test]
 fn an_interrupt_ends_the_search_with_what_it_has() {
-    let site = Server::start();
-    let file = scratch("capacity_stopped.json");
-    let output = format!("json={}", file.display());
-    let more = ["--from", "50", "--to", "800", "-o", &output];
-    let url = format!("{}/a", site.url());
-    let running = Lgoose::new(arguments(&[&url, "--slo", "p95 < 10s"], &more)).start();
-    wait_until("the first step is over", || {
-        running.stderr().contains("held")
-    });
-    running.interrupt();
-    let ended = running.end();
-    assert_eq!(ended.code, 1, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("the search was stopped"),
-        "{}",
-        ended.stderr
-    );
-    let report = saved(&file);
-    assert_eq!(report["capacity"]["outcome"], "stopped");
-    assert_eq!(report["capacity"]["confirmed"], false);
-    assert_eq!(report["capacity"]["low"], 50.0);
+    for signal in [Signal::INT, Signal::HUP] {
+        let site = Server::start();
+        let file = scratch("capacity_stopped.json");
+        let output = format!("json={}", file.display());
+        let more = ["--from", "50", "--to", "800", "-o", &output];
+        let url = format!("{}/a", site.url());
+        let running = Lgoose::new(arguments(&[&url, "--slo", "p95 < 10s"], &more)).start();
+        wait_until("the first step is over", || {
+            running.stderr().contains("held")
+        });
+        running.signal(signal);
+        let ended = running.end();
+        assert_eq!(ended.code, 1, "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("the search was stopped"),
+            "{}",
+            ended.stderr
+        );
+        let report = saved(&file);
+        assert_eq!(report["capacity"]["outcome"], "stopped");
+        assert_eq!(report["capacity"]["confirmed"], false);
+        assert_eq!(report["capacity"]["low"], 50.0);
+    }
 }
 
 #[test]

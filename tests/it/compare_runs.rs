@@ -179,18 +179,23 @@ fn a_run_that_is_stopped_ends_the_comparison() {
         "--throttle-requests",
         "20",
     ];
-    let running = Lgoose::new(options).within(&folder).start();
-    wait_until("the first run is on its way", || site.received() > 2);
-    running.interrupt();
-    let ended = running.end();
-    assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("nothing is compared"),
-        "{}",
-        ended.stderr
-    );
-    assert!(!ended.stderr.contains("run 2 of 6"), "{}", ended.stderr);
-    assert_eq!(ended.stdout, "");
+    for signal in [Signal::INT, Signal::HUP] {
+        let running = Lgoose::new(options).within(&folder).start();
+        let before = site.received();
+        wait_until("the first run is on its way", || {
+            site.received() > before + 2
+        });
+        running.signal(signal);
+        let ended = running.end();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("nothing is compared"),
+            "{}",
+            ended.stderr
+        );
+        assert!(!ended.stderr.contains("run 2 of 6"), "{}", ended.stderr);
+        assert_eq!(ended.stdout, "");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_second_ctrl_c_aborts_and_the_report_is_still_printed_and_written() {
 fn sigterm_and_the_end_of_the_terminal_stop_like_ctrl_c() {
     for signal in [Signal::TERM, Signal::HUP] {
         let server = Server::start();
-        let program = endless("sigterm.lua", &server).start();
+        let program = endless("sigterm.lua", &server, &[]).start();
         wait_until("requests arrive", || server.received() > 2);
         program.signal(signal);
         let report = read(program.end());
@@ -66,7 +66,9 @@ fn sigterm_and_the_end_of_the_terminal_stop_like_ctrl_c() {
 #[test]
 fn what_nohup_started_goes_on_when_its_terminal_is_gone() {
     let server = Server::start();
-    let program = endless("nohup.lua", &server).through("nohup", &[]).start();
+    let program = endless("nohup.lua", &server, &[])
+        .through("nohup", &[])
+        .start();
     wait_until("requests arrive", || server.received() > 2);
     program.signal(Signal::HUP);
     let so_far = server.received();
@@ -76,11 +78,34 @@ fn what_nohup_started_goes_on_when_its_terminal_is_gone() {
     assert_eq!(report.sent(), server.received());
 }
 
+#[test]
+fn the_end_of_the_terminal_stops_a_run_with_an_end_only_when_it_is_told_again() {
+    let server = Server::start();
+    let long = endless("hangup.lua", &server, &["-t", "1h"]);
+    let program = long.start();
+    wait_until("requests arrive", || server.received() > 2);
+    program.signal(Signal::HUP);
+    wait_until("it is told", || {
+        program.stderr().contains("the run goes on without it")
+    });
+    let so_far = server.received();
+    wait_until("more requests arrive", || server.received() > so_far + 10);
+    wait_until("a later one stops the run", || {
+        program.signal(Signal::HUP);
+        program.stderr().contains("stopping")
+    });
+    let report = read(program.end());
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.json["ending"]["cause"], "signal");
+    assert_eq!(report.sent(), server.received());
+}
+
 /// Starts two users that run without an end, with the report on standard output.
-fn endless(name: &str, server: &Server) -> Lgoose {
+fn endless(name: &str, server: &Server, more: &[&str]) -> Lgoose {
     let plan = plan(name, "task { function(user) user:get \"/\" end }");
     let url = server.url();
-    Lgoose::new([&plan, "-H", &url, "-u", "2", "-r", "1000", "-o", "json=-"])
+    let usual = [&plan, "-H", &url, "-u", "2", "-r", "1000", "-o", "json=-"];
+    Lgoose::new(usual.iter().chain(more))
 }
 
 #[test]

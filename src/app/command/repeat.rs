@@ -144,7 +144,7 @@ impl<'a> Runs<'a> {
             self.flags.load.seed.get_or_insert(first.report.seed);
         }
         let order = self.order();
-        let supervisor = Supervisor::new(Signals::Obeyed);
+        let supervisor = Supervisor::new(Signals::ObeyedByAll);
         for (nth, (side, number)) in order.iter().enumerate() {
             let told = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
             let (report, stopped) = self.run_once(&supervisor, *side, &told, nth == 0)?;

@@ -56,7 +56,7 @@ pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
     let progress = Progress::new(aims.by, run.screen.quiet);
     progress.begin(&base);
     let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
-    let supervisor = Supervisor::new(Signals::Obeyed);
+    let supervisor = Supervisor::new(Signals::ObeyedByAll);
     let steps = Steps::new(&supervisor, &base, options, &run, &progress);
     let mut search = Search::new(aims);
     let mut found = Found {

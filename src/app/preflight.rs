@@ -2,6 +2,8 @@
 
 use super::prepare::Prepared;
 use crate::error::Diagnostic;
+#[cfg(feature = "cli")]
+use crate::error::{Error, Trouble};
 use crate::machine;
 use crate::units::{show_count, show_size};
 use std::collections::BTreeMap;
@@ -117,6 +119,20 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
         ));
     }
     told
+}
+
+/// Checks that the process may have the few open files that every command needs. A runtime that cannot have its own ends
+/// the process with a panic.
+///
+/// # Errors
+/// Trouble that says how to raise the limit.
+#[cfg(feature = "cli")]
+pub(super) fn descriptors() -> Result<(), Error> {
+    machine::can_open_descriptors().map_err(|error| {
+        let trouble = Trouble::cannot("open the few files that every command needs");
+        let help = "raise the limit on open files, for example with 'ulimit -n 1024'";
+        trouble.because(error).help(help).into()
+    })
 }
 
 #[cfg(test)]

@@ -31,6 +31,26 @@ pub(crate) fn raise_descriptor_limit() -> Option<u64> {
     }
 }
 
+/// Checks that some descriptors can be opened, after raising the limit if it is too low for them.
+///
+/// # Errors
+/// The error of the one that cannot be opened.
+#[cfg(feature = "cli")]
+pub(crate) fn can_open_descriptors() -> std::io::Result<()> {
+    open_some().or_else(|_| {
+        raise_descriptor_limit();
+        open_some()
+    })
+}
+
+#[cfg(feature = "cli")]
+fn open_some() -> std::io::Result<()> {
+    // More than what a command that sends nothing has open at a time; each pair is two.
+    const PAIRS: usize = 4;
+    let pairs = (0..PAIRS).map(|_| std::os::unix::net::UnixStream::pair());
+    pairs.collect::<Result<Vec<_>, _>>().map(drop)
+}
+
 /// The processor's name of itself.
 pub(crate) fn cpu_model() -> Option<String> {
     model(&read("/proc/cpuinfo")?)

@@ -496,6 +496,22 @@ fn the_demo_site_runs_alone_and_tells_where_and_what_it_served() {
 }
 
 #[test]
+fn next_to_no_descriptors_are_told_before_anything_begins() {
+    let limits = ["6", "7", "8", "9"].map(|limit| format!("--nofile={limit}:{limit}"));
+    for limit in &limits {
+        for arguments in [
+            &["check", "plans/drupal.lua"][..],
+            &["plans/drupal.lua", "-H", "127.0.0.1:1"],
+            &["serve", "plans", "--data", "/tmp"],
+        ] {
+            let ended = Lgoose::new(arguments).through("prlimit", &[limit]).finish();
+            assert_eq!(ended.code, 3, "{limit}: {}", ended.stderr);
+            assert!(ended.stderr.contains("ulimit -n"), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_demo_site_that_is_unknown_or_has_no_port_is_told() {
     refused(
         &["demo", "drupol"],

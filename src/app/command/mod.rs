@@ -13,6 +13,7 @@ mod flags;
 #[cfg(feature = "web")]
 mod hosted;
 mod import;
+mod list;
 mod outputs;
 mod repeat;
 mod screen;
@@ -30,8 +31,6 @@ mod workers;
 
 #[cfg(feature = "gaggle")]
 use super::gaggle;
-use super::places::{self, Place};
-use super::prepare;
 use super::reload::Source;
 use super::signals::Signals;
 use super::supervisor::{Begun, Supervisor};
@@ -42,7 +41,7 @@ use crate::console::{self, State};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error, exit};
-use crate::{lua, output, plan};
+use crate::{lua, output};
 use beside::Opened;
 #[cfg(feature = "web")]
 use hosted::Hosted;
@@ -107,7 +106,8 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             warn(&misspelt);
         }
     }
-    if has_run(&cli) {
+    preflight::descriptors()?;
+    if has_guard(&cli) {
         guard::start()?;
     }
     match cli.command {
@@ -154,7 +154,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         None => match &cli.run.plan {
-            Some(plan) if cli.run.screen.list => list(plan, &cli.run),
+            Some(plan) if cli.run.screen.list => list::list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run),
             None => {
                 say(&cli::overview())?;
@@ -176,7 +176,7 @@ fn is_hosted(cli: &Cli) -> bool {
 }
 
 /// Returns whether the guard handles Ctrl-C: a built-in site has nothing to save, and `serve` stops its run first.
-fn has_run(cli: &Cli) -> bool {
+fn has_guard(cli: &Cli) -> bool {
     match cli.command {
         Some(cli::Command::Demo(_)) => false,
         #[cfg(feature = "web")]
@@ -388,24 +388,4 @@ async fn conclude(
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
     }
-}
-
-/// Lists the scenarios, each followed by its tasks, one per line.
-fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
-    let (name, source, _) = flags::read(path, flags)?;
-    let variables = flags::variables(flags)?;
-    let (program, plan, _) = prepare::load(
-        &name,
-        &source,
-        variables,
-        flags.load.seed,
-        flags.load.seed.unwrap_or(0),
-    )?;
-    if let Some(path) = &flags.screen.log_file {
-        let log = [Place::new("the file of '--log-file'", path)];
-        places::apart(&places::files_of(&program), &log)?;
-        log::write_to(path)?;
-    }
-    say(plan::list(&plan).trim_end())?;
-    Ok(exit::OK)
 }

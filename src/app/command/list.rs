@@ -1,0 +1,30 @@
+//! `lgoose PLAN --list`: the scenarios and tasks of a plan, without a run.
+
+use super::flags;
+use super::screen::say;
+use crate::app::places::{self, Place};
+use crate::app::{log, prepare};
+use crate::cli;
+use crate::error::{Error, exit};
+use crate::plan;
+use std::path::Path;
+
+/// Lists the scenarios, each followed by its tasks, one per line.
+pub(super) fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+    let (name, source, _) = flags::read(path, flags)?;
+    let variables = flags::variables(flags)?;
+    let (program, plan, _) = prepare::load(
+        &name,
+        &source,
+        variables,
+        flags.load.seed,
+        flags.load.seed.unwrap_or(0),
+    )?;
+    if let Some(path) = &flags.screen.log_file {
+        let log = [Place::new("the file of '--log-file'", path)];
+        places::apart(&places::files_of(&program), &log)?;
+        log::write_to(path)?;
+    }
+    say(plan::list(&plan).trim_end())?;
+    Ok(exit::OK)
+}

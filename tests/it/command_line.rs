@@ -492,7 +492,9 @@ fn the_demo_site_runs_alone_and_tells_where_and_what_it_served() {
     );
     let report = run([&page, "-H", url, "-u", "1", "-i", "1"]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
-    drop(program);
+    program.signal(rustix::process::Signal::TERM);
+    let ended = program.end();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
 }
 
 #[test]

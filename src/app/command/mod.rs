@@ -175,10 +175,9 @@ fn is_hosted(cli: &Cli) -> bool {
     }
 }
 
-/// Returns whether the guard handles Ctrl-C: a built-in site has nothing to save, and `serve` stops its run first.
+/// Returns whether the guard handles Ctrl-C: `serve` stops its run first.
 fn has_guard(cli: &Cli) -> bool {
     match cli.command {
-        Some(cli::Command::Demo(_)) => false,
         #[cfg(feature = "web")]
         Some(cli::Command::Serve(_)) => false,
         _ => true,

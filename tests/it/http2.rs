@@ -97,7 +97,8 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
     let report = known("http2_faults.lua", &site, "
         local function bad(path, options) options = options or {}
           options.name = path; user:get(path, options); user:get('/', { name = 'good' }) end
-        bad '/reset' bad '/reset-in-body' bad '/go-away' bad '/many-headers' bad '/wrong-length' bad '/endless'
+        bad '/reset' bad '/reset-in-body' bad '/left-in-body' bad '/go-away' bad '/many-headers' bad '/wrong-length'
+        bad '/endless'
         bad('/hold', { timeout = 0.2 }) bad('/interim-for-ever', { timeout = 2 })
         bad '/refused'", &["--max-body", "1MiB"]);
     // hyper counts none of them.
@@ -113,6 +114,10 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
         (
             "/reset-in-body",
             "connection reset: http/2: unexpected internal error encountered",
+        ),
+        (
+            "/left-in-body",
+            "connection reset: http/2: not a result of an error",
         ),
         ("/go-away", "connection reset"),
         ("/many-headers", "too large: too many response headers"),
@@ -135,7 +140,7 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
     }
     assert_eq!(
         (report.count("GET good"), report.failures("GET good")),
-        (9, 0),
+        (10, 0),
         "{:?}",
         report.errors()
     );

@@ -182,10 +182,13 @@ async fn reply(
         "/refused" => answer.send_reset(Reason::REFUSED_STREAM),
         "/refused-once" if first => answer.send_reset(Reason::REFUSED_STREAM),
         "/reset" => answer.send_reset(Reason::INTERNAL_ERROR),
-        "/reset-in-body" => {
+        "/reset-in-body" | "/left-in-body" => {
             let mut body = answer.send_response(plain(200), false)?;
             body.send_data(Bytes::from_static(b"part"), false)?;
-            body.send_reset(Reason::INTERNAL_ERROR);
+            body.send_reset(match path {
+                "/left-in-body" => Reason::NO_ERROR,
+                _ => Reason::INTERNAL_ERROR,
+            });
         }
         "/hold" | "/go-away" => std::future::pending().await,
         "/trailers" => {

@@ -93,6 +93,11 @@ async fn send(
                 }
             }
             Some(Err(error)) => break Err(failed(&error)),
+            // hyper also ends a body here that the server has given up without an error (RFC 9113, section 8.1).
+            None if progress.is_http2 && !hyper::body::Body::is_end_stream(&body) => {
+                let reason = h2::Reason::NO_ERROR.description();
+                break Err(Failure::from_http2(ErrorClass::Reset, reason));
+            }
             None => break Ok(()),
         }
     };

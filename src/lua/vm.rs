@@ -241,9 +241,10 @@ impl Vm {
         }
     }
 
-    /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list.
-    pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
-        let full = self.is_full();
+    /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list; with `overfull`, their bodies
+    /// took more memory than the plan may hold, and are missing.
+    pub fn answer_list(&mut self, finished: Vec<Finished>, overfull: bool) -> Step {
+        let full = overfull || self.is_full();
         let count = finished.len() as i64;
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MOST: u64 = 256 << 10;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 42] = [
+const HOSTILE: [(&str, &str, &str); 46] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -316,6 +316,44 @@ fn a_field_that_is_expected_of_a_large_response_takes_no_memory_for_the_others()
     assert_eq!(code, Some(0));
     assert!(peak < MOST, "{} MiB", peak >> 10);
     assert_eq!(saved(&report)["errors"], serde_json::json!([]));
+}
+
+#[test]
+fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
+    let large = vec![b'x'; 10 << 20];
+    let site = Site::start(move |asked| match &*asked.path {
+        "/" => answer(200, "", "small"),
+        _ => answer(200, "", &large),
+    });
+    let path = plan(
+        "fetched.lua",
+        "task { function(user) user:get '/' if user.id ~= 1 then return end\n\
+         local urls = {} for n = 1, 80 do urls[n] = '/' .. n end\n\
+         local all = user:fetch(urls, { name = 'large', expect = { text = 'x' } })\n\
+         end }",
+    );
+    let report = scratch("fetched.json");
+    let (peak, _) = watch(&path, &site.url(), &report);
+    let report = saved(&report);
+    let rows = report["requests"].as_array().expect("rows");
+    let large = rows
+        .iter()
+        .find(|row| row["name"] == "large")
+        .expect("it was requested");
+    let runs = report["tasks"][0]["runs"].as_u64().expect("they ended");
+    assert_eq!(
+        (&large["count"], &large["failures"]),
+        (&(runs / 2 * 80).into(), &0.into())
+    );
+    let errors = report["errors"].as_array().expect("a list");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].to_string().contains("not enough memory"),
+        "{errors:?}"
+    );
+    let line = errors[0]["line"].as_str().unwrap_or_default();
+    assert!(line.ends_with("fetched.lua:3"), "{line}");
+    assert!(peak < MOST, "{} MiB", peak >> 10);
 }
 
 #[test]

@@ -314,6 +314,14 @@ impl Response {
         }
     }
 
+    /// Forgets the body for good. The head is copied: a part of the bytes would keep all of them.
+    pub fn forget_body(&mut self) {
+        self.bytes = Bytes::copy_from_slice(&self.bytes[..self.head_length]);
+        if let Some(beside) = &mut self.beside {
+            beside.encoded = None;
+        }
+    }
+
     fn encoded(&self) -> Option<&EncodedBody> {
         self.beside.as_ref()?.encoded.as_ref()
     }

@@ -4,6 +4,7 @@ use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::{host_of, is_on};
 use crate::engine::user::verdicts::sample;
+use crate::http::Response;
 use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -49,17 +50,21 @@ struct Fetch<'a> {
     task: &'a str,
     /// The outcomes so far, at the places of their requests. Never borrowed across an await.
     outcomes: RefCell<Vec<Option<Finished>>>,
+    /// The bytes of the responses so far.
+    bytes: Cell<u64>,
 }
 
 impl User {
     /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
-    /// outcomes in the order of the list.
-    pub(super) async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
+    /// outcomes in the order of the list, and whether their bodies are missing because they took more memory than a
+    /// user may have.
+    pub(super) async fn fetch(&self, ops: &[RequestOp], task: &str) -> (Vec<Finished>, bool) {
         let fetch = Fetch {
             user: self,
             ops,
             task,
             outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
+            bytes: Cell::new(0),
         };
         let hosts = hosts_of(ops);
         let mut waiting = hosts.iter();
@@ -75,8 +80,9 @@ impl User {
         }
         drop(senders);
         // All have been sent. Collected so, they stay where they are.
-        let outcomes = fetch.outcomes.into_inner().into_iter();
-        outcomes.collect::<Option<_>>().unwrap_or_default()
+        let outcomes = fetch.outcomes.take().into_iter();
+        let outcomes = outcomes.collect::<Option<_>>().unwrap_or_default();
+        (outcomes, fetch.is_full())
     }
 }
 
@@ -101,7 +107,7 @@ impl<'a> Fetch<'a> {
         let (user, op) = (self.user, &self.ops[place]);
         if let Some(exchange) = user.session.from_cache(&op.request) {
             self.outcomes.borrow_mut()[place] = Some(user.judged(op, self.task, exchange));
-            return;
+            return self.make_room(place);
         }
         user.shared.pass_throttles(&user.role.limits).await;
         let begin = Instant::now();
@@ -109,12 +115,45 @@ impl<'a> Fetch<'a> {
         let flight = InFlight::new(user, op, place, begin, trace.as_deref());
         let mut exchange = user.session.send(&op.request, begin, trace).await;
         flight.end(&mut exchange);
-        let finished = &mut self.outcomes.borrow_mut()[place];
-        let finished = finished.insert(user.judged(op, self.task, exchange));
-        let verdict = finished.verdict();
-        let sample = sample(&user.open, place, finished, verdict.as_deref());
-        user.shared.recorder.borrow_mut().enter(&sample);
-        finished.entered = Some(verdict.is_some());
+        {
+            let finished = &mut self.outcomes.borrow_mut()[place];
+            let finished = finished.insert(user.judged(op, self.task, exchange));
+            let verdict = finished.verdict();
+            let sample = sample(&user.open, place, finished, verdict.as_deref());
+            user.shared.recorder.borrow_mut().enter(&sample);
+            finished.entered = Some(verdict.is_some());
+        }
+        self.make_room(place);
+    }
+
+    /// Forgets all bodies once those of the responses so far are too many; the latest came for that place.
+    fn make_room(&self, place: usize) {
+        let was_full = self.is_full();
+        let mut outcomes = self.outcomes.borrow_mut();
+        let of = |finished: &Finished| {
+            let response = finished.exchange.outcome.as_ref();
+            response.map_or(0, Response::held_bytes)
+        };
+        let latest = outcomes[place].as_ref().map_or(0, of);
+        self.bytes.set(self.bytes.get() + latest as u64);
+        if !self.is_full() {
+            return;
+        }
+        // All those before are without bodies already if there was no room before.
+        let forgotten = match was_full {
+            true => &mut outcomes[place..=place],
+            false => &mut outcomes[..],
+        };
+        for finished in forgotten.iter_mut().flatten() {
+            if let Ok(response) = &mut finished.exchange.outcome {
+                response.forget_body();
+            }
+        }
+    }
+
+    /// Whether the responses take more memory than a user may have. A single one is limited by '--max-body' alone.
+    fn is_full(&self) -> bool {
+        self.ops.len() > 1 && self.bytes.get() > self.user.shared.config.lua_memory
     }
 }
 

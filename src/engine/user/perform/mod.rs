@@ -54,12 +54,12 @@ impl User {
                 self.back_off().await;
                 self.open_rows(&ops, task);
                 let lost = self.shared.lost();
-                let finished = self.fetch(&ops, task).await;
+                let (finished, full) = self.fetch(&ops, task).await;
                 self.paused(self.shared.lost() - lost);
                 self.note_refusals(finished.iter().map(|finished| &finished.exchange));
                 self.open.keep_all(ops);
                 self.make_room();
-                self.vm.answer_list(finished)
+                self.vm.answer_list(finished, full)
             }
             Op::Wait(time) => {
                 self.enter_open();

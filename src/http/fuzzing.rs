@@ -31,6 +31,7 @@ pub fn head(bytes: &[u8], cut: usize) {
                 max_body: MAX_BODY,
                 keep_body: true,
                 keep_failed: true,
+                room: None,
             },
         };
         let mut partial = BytesMut::new();

@@ -43,7 +43,7 @@ pub(crate) use connect::{Resolver, Tls, TlsOptions};
 pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub(crate) use failure::Failure;
-pub(crate) use message::ACCEPTED_CODINGS;
+pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom};
 pub(crate) use message::{CacheUse, DigestCredentials, Discard, Extras, Redirects, Referrer};
 pub use message::{Exchange, Request, Response};
 pub use session::Session;

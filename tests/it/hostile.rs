@@ -320,7 +320,7 @@ fn a_field_that_is_expected_of_a_large_response_takes_no_memory_for_the_others()
 
 #[test]
 fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
-    let large = vec![b'x'; 10 << 20];
+    let large = vec![b'x'; 60 << 20];
     let site = Site::start(move |asked| match &*asked.path {
         "/" => answer(200, "", "small"),
         _ => answer(200, "", &large),
@@ -328,7 +328,7 @@ fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
     let path = plan(
         "fetched.lua",
         "task { function(user) user:get '/' if user.id ~= 1 then return end\n\
-         local urls = {} for n = 1, 80 do urls[n] = '/' .. n end\n\
+         local urls = {} for n = 1, 20 do urls[n] = '/' .. n end\n\
          local all = user:fetch(urls, { name = 'large', expect = { text = 'x' } })\n\
          end }",
     );
@@ -343,7 +343,7 @@ fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
     let runs = report["tasks"][0]["runs"].as_u64().expect("they ended");
     assert_eq!(
         (&large["count"], &large["failures"]),
-        (&(runs / 2 * 80).into(), &0.into())
+        (&(runs / 2 * 20).into(), &0.into())
     );
     let errors = report["errors"].as_array().expect("a list");
     assert_eq!(errors.len(), 1, "{errors:?}");

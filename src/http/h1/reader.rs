@@ -1,14 +1,16 @@
 //! Parsing of an HTTP/1.1 response that arrives in pieces. The connection drives it; it knows no socket.
 
+use super::connection::READ_SIZE;
 use crate::http::failure::Failure;
 use crate::http::message::{
-    BodyLimits, Framing, InterimResponses, RawResponse, ResponseHead, body_too_large, unfolded,
+    BodyLimits, BodyPart, Framing, InterimResponses, RawResponse, ResponseHead, body_too_large,
+    unfolded,
 };
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
 /// What reading the response to a request depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(in crate::http) struct ResponseRules<'a> {
     pub(in crate::http) method: &'a Method,
     pub(in crate::http) limits: BodyLimits,
@@ -98,7 +100,7 @@ pub(in crate::http) fn read_start(
         if matches!(head.framing, Framing::Length(length) if length > max_body) {
             return Err(body_too_large(max_body));
         }
-        let keep_body = rules.limits.of_status(head.status).keep_body;
+        let keep_body = rules.limits.keeps(head.status);
         if let Framing::Length(length) = head.framing
             && (received >= length || !keep_body)
         {
@@ -122,6 +124,7 @@ pub(super) struct BodyBuffer {
     /// The length of the body so far, kept or not, in bytes.
     pub(super) length: u64,
     pub(super) limits: BodyLimits,
+    part: BodyPart,
 }
 
 impl BodyBuffer {
@@ -131,6 +134,7 @@ impl BodyBuffer {
             length: (bytes.len() - head) as u64,
             bytes,
             head,
+            part: BodyPart::of(&limits),
             limits,
         }
     }
@@ -143,9 +147,17 @@ impl BodyBuffer {
 
     /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
-        self.length += (self.bytes.len() - before) as u64;
+        let count = self.bytes.len() - before;
+        self.length += count as u64;
         if !self.limits.keep_body {
             self.bytes.truncate(self.head);
+        } else if !self.part.grow(count) {
+            self.limits.keep_body = false;
+            // With room for whole reads of the rest.
+            let mut kept = BytesMut::with_capacity(self.head + READ_SIZE);
+            kept.extend_from_slice(&self.bytes[..self.head]);
+            self.bytes = kept;
+            self.part = BodyPart::default();
         }
         match self.length > self.limits.max_body {
             true => Err(body_too_large(self.limits.max_body)),

@@ -4,7 +4,7 @@
 use super::fields::Fields;
 use super::frame::{MAX_WINDOW, Reason};
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::message::{BodyLimits, InterimResponses, body_too_large};
+use crate::http::message::{BodyLimits, BodyPart, InterimResponses, body_too_large};
 use bytes::Bytes;
 use std::task::Waker;
 
@@ -40,6 +40,7 @@ pub(super) struct Stream {
     /// Whether the response has no body, whatever its head says.
     bodiless: bool,
     limits: BodyLimits,
+    part: BodyPart,
     /// The length of the body according to the head.
     declared: Option<u64>,
     body_length: u64,
@@ -85,6 +86,7 @@ impl Stream {
             waker: None,
             bodiless: is_head,
             limits,
+            part: BodyPart::default(),
             declared: None,
             body_length: 0,
             interim: InterimResponses::default(),
@@ -148,6 +150,7 @@ impl Stream {
                 self.bodiless |= matches!(status, 204 | 304);
                 self.declared = declared;
                 self.limits = self.limits.of_status(status);
+                self.part = BodyPart::of(&self.limits);
                 match end_stream {
                     true => self.complete(),
                     false => Ok(()),
@@ -174,6 +177,12 @@ impl Stream {
         }
         if self.limits.keep_body {
             self.bytes.extend_from_slice(piece);
+            if !self.part.grow(piece.len()) {
+                self.limits.keep_body = false;
+                self.bytes.truncate(self.head.unwrap_or_default());
+                self.bytes.shrink_to_fit();
+                self.part = BodyPart::default();
+            }
         }
         match end_stream {
             true => self.complete(),
@@ -199,6 +208,7 @@ mod tests {
         max_body: 10,
         keep_body: true,
         keep_failed: true,
+        room: None,
     };
 
     fn stream(is_head: bool) -> Stream {

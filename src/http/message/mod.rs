@@ -16,11 +16,10 @@ pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
 };
 pub(super) use interim::InterimResponses;
-pub(crate) use raw::Discard;
-pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
+pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large};
+pub(crate) use raw::{BodyRoom, Discard};
 pub(crate) use referrer::Referrer;
 
-use super::config::ClientConfig;
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use crate::phases::Phases;
@@ -127,20 +126,6 @@ impl Request {
     /// Returns the rarely used options, to set them.
     pub fn extras(&mut self) -> &mut Extras {
         Rc::make_mut(self.extras.get_or_insert_default())
-    }
-
-    /// The limits for the body of the response; those of the run are in `config`.
-    pub(super) fn limits(&self, config: &ClientConfig) -> BodyLimits {
-        BodyLimits {
-            max_body: config.max_body,
-            keep_body: match self.discard {
-                Discard::Nothing => true,
-                // The cache may answer a later request that wants the body.
-                Discard::Successful => config.cache,
-                Discard::All => false,
-            },
-            keep_failed: self.discard != Discard::All,
-        }
     }
 }
 

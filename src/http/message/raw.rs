@@ -1,8 +1,12 @@
 //! A response as a transport hands it to the session.
 
+use super::Request;
 use super::head::ResponseHead;
+use crate::http::config::ClientConfig;
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// A response as received: the head followed by the body, without chunk sizes.
 #[derive(Debug)]
@@ -12,7 +16,7 @@ pub(in crate::http) struct RawResponse {
 }
 
 /// The limits of a response's body.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(in crate::http) struct BodyLimits {
     /// The largest body, in bytes.
     pub(in crate::http) max_body: u64,
@@ -20,17 +24,110 @@ pub(in crate::http) struct BodyLimits {
     pub(in crate::http) keep_body: bool,
     /// The same of a response with a status of 400 or more.
     pub(in crate::http) keep_failed: bool,
+    /// The room that it shares with others, if there is one.
+    pub(in crate::http) room: Option<Rc<BodyRoom>>,
 }
 
 impl BodyLimits {
-    /// The limits for a response with that status.
-    pub(in crate::http) fn of_status(self, status: u16) -> BodyLimits {
+    /// The limits for the body of the response to a request; those of the run are in `config`.
+    pub(in crate::http) fn of(
+        request: &Request,
+        config: &ClientConfig,
+        room: Option<Rc<BodyRoom>>,
+    ) -> BodyLimits {
         BodyLimits {
-            keep_body: match status {
-                400.. => self.keep_failed,
-                _ => self.keep_body,
+            max_body: config.max_body,
+            keep_body: match request.discard {
+                Discard::Nothing => true,
+                // The cache may answer a later request that wants the body.
+                Discard::Successful => config.cache,
+                Discard::All => false,
             },
-            ..self
+            keep_failed: request.discard != Discard::All,
+            room,
+        }
+    }
+
+    /// Whether the body of a response with that status is kept.
+    pub(in crate::http) fn keeps(&self, status: u16) -> bool {
+        match status {
+            400.. => self.keep_failed,
+            _ => self.keep_body,
+        }
+    }
+
+    /// The limits for a response with that status.
+    pub(in crate::http) fn of_status(&self, status: u16) -> BodyLimits {
+        BodyLimits {
+            keep_body: self.keeps(status),
+            ..self.clone()
+        }
+    }
+}
+
+/// The memory that the bodies of requests side by side may take together. Once it was too little, no body is kept.
+#[derive(Debug)]
+pub(crate) struct BodyRoom {
+    most: u64,
+    taken: Cell<u64>,
+    full: Cell<bool>,
+}
+
+impl BodyRoom {
+    /// Room for `most` bytes.
+    pub(crate) fn of(most: u64) -> BodyRoom {
+        BodyRoom {
+            most,
+            taken: Cell::new(0),
+            full: Cell::new(false),
+        }
+    }
+
+    /// Takes some of the room.
+    pub(crate) fn take(&self, bytes: u64) {
+        self.taken.set(self.taken.get() + bytes);
+        if self.taken.get() > self.most {
+            self.full.set(true);
+        }
+    }
+
+    /// Whether there was too little room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full.get()
+    }
+}
+
+/// The part of a room that one body takes while it is received.
+#[derive(Debug, Default)]
+pub(in crate::http) struct BodyPart {
+    room: Option<Rc<BodyRoom>>,
+    bytes: u64,
+}
+
+impl BodyPart {
+    /// A part of the room in the limits, for a body that has not begun.
+    pub(in crate::http) fn of(limits: &BodyLimits) -> BodyPart {
+        BodyPart {
+            room: limits.room.clone().filter(|_| limits.keep_body),
+            bytes: 0,
+        }
+    }
+
+    /// Takes room for more bytes. Returns whether the body may still be kept.
+    pub(in crate::http) fn grow(&mut self, bytes: usize) -> bool {
+        let Some(room) = &self.room else {
+            return true;
+        };
+        self.bytes += bytes as u64;
+        room.take(bytes as u64);
+        !room.is_full()
+    }
+}
+
+impl Drop for BodyPart {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            room.taken.set(room.taken.get() - self.bytes);
         }
     }
 }
@@ -52,4 +149,32 @@ pub(in crate::http) fn body_too_large(max_body: u64) -> Failure {
         ErrorClass::TooLarge,
         format!("body of more than {max_body} bytes ('--max-body')"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_side_by_side_share_their_room_until_it_is_full() {
+        let room = Rc::new(BodyRoom::of(10));
+        let limits = |keep_body| BodyLimits {
+            max_body: 100,
+            keep_body,
+            keep_failed: true,
+            room: Some(room.clone()),
+        };
+        let (kept, counted) = (limits(true), limits(false));
+        let mut one = BodyPart::of(&kept);
+        assert!(one.grow(6));
+        drop(one);
+        let (mut one, mut other) = (BodyPart::of(&kept), BodyPart::of(&kept));
+        assert!(BodyPart::of(&counted).grow(100));
+        assert!(one.grow(6) && other.grow(4) && !room.is_full());
+        assert!(!other.grow(1) && room.is_full());
+        drop(other);
+        // What has been given up for want of room is missing, whatever comes.
+        assert!(!one.grow(1));
+        assert!(BodyPart::default().grow(100));
+    }
 }

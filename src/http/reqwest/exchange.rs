@@ -5,7 +5,9 @@ use super::errors::failure;
 use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::hop::Hop;
-use crate::http::message::{BodyLimits, RawResponse, ResponseHead, body_too_large, head_as_text};
+use crate::http::message::{
+    BodyLimits, BodyPart, RawResponse, ResponseHead, body_too_large, head_as_text,
+};
 use crate::http::progress::Progress;
 use crate::http::target::Target;
 use bytes::BytesMut;
@@ -47,7 +49,7 @@ async fn send(
     progress: &mut Progress,
 ) -> Result<RawResponse, Failure> {
     let target = request.target;
-    let (method, limits) = (&request.hop.method, request.limits);
+    let (method, limits) = (&request.hop.method, request.limits.clone());
     if target.origin.secure {
         client.config.tls.check()?;
     }
@@ -67,7 +69,8 @@ async fn send(
     progress.stopwatch.enter(|phases| &mut phases.receive);
     let answered: http::Response<reqwest::Body> = answered.map_err(|error| failed(&error))?.into();
     let (parts, mut body) = answered.into_parts();
-    let limits = limits.of_status(parts.status.as_u16());
+    let mut limits = limits.of_status(parts.status.as_u16());
+    let mut part = BodyPart::of(&limits);
     progress.is_http2 = parts.version == http::Version::HTTP_2;
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();
@@ -88,8 +91,12 @@ async fn send(
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
                 }
+                limits.keep_body &= part.grow(piece.len());
                 if limits.keep_body {
                     bytes.extend_from_slice(&piece);
+                } else if bytes.len() > length {
+                    bytes = BytesMut::from(&bytes[..length]);
+                    part = BodyPart::default();
                 }
             }
             Some(Err(error)) => break Err(failed(&error)),

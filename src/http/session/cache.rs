@@ -203,6 +203,15 @@ impl Session {
             }
             return;
         }
+        // It may be without its body.
+        if self
+            .room
+            .borrow()
+            .as_ref()
+            .is_some_and(|room| room.is_full())
+        {
+            return;
+        }
         let options = CacheOptions {
             shared: false,
             ..CacheOptions::default()

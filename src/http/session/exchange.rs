@@ -94,7 +94,7 @@ impl Session {
         let mut encoded = self.client.write_buffer.take();
         let block = &mut encoded.bytes;
         self.write_http2(block, target, hop, request, progress.trace.as_deref())?;
-        let limits = request.limits(&self.client.config);
+        let limits = self.limits(request);
         let request = connection.begin(block, &hop.method, hop.body.clone(), limits, progress);
         drop(encoded);
         request.response().await
@@ -114,7 +114,7 @@ impl Session {
         encoded.body_at = self.write_http1(&mut encoded.bytes, target, hop, request, trace);
         let rules = ResponseRules {
             method: &hop.method,
-            limits: request.limits(&self.client.config),
+            limits: self.limits(request),
         };
         let mut counted = Counted {
             connection: Some(connection),

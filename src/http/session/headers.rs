@@ -157,7 +157,7 @@ impl Session {
             hop,
             host: self.host_header(target, hop, request),
             headers,
-            limits: request.limits(&self.client.config),
+            limits: self.limits(request),
             keep_alive: self.client.config.keep_alive,
         }
     }

@@ -17,7 +17,7 @@ use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
 use super::hop::{Hop, is_redirect, redirect_target};
-use super::message::{self, Exchange, RawResponse, Request, Response};
+use super::message::{self, BodyLimits, BodyRoom, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
 use super::target::Target;
 use crate::trace::{HopSpan, Trace};
@@ -47,6 +47,8 @@ pub struct Session {
     cache: Option<Box<RefCell<Cache>>>,
     pool: Pool,
     timers: DeadlineTimers,
+    /// The room for the bodies of requests that run side by side.
+    room: RefCell<Option<Rc<BodyRoom>>>,
 }
 
 impl Session {
@@ -66,6 +68,7 @@ impl Session {
             digest: RefCell::default(),
             pool: Pool::default(),
             timers: DeadlineTimers::default(),
+            room: RefCell::default(),
         })
     }
 
@@ -121,6 +124,16 @@ impl Session {
     /// Whether requests name the page that contains the link to them.
     pub(crate) fn tells_pages(&self) -> bool {
         self.client.config.referer
+    }
+
+    /// Sets the room for the bodies of all requests from now on; `None`: each may have what a request may.
+    pub(crate) fn set_room(&self, room: Option<Rc<BodyRoom>>) {
+        self.room.replace(room);
+    }
+
+    /// The limits for the body of a response.
+    fn limits(&self, request: &Request) -> BodyLimits {
+        BodyLimits::of(request, &self.client.config, self.room.borrow().clone())
     }
 
     /// Closes the session's connections; later requests open new ones.

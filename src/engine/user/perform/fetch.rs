@@ -4,12 +4,13 @@ use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::{host_of, is_on};
 use crate::engine::user::verdicts::sample;
-use crate::http::Response;
+use crate::http::{BodyRoom, Exchange, Response};
 use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use tokio::time::Instant;
 
 /// The most requests side by side to one host, as browsers send them over HTTP/1.1.
@@ -50,8 +51,8 @@ struct Fetch<'a> {
     task: &'a str,
     /// The outcomes so far, at the places of their requests. Never borrowed across an await.
     outcomes: RefCell<Vec<Option<Finished>>>,
-    /// The bytes of the responses so far.
-    bytes: Cell<u64>,
+    /// The room for the bodies: a single one is limited by '--max-body' alone.
+    room: Option<Rc<BodyRoom>>,
 }
 
 impl User {
@@ -59,13 +60,15 @@ impl User {
     /// outcomes in the order of the list, and whether their bodies are missing because they took more memory than a
     /// user may have.
     pub(super) async fn fetch(&self, ops: &[RequestOp], task: &str) -> (Vec<Finished>, bool) {
+        let room = (ops.len() > 1).then(|| BodyRoom::of(self.shared.config.lua_memory));
         let fetch = Fetch {
             user: self,
             ops,
             task,
             outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
-            bytes: Cell::new(0),
+            room: room.map(Rc::new),
         };
+        self.session.set_room(fetch.room.clone());
         let hosts = hosts_of(ops);
         let mut waiting = hosts.iter();
         let first = waiting.by_ref().take(HOSTS_SIDE_BY_SIDE);
@@ -79,6 +82,7 @@ impl User {
             }
         }
         drop(senders);
+        self.session.set_room(None);
         // All have been sent. Collected so, they stay where they are.
         let outcomes = fetch.outcomes.take().into_iter();
         let outcomes = outcomes.collect::<Option<_>>().unwrap_or_default();
@@ -106,7 +110,7 @@ impl<'a> Fetch<'a> {
     async fn send_at(&self, place: usize) {
         let (user, op) = (self.user, &self.ops[place]);
         if let Some(exchange) = user.session.from_cache(&op.request) {
-            self.outcomes.borrow_mut()[place] = Some(user.judged(op, self.task, exchange));
+            self.outcomes.borrow_mut()[place] = Some(self.judged(op, exchange));
             return self.make_room(place);
         }
         user.shared.pass_throttles(&user.role.limits).await;
@@ -117,7 +121,7 @@ impl<'a> Fetch<'a> {
         flight.end(&mut exchange);
         {
             let finished = &mut self.outcomes.borrow_mut()[place];
-            let finished = finished.insert(user.judged(op, self.task, exchange));
+            let finished = finished.insert(self.judged(op, exchange));
             let verdict = finished.verdict();
             let sample = sample(&user.open, place, finished, verdict.as_deref());
             user.shared.recorder.borrow_mut().enter(&sample);
@@ -135,7 +139,9 @@ impl<'a> Fetch<'a> {
             response.map_or(0, Response::held_bytes)
         };
         let latest = outcomes[place].as_ref().map_or(0, of);
-        self.bytes.set(self.bytes.get() + latest as u64);
+        if let Some(room) = &self.room {
+            room.take(latest as u64);
+        }
         if !self.is_full() {
             return;
         }
@@ -151,10 +157,27 @@ impl<'a> Fetch<'a> {
         }
     }
 
-    /// Whether the responses take more memory than a user may have. A single one is limited by '--max-body' alone.
+    /// Whether the responses take more memory than a user may have.
     fn is_full(&self) -> bool {
-        self.ops.len() > 1 && self.bytes.get() > self.user.shared.config.lua_memory
+        self.room.as_ref().is_some_and(|room| room.is_full())
     }
+
+    /// Returns a request with the verdict on it. Of a response that may be without its body, that is the status.
+    fn judged(&self, op: &RequestOp, exchange: Exchange) -> Finished {
+        let verdict = if self.is_full() {
+            let mut expect = same_by_default(&op.expect);
+            expect.status.clone_from(&op.expect.status);
+            expect.verdict(&exchange)
+        } else {
+            op.expect.verdict(&exchange)
+        };
+        self.user.judged(op, verdict, self.task, exchange)
+    }
+}
+
+/// Returns the default of a value's type.
+fn same_by_default<T: Default>(_: &T) -> T {
+    T::default()
 }
 
 /// Returns the hosts that the requests go to, in the order of their first requests.

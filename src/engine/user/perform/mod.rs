@@ -31,7 +31,8 @@ impl User {
                 if let Some(exchange) = self.session.from_cache(&op.request) {
                     // The delay belongs to the next request that is sent.
                     self.delay = self.open.delay.take();
-                    let finished = Box::new(self.judged(&op, task, exchange));
+                    let finished =
+                        Box::new(self.judged(&op, op.expect.verdict(&exchange), task, exchange));
                     self.open.keep(op);
                     return self.vm.answer(finished);
                 }
@@ -45,7 +46,8 @@ impl User {
                 self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
                 self.make_room();
-                let finished = Box::new(self.judged(&op, task, exchange));
+                let finished =
+                    Box::new(self.judged(&op, op.expect.verdict(&exchange), task, exchange));
                 self.open.keep(op);
                 self.vm.answer(finished)
             }
@@ -127,8 +129,14 @@ impl User {
         self.open.base = Some(self.session.base_target());
     }
 
-    /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
-    fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
+    /// Returns a request with lgoose's verdict on it, which is why it failed, and shows it if that is asked for.
+    fn judged(
+        &self,
+        op: &RequestOp,
+        verdict: Option<String>,
+        task: &str,
+        mut exchange: Exchange,
+    ) -> Finished {
         let counter = match exchange.cache() {
             CacheUse::Nothing => None,
             CacheUse::Fresh => Some("cache: not asked for"),
@@ -137,7 +145,6 @@ impl User {
         if let Some(counter) = counter {
             self.shared.recorder.borrow_mut().counter(counter, 1.0);
         }
-        let verdict = op.expect.verdict(&exchange);
         if let Ok(response) = &mut exchange.outcome {
             // Decoded, a list of small responses may take more memory than a user may have.
             response.forget_decoded();

@@ -301,8 +301,10 @@ pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> 
         max_body,
         keep_body: true,
         keep_failed: true,
+        room: None,
     };
-    let keys = [false, true].map(|is_head| engine.begin(&[0x82], Bytes::new(), is_head, limits));
+    let keys =
+        [false, true].map(|is_head| engine.begin(&[0x82], Bytes::new(), is_head, limits.clone()));
     for piece in bytes.chunks(size.max(1)) {
         engine.read(piece);
     }

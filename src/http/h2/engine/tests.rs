@@ -11,6 +11,7 @@ const LIMITS: BodyLimits = BodyLimits {
     max_body: 1 << 30,
     keep_body: true,
     keep_failed: true,
+    room: None,
 };
 /// ':status: 200'.
 const OK: &[u8] = &[0x88];

@@ -255,11 +255,9 @@ impl Pool {
         let mut idle = self.idle.borrow_mut();
         let mut cx = Context::from_waker(Waker::noop());
         idle.retain_mut(|connection| connection.is_usable(&mut cx));
-        let is_elsewhere = |connection: &Connection| !connection.origin.same(origin);
-        keep_latest(&mut idle, is_elsewhere);
+        keep_latest(&mut idle, |known| !known.origin.same(origin));
         if let Some(on_demand) = &*self.on_demand.borrow() {
-            let mut open = on_demand.http2.borrow_mut();
-            keep_latest(&mut open, SharedConnection::is_idle);
+            keep_latest(&mut on_demand.http2.borrow_mut(), SharedConnection::is_idle);
         }
     }
 
@@ -383,9 +381,8 @@ mod tests {
         let session = Session::new(client, "http://127.0.0.1").expect("a host");
         for _ in 0..sites {
             let request = Request::new(http::Method::GET, site(closes).await);
-            let exchange = session
-                .send(&request, tokio::time::Instant::now(), None)
-                .await;
+            let begin = tokio::time::Instant::now();
+            let exchange = session.send(&request, begin, None).await;
             assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
             // The driver hears that the connection was closed.
             tokio::task::yield_now().await;

@@ -52,7 +52,7 @@ fn fits(length: u64) -> io::Result<()> {
     if length < SMALL {
         return Ok(());
     }
-    match machine::usual_memory().filter(|most| length > *most) {
+    match machine::memory_there_is().filter(|most| length > *most) {
         Some(most) => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
             format!(

@@ -8,12 +8,23 @@ use crate::machine;
 use crate::tui;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 
 /// Time limit for the terminal to restore its former contents.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The most time that shards need to notice a pause.
 const AHEAD: Duration = Duration::from_millis(50);
+
+/// Wakes the listener for a key. A key that is pressed before there is one waits for it: the signal would stop the
+/// process with the terminal as it is.
+static ASKED: Notify = Notify::const_new();
+
+/// Asks the listener of the run to suspend the process, as the signal does.
+#[cfg(feature = "tui")]
+pub(super) fn ask() {
+    ASKED.notify_one();
+}
 
 /// Listener for both signals.
 #[derive(Debug)]
@@ -35,8 +46,11 @@ impl Suspension {
 
     /// Waits until the process is asked to suspend. Cancel safe.
     pub(super) async fn wanted(&mut self) {
-        // A stream of signals never ends.
-        let _signal = self.stop.recv().await;
+        tokio::select! {
+            // A stream of signals never ends.
+            _ = self.stop.recv() => {}
+            () = ASKED.notified() => {}
+        }
     }
 
     /// Stops the process, and the clock of a running test, until the process is continued.

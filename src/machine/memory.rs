@@ -24,15 +24,23 @@ pub(crate) fn taken_memory() -> Option<u64> {
     amount(&read("/proc/self/status")?, "VmRSS:")
 }
 
-/// Bytes of memory that this process may take before the kernel would have to end one, or refuse it more: nine tenths of
-/// what the machine or its control group has, and of what is free now beside what the process has; less where little is
-/// free, or where the address space is limited ('ulimit -v').
+/// Bytes of memory that a run may take unless it says how much: as much as there is, less where the address space is
+/// limited ('ulimit -v') and the kernel would refuse more.
 pub(crate) fn usual_memory() -> Option<u64> {
+    let most = memory_there_is()?;
+    match addresses() {
+        Some(more) => Some(most.min(taken_memory()?.saturating_add(more))),
+        None => Some(most),
+    }
+}
+
+/// Bytes of memory that this process may take before the kernel would have to end one: nine tenths of what the machine or
+/// its control group has, and of what is free now beside what the process has; less where little is free.
+pub(crate) fn memory_there_is() -> Option<u64> {
     let (limit, used) = group_memory().unwrap_or((u64::MAX, 0));
     let total = total_memory()?.min(limit);
     let free = available_memory()?.min(limit.saturating_sub(used));
-    let more = usable(free).min(addresses().unwrap_or(u64::MAX));
-    let most = taken_memory()?.saturating_add(more);
+    let most = taken_memory()?.saturating_add(usable(free));
     Some(most.min(usable(total)))
 }
 

@@ -6,7 +6,7 @@ mod sockets;
 #[cfg(feature = "cli")]
 mod tuning;
 
-pub(crate) use memory::{taken_memory, total_memory, usual_memory};
+pub(crate) use memory::{memory_there_is, taken_memory, total_memory, usual_memory};
 pub(crate) use sockets::{Destination, busiest_destination, local_ports, socket_count};
 #[cfg(feature = "cli")]
 pub(crate) use tuning::{

@@ -9,7 +9,7 @@ use super::outputs::write_all;
 use super::screen::may_colour;
 use crate::app::log;
 use crate::app::signals::tell_of_interrupt;
-use crate::app::suspension::Suspension;
+use crate::app::suspension::{self, Suspension};
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
@@ -199,11 +199,7 @@ impl View {
                 _ => Command::Pause,
             }),
             Some(Wish::WriteReport) => self.ask_for_report(Detail::Live, Back::ToWrite),
-            Some(Wish::Suspend) => {
-                // The listener for signals knows how to suspend a run.
-                let own = rustix::process::getpid();
-                let _sent = rustix::process::kill_process(own, rustix::process::Signal::TSTP);
-            }
+            Some(Wish::Suspend) => suspension::ask(),
         }
     }
 

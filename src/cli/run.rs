@@ -247,7 +247,8 @@ pub(crate) struct Machine {
     /// Memory that lgoose may use, all users together [default: most of the machine's]
     ///
     /// A run that uses more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
-    /// or its control group has, but no more than what is free when the run begins.
+    /// or its control group has, but no more than what is free when the run begins; less where that is little, or where
+    /// 'ulimit -v' limits it.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
     /// Memory that a user's VM may use [default: 64MiB]

@@ -8,12 +8,12 @@
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use indexmap::IndexSet;
-use scraper::{ElementRef, Node};
+use scraper::ElementRef;
 use std::collections::HashSet;
 
-use super::collapse;
 use super::document::Document;
 use super::forms::{Button, Place};
+use super::select::chosen;
 
 /// The entry list as it is collected in one walk.
 #[derive(Default)]
@@ -236,46 +236,6 @@ impl Entries {
         }
         order
     }
-}
-
-/// Returns the values of a `<select>` that are sent.
-fn chosen(select: ElementRef<'_>) -> Vec<String> {
-    let options = || {
-        select
-            .descendent_elements()
-            .filter(|e| e.value().name() == "option")
-    };
-    let selected = |option: &ElementRef<'_>| option.attr("selected").is_some();
-    let is_list = select
-        .attr("size")
-        .and_then(|size| size.parse().ok())
-        .unwrap_or(1_u32)
-        > 1;
-    let chosen: Vec<_> = if select.attr("multiple").is_some() {
-        options().filter(selected).collect()
-    } else {
-        // A page may mark several; the last one wins. A drop-down list always has one chosen.
-        let first = || options().find(|option| !is_list && is_enabled(option));
-        options()
-            .filter(selected)
-            .last()
-            .or_else(first)
-            .into_iter()
-            .collect()
-    };
-    let value = |option: ElementRef<'_>| match option.attr("value") {
-        Some(value) => value.to_owned(),
-        None => collapse(option.text()),
-    };
-    chosen.into_iter().filter(is_enabled).map(value).collect()
-}
-
-fn is_enabled(option: &ElementRef<'_>) -> bool {
-    let group = option.parent().and_then(|parent| match parent.value() {
-        Node::Element(element) if element.name() == "optgroup" => element.attr("disabled"),
-        _ => None,
-    });
-    option.attr("disabled").is_none() && group.is_none()
 }
 
 #[cfg(test)]

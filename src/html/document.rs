@@ -8,12 +8,13 @@ use html5ever::serialize::{SerializeOpts, TraversalScope};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::error::SelectorErrorKind;
 use scraper::selector::Simple;
-use scraper::{ElementRef, Html, HtmlTreeSink, Node};
+use scraper::{ElementRef, Html, HtmlTreeSink};
 use selectors::parser::SelectorList;
 use std::io::{self, Write};
 
 use super::address::text_of;
 use super::depth::{DEEPEST, shallow};
+use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, Scale};
 use super::{collapse, matching};
 
 /// A CSS selector, or a list of them, ready to be matched.
@@ -65,12 +66,6 @@ pub struct Document {
 
 /// The memory that the elements of a page make of one piece of it, at most, before their weight is looked at.
 const PIECE_BYTES: usize = 16 << 20;
-
-/// The longest piece of a page, in bytes: parsing one takes less than a second, whatever it holds.
-const LONGEST_PIECE: usize = 4 << 20;
-
-/// The memory of an attribute beside its value, in bytes: its name and the value's handle.
-const ATTRIBUTE_BYTES: usize = 40;
 
 impl Document {
     /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is no HTML is a page of
@@ -270,59 +265,6 @@ fn piece_end(rest: &str, fed: usize) -> usize {
     memchr::memchr_iter(b'<', rest.as_bytes())
         .nth(most_tags)
         .unwrap_or(rest.len())
-}
-
-/// Weighs a tree that grows, each node once.
-#[derive(Debug, Default)]
-struct Scale {
-    nodes: usize,
-    contents: usize,
-    /// The contents of the last node, a text to which the next piece may add.
-    last: usize,
-}
-
-impl Scale {
-    fn weigh(&mut self, page: &Html) -> usize {
-        /// A node's links to others.
-        const LINKS: usize = 40;
-        let nodes = page.tree.values();
-        let count = nodes.len();
-        // From the end: to skip those at the beginning would take as long as to weigh them.
-        let grown = usize::from(self.nodes > 0);
-        let new = nodes.rev().take(count - self.nodes + grown);
-        self.contents += new.map(contents).sum::<usize>();
-        self.contents -= self.last;
-        self.last = page.tree.values().next_back().map_or(0, contents);
-        self.nodes = count;
-        // The list of nodes doubles when it is full.
-        count.next_power_of_two() * (size_of::<Node>() + LINKS) + self.contents
-    }
-}
-
-/// The memory of a node's contents, in bytes.
-fn contents(node: &Node) -> usize {
-    match node {
-        Node::Element(element) => {
-            let values = element.attrs.iter().map(|(_, value)| text_bytes(value));
-            element.attrs.capacity() * ATTRIBUTE_BYTES + values.sum::<usize>()
-        }
-        Node::Text(text) => text_bytes(text),
-        Node::Comment(comment) => text_bytes(comment),
-        _ => 0,
-    }
-}
-
-/// The memory of a text beside its handle, which itself holds short ones.
-fn text_bytes(text: &str) -> usize {
-    const SHORT: usize = 8;
-    const LONG: usize = 1 << 10;
-    const HEADER: usize = 24;
-    match text.len() {
-        0..=SHORT => 0,
-        // A part of a piece that was parsed.
-        length @ LONG..=LONGEST_PIECE => length + HEADER,
-        length => length.next_power_of_two().max(16) + HEADER,
-    }
 }
 
 #[cfg(test)]

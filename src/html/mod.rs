@@ -22,7 +22,9 @@ mod matching;
 mod names;
 mod reason;
 mod scan;
+mod select;
 mod title;
+mod weight;
 
 #[cfg(test)]
 mod fixture;

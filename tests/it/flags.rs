@@ -249,8 +249,11 @@ fn every_flag_is_in_the_tables_above_and_in_a_test_of_what_it_does() {
         .filter(|pair| pair[1].starts_with("--"))
         .map(|pair| (pair[1], Some(pair[0]).filter(|short| is_short(short))))
         .collect();
-    let tests = std::fs::read_dir(in_repository("tests/it")).expect("the tests are there");
+    let folders = ["tests/accuracy", "tests/it"].map(in_repository);
+    let tests = folders.map(|folder| std::fs::read_dir(folder).expect("the tests are there"));
     let tests: String = tests
+        .into_iter()
+        .flatten()
         .map(|entry| entry.expect("a folder can be read").path())
         .filter(|path| !path.ends_with("flags.rs"))
         .map(|path| std::fs::read_to_string(path).expect("a test is text"))

@@ -3,7 +3,7 @@
 
 use crate::broker::Broker;
 use crate::gaggle::{managed, pass, report_of, under_load, worker};
-use crate::logs::{log_row, objects, path, rows};
+use crate::log_lines::{log_row, objects, path, rows};
 use crate::program::{plan, wait_until};
 use crate::report::Report;
 use crate::server::Server;

@@ -4,7 +4,7 @@
 use crate::attach::run_at;
 use crate::broker::Broker;
 use crate::gaggle::report_of;
-use crate::logs::{path, rows};
+use crate::log_lines::{path, rows};
 use crate::program::{Lgoose, Running, plan, wait_until};
 use crate::server::Server;
 use rustix::process::Signal;

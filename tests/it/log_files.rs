@@ -1,6 +1,6 @@
 //! The files of logs: files that cannot be written or are full, the order of lines, and files that a plan names.
 
-use crate::logs::{log_row, path, rows};
+use crate::log_lines::{log_row, path, rows};
 use crate::program::{Lgoose, plan, scratch, wait_until};
 use crate::report::{iterate_with, read};
 use crate::server::Server;

@@ -2,11 +2,6 @@
 //!
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
-mod accuracy;
-mod accuracy_corrected;
-mod accuracy_over_time;
-#[cfg(target_os = "linux")]
-mod accuracy_own_part;
 mod attach;
 mod broker;
 mod browser;
@@ -19,8 +14,6 @@ mod compare;
 mod compare_runs;
 mod connections;
 mod content;
-#[cfg(target_os = "linux")]
-mod cores;
 mod django;
 mod doctor;
 mod drupal;
@@ -54,7 +47,7 @@ mod language;
 mod load;
 mod load_parts;
 mod log_files;
-mod logging_site;
+mod log_lines;
 mod logs;
 mod machine;
 mod malformed;
@@ -66,7 +59,6 @@ mod otlp;
 mod outputs;
 mod over_time;
 mod own_loads;
-mod pacing;
 mod page;
 mod parts;
 mod places;
@@ -83,7 +75,6 @@ mod reload;
 mod report;
 mod run_control;
 mod sandbox;
-mod saturation;
 mod secure;
 mod seed;
 mod server;

@@ -1,7 +1,7 @@
 //! Reports over time: each second of a report agrees with that second of the request log, and the users at its border
 //! with the task log, in real runs however they end.
 
-use crate::logs::{path, rows};
+use crate::log_lines::{path, rows};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, read};
 use crate::server::Server;

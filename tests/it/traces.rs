@@ -4,7 +4,7 @@
 use crate::broker::Broker;
 use crate::faulty::{Asked, Site, answer};
 use crate::gaggle::worker;
-use crate::logs::{objects, path, rows};
+use crate::log_lines::{objects, path, rows};
 use crate::otlp::{Collector, spans};
 use crate::program::{Lgoose, plan};
 use crate::report::{read, run};

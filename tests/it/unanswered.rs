@@ -2,7 +2,7 @@
 //! the rest of the time.
 
 use crate::http2_site::Http2;
-use crate::logs::rows;
+use crate::log_lines::rows;
 use crate::program::{plan, scratch};
 use crate::report::run;
 use std::io::{Read as _, Write as _};

@@ -42,6 +42,8 @@ mod http2_site;
 mod language;
 #[path = "../it/log_files.rs"]
 mod log_files;
+#[path = "../it/log_lines.rs"]
+mod log_lines;
 #[path = "../it/logs.rs"]
 mod logs;
 #[path = "../it/malformed.rs"]

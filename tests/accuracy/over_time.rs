@@ -4,9 +4,10 @@
 //! The site cannot see when lgoose had an answer, but it knows between which two moments that was. What those put
 //! within one second must be counted in it; what they put on either side of a border may be counted on either side.
 
-use crate::accuracy::{Seen, seen};
+use crate::alone;
+use crate::log_lines::{path, rows};
 use crate::logging_site::{LoggingSite, Visit};
-use crate::logs::{path, rows};
+use crate::percentiles::{Seen, seen};
 use crate::program::plan;
 use crate::report::{Report, run};
 use serde_json::Value;
@@ -263,6 +264,7 @@ fn hold_names(report: &Report, users: &[Vec<Seen>], origin: Moment) {
 
 #[test]
 fn each_second_is_that_of_the_site_but_for_answers_on_their_way_at_its_borders() {
+    let _alone = alone();
     let site = LoggingSite::start(|path, _| service_time(path));
     let (plan, url) = (plan("accuracy_over_time.lua", VISITORS), site.url());
     let log = path("accuracy_over_time.csv");

@@ -1,8 +1,9 @@
 //! Whether figures corrected for coordinated omission are those that an open schedule would have seen: users of a
 //! steady pace, a site that freezes, and its log, in which the starts that are missing are put back evenly spaced.
 
-use crate::accuracy::{Seen, quantile, seen};
+use crate::alone;
 use crate::logging_site::LoggingSite;
+use crate::percentiles::{Seen, quantile, seen};
 use crate::program::plan;
 use crate::report::run;
 use std::sync::OnceLock;
@@ -126,6 +127,7 @@ fn assert_corrected(name: &str, wait: Duration, takes: Duration) {
 
 #[test]
 fn corrected_figures_of_users_who_pause_are_those_of_an_open_schedule() {
+    let _alone = alone();
     assert_corrected(
         "pausing",
         Duration::from_millis(40),
@@ -135,5 +137,6 @@ fn corrected_figures_of_users_who_pause_are_those_of_an_open_schedule() {
 
 #[test]
 fn corrected_figures_of_users_who_ask_again_at_once_are_those_of_an_open_schedule() {
+    let _alone = alone();
     assert_corrected("at_once", Duration::ZERO, Duration::from_millis(20));
 }

@@ -1,6 +1,7 @@
 //! The length of pauses: a site notes when each request arrives, and pacing, throughput and short
 //! waits are compared with what it saw.
 
+use crate::alone;
 use crate::logging_site::LoggingSite;
 use crate::program::{plan, scratch};
 use crate::report::run;
@@ -62,6 +63,7 @@ fn drift(arrivals: &[f64], every: f64) -> f64 {
 
 #[test]
 fn pacing_and_throughput_are_met_within_half_a_percent() {
+    let _alone = alone();
     let site = LoggingSite::start(|_, _| Duration::ZERO);
     let (path, url) = (plan("pacing_rates.lua", PACED), site.url());
     let log = scratch("pacing_tasks.jsonl");
@@ -103,6 +105,7 @@ const ATTEMPTS: usize = 3;
 
 #[test]
 fn a_short_wait_is_no_millisecond_too_long() {
+    let _alone = alone();
     let text = "task { function(user)\n  user:get \"/\"\n  user:wait(0.01)\nend }";
     let path = plan("pacing_waits.lua", text);
     let mut usual = Duration::MAX;

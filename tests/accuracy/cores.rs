@@ -2,7 +2,6 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// The last core, and all but that; where there is only one, that is both.
@@ -23,12 +22,8 @@ fn pin(cores: &CpuSet) {
     sched_setaffinity(None, cores).expect("cores that it had before");
 }
 
-/// Held by the test whose busy loops run: six of them keep more from a core than three do.
-static LOOPS: Mutex<()> = Mutex::new(());
-
 /// Does what it is to do on one core, where three threads compute all the while.
 pub(crate) fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let _alone = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
     let (one, _) = last_and_others();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -2,6 +2,7 @@
 //! is compared with that. Here every percentile: the site takes a known time for each answer, from a fixed list with
 //! two peaks and a tail.
 
+use crate::alone;
 use crate::logging_site::{LoggingSite, Visit};
 use crate::program::plan;
 use crate::report::run;
@@ -85,6 +86,7 @@ fn figure(row: &Value, key: &str) -> f64 {
 
 #[test]
 fn every_percentile_is_that_of_the_site_within_a_thousandth_and_the_way_there_and_back() {
+    let _alone = alone();
     let site = LoggingSite::start(|path, _| match path.strip_prefix("/known/") {
         Some(n) => service_time(n.parse().unwrap_or(0)),
         None => Duration::ZERO,

@@ -1,9 +1,10 @@
 //! Whether lgoose tells its own part of the latency: what a client beside busy loops adds to the site's own time is
 //! compared with the part it tells, and runs against a slow site are not put down to it.
 
-use crate::accuracy::quantile;
+use crate::alone;
 use crate::cores::{away_from_busy_loops, beside_busy_loops};
 use crate::logging_site::LoggingSite;
+use crate::percentiles::quantile;
 use crate::program::plan;
 use crate::report::{Report, run};
 use std::time::Duration;
@@ -39,6 +40,7 @@ fn figure(report: &Report, pointer: &str) -> f64 {
 
 #[test]
 fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
+    let _alone = alone();
     let path = plan("own_part_starved.lua", PLAN);
     let (mut all_told, mut all_own) = (0.0, 0.0);
     for number in 1..=RUNS {
@@ -63,6 +65,7 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
 
 #[test]
 fn a_client_of_a_slow_site_is_not_marked() {
+    let _alone = alone();
     const SLEEP_MS: f64 = 30.0;
     let path = plan("own_part_slow.lua", PLAN);
     for number in 1..=RUNS {

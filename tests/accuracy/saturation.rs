@@ -1,6 +1,7 @@
 //! Saturation of lgoose itself: the same plan with a generator that has not enough time, with one that gets no core,
 //! and with a slow site.
 
+use crate::alone;
 use crate::program::{Lgoose, plan};
 use crate::report::run;
 use crate::server::Server;
@@ -11,6 +12,7 @@ const PLAN: &str = "task { function(user)\n  user:get(env \"PAGE\")\n  local beg
 
 #[test]
 fn a_starved_generator_is_flagged_and_a_slow_site_is_not() {
+    let _alone = alone();
     let server = Server::start();
     let (url, path) = (server.url(), plan("saturation.lua", PLAN));
     let arguments = |page: &str| {
@@ -71,6 +73,7 @@ fn a_starved_generator_is_flagged_and_a_slow_site_is_not() {
 
 #[test]
 fn the_warning_is_the_first_line_below_the_title() {
+    let _alone = alone();
     let server = Server::start();
     let (url, path) = (server.url(), plan("saturation_text.lua", PLAN));
     let ended = Lgoose::new([
@@ -111,6 +114,7 @@ fn the_warning_is_the_first_line_below_the_title() {
 fn a_generator_that_is_kept_off_its_core_tells_its_part() {
     use crate::cores::beside_busy_loops;
 
+    let _alone = alone();
     let server = Server::start();
     let path = plan(
         "saturation_starved.lua",
@@ -159,6 +163,7 @@ fn a_generator_that_is_kept_off_its_core_tells_its_part() {
 
 #[test]
 fn a_user_whose_code_holds_up_its_thread_for_seconds_marks_them() {
+    let _alone = alone();
     let server = Server::start();
     let text = "scenario { \"busy\", users = 1, task { function(user)\n  user:get '/busy'\n  \
                 local begin = os.clock()\n  while os.clock() - begin < 2.5 do end\nend } }\n\

@@ -7,7 +7,7 @@ use super::reader::{BodyBuffer, ReadOutcome, ResponseRules, read_start};
 use super::write_buffer::EncodedRequest;
 use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::message::{Framing, InterimResponses, RawResponse};
+use crate::http::message::{Framing, InterimResponses, RawResponse, reserve_rest};
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Origin;
 use bytes::{BufMut as _, BytesMut};
@@ -24,10 +24,6 @@ pub(super) const READ_SIZE: usize = 64 * 1024;
 /// The size of the first read where the body is discarded: from here on, another system call that has the kernel drop
 /// the rest costs less than copying it.
 const DISCARDED_READ_SIZE: usize = 16 * 1024;
-/// The most bytes that are reserved just because a `Content-Length` says so.
-const TRUSTED_LENGTH: u64 = 1024 * 1024;
-/// How many times the bytes received are reserved for the rest of what a `Content-Length` says.
-const TRUSTED_GROWTH: usize = 7;
 
 /// The buffer into which all connections of a shard read. It is borrowed only within one poll.
 #[derive(Debug)]
@@ -267,15 +263,13 @@ impl Connection {
 
     /// Reads a body of `length` bytes.
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
-        body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
+        reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
         while body.length < length {
             let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
             let mut spare = body.bytes.capacity() - body.bytes.len();
             if spare == 0 {
-                // The more has come, the more is believed: a body twice its size while it moves would be memory that no
-                // limit knows.
-                spare = left.min(body.bytes.len().saturating_mul(TRUSTED_GROWTH));
-                body.bytes.reserve(spare);
+                reserve_rest(&mut body.bytes, left as u64);
+                spare = body.bytes.capacity() - body.bytes.len();
             }
             self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
         }

@@ -16,7 +16,7 @@ pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
 };
 pub(super) use interim::InterimResponses;
-pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large};
+pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large, reserve_rest};
 pub(crate) use raw::{BodyRoom, Discard};
 pub(crate) use referrer::Referrer;
 

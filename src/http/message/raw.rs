@@ -4,7 +4,7 @@ use super::Request;
 use super::head::ResponseHead;
 use crate::http::config::ClientConfig;
 use crate::http::failure::{ErrorClass, Failure};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -130,6 +130,20 @@ impl Drop for BodyPart {
             room.taken.set(room.taken.get() - self.bytes);
         }
     }
+}
+
+/// Reserves room for the rest of a body, of which `left` bytes are announced. The more has come, the more is believed: a
+/// body twice its size while it moves would be memory that no limit knows.
+pub(in crate::http) fn reserve_rest(bytes: &mut BytesMut, left: u64) {
+    /// The most bytes that are reserved just because of a length.
+    const TRUSTED_LENGTH: usize = 1024 * 1024;
+    /// How many times the bytes received are reserved for the rest.
+    const TRUSTED_GROWTH: usize = 7;
+    let trusted = bytes
+        .len()
+        .saturating_mul(TRUSTED_GROWTH)
+        .max(TRUSTED_LENGTH);
+    bytes.reserve(usize::try_from(left).map_or(trusted, |left| left.min(trusted)));
 }
 
 /// The bodies of responses that are only counted, and not kept.

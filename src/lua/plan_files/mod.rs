@@ -3,6 +3,7 @@
 mod bundle;
 mod bytecode;
 mod cache;
+mod classes;
 mod costly;
 mod data_files;
 mod digest;

@@ -1,6 +1,7 @@
 //! The patterns and CSS selectors of a plan, compiled once per process.
 
 use super::cache::Cache;
+use super::classes::check_classes;
 use crate::html::Selector;
 use crate::lua::limits::Held;
 use crate::lua::values::shorten;
@@ -151,6 +152,7 @@ impl Patterns {
     /// Returns a compiled pattern of this text.
     pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<CompiledRegex>, String> {
         check_text(pattern)?;
+        check_classes(pattern)?;
         self.regexes
             .get_or_insert_with(pattern, CompiledRegex::compile)
     }

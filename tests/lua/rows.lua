@@ -31,6 +31,11 @@ task { "csv with another separator", function()
   same(places[1].note, "a, b", "a comma in a cell")
   same(places[2].note, "c;d", "a quoted cell")
   same(data.csv("data/places.csv", { separator = "\t" })[1]["name;note"], "Bern;a, b", "a tab")
+  for _, separator in ipairs { "|", ":" } do
+    same(#data.csv("data/places.csv", { separator = separator }), 2, separator)
+  end
+  raises("has been read with 4 other separators", data.csv, "data/places.csv", { separator = "#" })
+  same(#data.csv("data/places.csv", { separator = ";" }), 2, "one of the four")
 end }
 
 task { "json by lines", function()

@@ -9,10 +9,11 @@ use super::cache::Cache;
 use super::digest::{self, Digest};
 use crate::config::Part;
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub(in crate::lua) struct DataFiles {
     /// The folder that its files are read from, if that is another one.
     root: Option<PathBuf>,
     files: Cache<Rows>,
+    /// The separators with which each file has been asked for as CSV: it is kept once for each.
+    separators: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// The part of the load that this process drives, once that is known.
     part: Arc<OnceLock<Part>>,
 }
@@ -126,6 +129,7 @@ impl DataFiles {
             folder: folder.to_owned(),
             root: root.map(Path::to_owned),
             files: Cache::new(usize::MAX),
+            separators: Mutex::default(),
             part: Arc::default(),
         }
     }
@@ -143,6 +147,9 @@ impl DataFiles {
     /// A sentence that names the file, and its line if one is wrong.
     pub(in crate::lua) fn open(&self, format: DataFormat, file: &str) -> Result<Arc<Rows>, String> {
         let path = self.resolve(file)?;
+        if let DataFormat::Csv(separator) = format {
+            self.note_separator(&path, separator, file)?;
+        }
         let key = format!("{format:?} {}", path.display());
         self.files.get_or_insert_with(&key, |_| {
             let content = read(format, file, &path)?;
@@ -159,6 +166,27 @@ impl DataFiles {
             };
             Ok(rows)
         })
+    }
+
+    /// Refuses one separator too many: a file has one, and a plan that tries them out does not know more.
+    fn note_separator(&self, path: &Path, separator: u8, file: &str) -> Result<(), String> {
+        const MOST_SEPARATORS: usize = 4;
+        let mut noted = self
+            .separators
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let separators = noted.entry(path.to_owned()).or_default();
+        if separators.contains(&separator) {
+            return Ok(());
+        }
+        if separators.len() == MOST_SEPARATORS {
+            return Err(format!(
+                "'{file}' has been read with {MOST_SEPARATORS} other separators, and each takes its memory once more; \
+                 choose the one that it has"
+            ));
+        }
+        separators.push(separator);
+        Ok(())
     }
 
     /// Returns the paths of the files that have been read so far.

@@ -62,10 +62,10 @@ local response_meta = {
 }
 
 local function receive(code, slot, failed)
+  if failed then H.note_line() end
   if not code then fail(slot) end
   local response = setmetatable({ status = code, slot = slot }, response_meta)
   live[slot] = response
-  if failed then H.note_line(slot) end
   return response
 end
 

@@ -35,10 +35,10 @@ local list_meta = {
 
 -- `failed` says whether one of them has failed; `user:fetch` has one line for all.
 local function receive_list(slot, count, failed)
+  if failed then H.note_line() end
   if not slot then fail(count) end
   local list = setmetatable({ slot = slot, unread = count }, list_meta)
   live[slot] = list
-  if failed then H.note_line(slot) end
   return list
 end
 

@@ -232,7 +232,7 @@ impl Vm {
         let slot = self.host.responses.borrow_mut().insert_one(finished);
         match full {
             // The response counts all the same; the message is raised at the plan's line.
-            true => self.raise(self.host.limits.out_of_memory()),
+            true => self.raise_full(failed),
             false => self.step([
                 Plain::Integer(status.into()),
                 Plain::Integer(slot as i64),
@@ -247,9 +247,13 @@ impl Vm {
         let full = overfull || self.is_full();
         let count = finished.len() as i64;
         let failed = finished.iter().any(|finished| finished.failure.is_some());
-        let slot = self.host.responses.borrow_mut().insert_many(finished);
+        // An empty list has nothing that a slot could hold, and no verdict after which one would be free again.
+        let slot = match count {
+            0 => 0,
+            _ => self.host.responses.borrow_mut().insert_many(finished),
+        };
         match full {
-            true => self.raise(self.host.limits.out_of_memory()),
+            true => self.raise_full(failed),
             false => self.step([
                 Plain::Integer(slot as i64),
                 Plain::Integer(count),
@@ -279,9 +283,10 @@ impl Vm {
         self.step([])
     }
 
-    /// Raises a message at the line of the plan that waits.
-    fn raise(&mut self, problem: String) -> Step {
-        self.step(Converted((Value::Nil, problem)))
+    /// Raises at the line of the plan that waits that it holds too much; `failed` says whether a request has failed there.
+    fn raise_full(&mut self, failed: bool) -> Step {
+        let problem = self.host.limits.out_of_memory();
+        self.step(Converted((Value::Nil, problem, failed)))
     }
 
     fn step(&mut self, arguments: impl Arguments) -> Step {
@@ -308,7 +313,7 @@ impl Vm {
         // Whatever the plan has done with the error, the task has ended.
         if let Some(kill) = host.limits.killed() {
             self.ended_by_limit = true;
-            return Ok(Step::Raised(kill));
+            return Ok(Step::Raised(located(host, kill)));
         }
         let yielded = match resumed {
             Ok(Resumed::Yielded(yielded)) => yielded,
@@ -368,11 +373,15 @@ impl Vm {
     }
 }
 
-/// Returns where the running task was declared.
-fn declared_line(host: &Host) -> Option<String> {
-    let location = host.program.task_locations.get(host.task.get()?)?;
-    let (file, line) = &location.declared;
-    Some(format!("{file}:{line}"))
+/// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its own
+/// want of memory, and code of `load` has no file.
+fn located(host: &Host, mut raised: Raised) -> Raised {
+    raised.line = raised.line.or_else(|| {
+        let location = host.program.task_locations.get(host.task.get()?)?;
+        let (file, line) = &location.declared;
+        Some(format!("{file}:{line}"))
+    });
+    raised
 }
 
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
@@ -383,9 +392,7 @@ fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     }
     if raised.message.starts_with(limits::NOT_ENOUGH) {
         raised.message = host.limits.out_of_memory();
-        // Lua says nothing, and a task that was full at once was seen at no line.
-        raised.line = raised.line.or_else(|| declared_line(host));
         *ended_by_limit = true;
     }
-    Step::Raised(raised)
+    Step::Raised(located(host, raised))
 }

@@ -164,7 +164,7 @@ fn line(lua: &Lua) -> Option<Rc<str>> {
 }
 
 /// Notes the plan's line on the failed responses of the latest operation.
-pub(super) fn note_line(lua: &Lua, _slot: i64) -> mlua::Result<()> {
+pub(super) fn note_line(lua: &Lua, (): ()) -> mlua::Result<()> {
     let line = line(lua);
     let host = Host::of(lua);
     for finished in host.responses.borrow_mut().open() {

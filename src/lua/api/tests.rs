@@ -358,3 +358,30 @@ fn a_vm_is_small_before_its_plan_asks_for_more() {
     let vm = Bench::new("small", &[], plan).user(1);
     assert!(vm.used_memory() < 28 << 10, "{} bytes", vm.used_memory());
 }
+
+#[test]
+fn lists_without_responses_hold_nothing() {
+    let bench = Bench::new(
+        "empty_lists",
+        &[],
+        "task { function(user) while true do user:fetch {} end end }",
+    );
+    let mut vm = bench.user(1);
+    let step = vm.start(0, 1);
+    assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
+    let step = vm.answer_list(Vec::new(), false);
+    assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
+    assert!(vm.park().is_none());
+}
+
+#[test]
+fn code_of_load_that_takes_too_long_is_told_at_the_line_of_its_task() {
+    let bench = Bench::new("loaded", &[], "\ntask { load 'while true do end' }");
+    let step = bench.user(1).start(0, 1);
+    let Step::Raised(raised) = step else {
+        panic!("nothing is raised: {step:?}");
+    };
+    assert!(raised.message.contains("without waiting"), "{raised:?}");
+    let line = raised.line.as_deref().unwrap_or_default();
+    assert!(line.ends_with("plan.lua:2"), "{raised:?}");
+}

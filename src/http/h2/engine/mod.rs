@@ -56,6 +56,8 @@ pub(super) struct Engine {
     receive_window: i64,
     /// The last stream that the server will process, and its reason for leaving, once it has said so.
     leaving: Option<(u32, Reason)>,
+    /// Whether a request was given up because the server allows no streams at all.
+    retired: bool,
     /// Why the connection has ended.
     ended: Option<Failure>,
     /// Whether the ping under way was answered; `None` if none was sent.
@@ -95,6 +97,7 @@ impl Engine {
             send_window: FIRST_WINDOW,
             receive_window: i64::from(CONNECTION_WINDOW),
             leaving: None,
+            retired: false,
             ended: None,
             ponged: None,
             pinger: None,
@@ -103,7 +106,7 @@ impl Engine {
 
     /// Whether the connection takes no more requests.
     pub(super) fn is_closing(&self) -> bool {
-        self.ended.is_some() || self.leaving.is_some() || self.next_id > LAST_STREAM
+        self.ended.is_some() || self.is_leaving() || self.next_id > LAST_STREAM
     }
 
     /// Whether the connection has ended.
@@ -113,7 +116,12 @@ impl Engine {
 
     /// Whether the connection has ended, or should, since the server leaves and no stream is under way.
     pub(super) fn is_over(&self) -> bool {
-        self.ended.is_some() || (self.leaving.is_some() && self.streams.is_empty())
+        self.ended.is_some() || (self.is_leaving() && self.streams.is_empty())
+    }
+
+    /// Whether one of the two sides wants no more requests here.
+    fn is_leaving(&self) -> bool {
+        self.leaving.is_some() || self.retired
     }
 
     /// Whether nobody waits for anything.
@@ -156,6 +164,8 @@ impl Engine {
         let place = self.streams.iter().position(|stream| stream.key == key)?;
         let stream = self.streams.remove(place);
         let is_over = stream.sent && stream.outcome.is_some();
+        // It may allow some again, but nobody knows when.
+        self.retired |= stream.id.is_none() && stream.outcome.is_none() && self.most_streams == 0;
         if let Some(id) = stream.id
             && !is_over
             && self.ended.is_none()

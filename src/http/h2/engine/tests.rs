@@ -185,8 +185,10 @@ fn requests_wait_for_a_stream_in_their_order() {
     setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 0);
     let none = get(&mut engine);
     assert!(opened(&mut engine).is_empty());
+    assert!(!engine.is_closing());
     engine.take(none);
     assert!(written(&mut engine).is_empty(), "it was never sent");
+    assert!(engine.is_closing(), "the next has another connection");
 }
 
 #[test]

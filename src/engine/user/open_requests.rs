@@ -180,7 +180,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
 
     fn body(&self) -> &[u8] {
         match self.finished.map(|finished| &finished.exchange.outcome) {
-            Some(Ok(response)) => response.body_bytes(),
+            Some(Ok(response)) => response.body_at_hand(),
             _ => &[],
         }
     }

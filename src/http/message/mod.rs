@@ -2,14 +2,16 @@
 //! the two. The transports give each response the form of HTTP/1.1, a head as text followed by the body, so that
 //! nothing else needs to know which version of HTTP was used.
 
+mod encoded;
 mod encoding;
 mod head;
 mod interim;
 mod raw;
 mod referrer;
 
+use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
-use encoding::Codings;
+use encoding::Patience;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use encoding::decode;
 pub(super) use head::{
@@ -20,13 +22,12 @@ pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large, reserve_
 pub(crate) use raw::{BodyRoom, Discard};
 pub(crate) use referrer::Referrer;
 
-use super::failure::{ErrorClass, Failure};
+use super::failure::Failure;
 use super::target::Target;
 use crate::phases::Phases;
 use crate::trace::Trace;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
-use std::cell::OnceCell;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -153,14 +154,6 @@ struct Beside {
     hop_cookies: Vec<Vec<u8>>,
 }
 
-/// An encoded body, decoded when it is first read.
-#[derive(Debug)]
-struct EncodedBody {
-    codings: Codings,
-    max_body: u64,
-    decoded: OnceCell<Result<Bytes, Failure>>,
-}
-
 impl Response {
     /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes.
     pub(super) fn new(
@@ -171,11 +164,8 @@ impl Response {
     ) -> Response {
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
-        let encoded = is_encoded.then(|| EncodedBody {
-            codings: Codings::of(&headers(&raw.bytes[..head.length])),
-            max_body,
-            decoded: OnceCell::new(),
-        });
+        let encoded =
+            is_encoded.then(|| EncodedBody::of(&headers(&raw.bytes[..head.length]), max_body));
         let has_more = encoded.is_some() || !hop_cookies.is_empty();
         Response {
             cache: CacheUse::Nothing,
@@ -207,11 +197,7 @@ impl Response {
 
     /// A copy of the response from a cache; it shares the bytes.
     pub(super) fn copy(&self, cache: CacheUse) -> Response {
-        let encoded = self.encoded().map(|body| EncodedBody {
-            codings: body.codings.clone(),
-            max_body: body.max_body,
-            decoded: OnceCell::new(),
-        });
+        let encoded = self.encoded().map(EncodedBody::afresh);
         Response {
             cache,
             status: self.status,
@@ -230,7 +216,7 @@ impl Response {
     /// The decoded body, not copied; empty if it cannot be decoded.
     pub fn body(&self) -> Bytes {
         match self.decoded() {
-            None => self.bytes.slice(self.head_length..),
+            None => self.received_body(),
             Some(decoded) => decoded.clone().unwrap_or_default(),
         }
     }
@@ -243,14 +229,25 @@ impl Response {
         }
     }
 
+    /// The same for a reader that can do without it, such as a report: empty, too, if decoding takes more than a moment.
+    pub fn body_at_hand(&self) -> &[u8] {
+        let soon = |encoded: &EncodedBody| {
+            encoded.decode_soon(&Patience::to_show(), || self.received_body())
+        };
+        match self.encoded().is_none_or(soon) {
+            true => self.body_bytes(),
+            false => &[], // a plan that reads it has more time
+        }
+    }
+
     /// The reason why the body cannot be decoded, once it has been read.
     pub fn decoding_failure(&self) -> Option<&Failure> {
-        self.encoded()?.decoded.get()?.as_ref().err()
+        self.encoded()?.known()?.as_ref().err()
     }
 
     /// The memory that the response takes, in bytes.
     pub fn held_bytes(&self) -> usize {
-        let decoded = self.encoded().and_then(|body| body.decoded.get());
+        let decoded = self.encoded().and_then(EncodedBody::known);
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         let hops = self
             .beside
@@ -262,27 +259,13 @@ impl Response {
     /// Whether reading the body needs no decoding: it has no coding, or has been read before.
     pub fn is_decoded(&self) -> bool {
         let encoded = self.encoded();
-        encoded.is_none_or(|encoded| encoded.decoded.get().is_some())
+        encoded.is_none_or(|encoded| encoded.known().is_some())
     }
 
     /// Decodes the body unless it takes more than `most_bytes` bytes. Returns whether it can be read now.
     pub fn decode_within(&self, most_bytes: u64) -> bool {
-        let Some(encoded) = self.encoded() else {
-            return true;
-        };
-        if encoded.decoded.get().is_some() {
-            return true;
-        }
-        let body = self.bytes.slice(self.head_length..);
-        let decoded = encoded
-            .codings
-            .decode(&body, encoded.max_body.min(most_bytes));
-        let too_large = matches!(&decoded, Err(failure) if failure.class == ErrorClass::TooLarge);
-        if too_large && most_bytes < encoded.max_body {
-            return false;
-        }
-        encoded.decoded.get_or_init(|| decoded);
-        true
+        let encoded = self.encoded();
+        encoded.is_none_or(|encoded| encoded.decode_within(most_bytes, || self.received_body()))
     }
 
     /// Forgets the decoded body if it is large. The next reader decodes it again.
@@ -292,10 +275,10 @@ impl Response {
         let Some(encoded) = beside.and_then(|beside| beside.encoded.as_mut()) else {
             return;
         };
-        if let Some(Ok(body)) = encoded.decoded.get()
+        if let Some(Ok(body)) = encoded.known()
             && body.len() > LARGE
         {
-            encoded.decoded = OnceCell::new();
+            *encoded = encoded.afresh();
         }
     }
 
@@ -313,9 +296,11 @@ impl Response {
 
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
         let encoded = self.encoded()?;
-        let body = || self.bytes.slice(self.head_length..);
-        let decode = || encoded.codings.decode(&body(), encoded.max_body);
-        Some(encoded.decoded.get_or_init(decode))
+        Some(encoded.decoded(|| self.received_body()))
+    }
+
+    fn received_body(&self) -> Bytes {
+        self.bytes.slice(self.head_length..)
     }
 
     /// The `Set-Cookie` lines of the redirects before the response, then those of the response.

@@ -83,7 +83,7 @@ impl Finished {
         if !kind.is_some_and(is_page) {
             return None;
         }
-        let reason = html::reason(response.body_bytes(), response.status >= 400)?;
+        let reason = html::reason(response.body_at_hand(), response.status >= 400)?;
         Some(printable(&reason).into_owned())
     }
 

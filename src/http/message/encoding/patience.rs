@@ -1,0 +1,143 @@
+//! The time that a body may take to decode. Size says little about it: a body of a thousand bytes can keep a decoder
+//! busy for a minute. Driven by `encoding`; the clock is read only where a body is large, compressed or decoded.
+
+use std::cell::Cell;
+use std::io::{BufRead, Error, ErrorKind, Read, Result};
+use std::time::{Duration, Instant};
+
+/// The compressed bytes that a decoder gets between two looks at the clock: what costs the most (brotli with a context
+/// map every 80 bytes) takes 15 ms for so many.
+const PIECE: usize = 16 * 1024;
+
+/// The decoded bytes between two looks at the clock.
+const SLICE: usize = 64 * 1024;
+
+/// The time for all codings of a body together. It begins at the first look at the clock.
+#[derive(Debug)]
+pub(in crate::http::message) struct Patience {
+    limit: Duration,
+    begin: Cell<Option<Instant>>,
+    ended: Cell<bool>,
+}
+
+impl Patience {
+    /// So much time.
+    pub(in crate::http::message) fn new(limit: Duration) -> Patience {
+        Patience {
+            limit,
+            begin: Cell::new(None),
+            ended: Cell::new(false),
+        }
+    }
+
+    /// The time for a body of at most `max_body` bytes: whoever allows larger ones than usual allows more time, too.
+    pub(in crate::http::message) fn for_bodies(max_body: u64) -> Patience {
+        /// Decoders of all codings are three times as fast, and more.
+        const BYTES_PER_SECOND: u64 = 64 << 20;
+        Patience::new(Duration::from_secs((max_body / BYTES_PER_SECOND).max(1)))
+    }
+
+    /// The time for a body that is decoded only to show a part of it.
+    pub(in crate::http::message) fn to_show() -> Patience {
+        Patience::new(Duration::from_millis(50))
+    }
+
+    /// Whether a decoder has been stopped because the time was over.
+    pub(in crate::http::message) fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// Fails once the time is over.
+    fn check(&self) -> Result<()> {
+        let begin = self.begin.get().unwrap_or_else(Instant::now);
+        self.begin.set(Some(begin));
+        if begin.elapsed() < self.limit {
+            return Ok(());
+        }
+        self.ended.set(true);
+        let told = format!("it takes longer than {:?}", self.limit);
+        Err(Error::new(ErrorKind::TimedOut, told))
+    }
+}
+
+/// A body that is read in pieces, with a look at the clock before each but the first.
+#[derive(Debug, Clone)]
+pub(super) struct Pieces<'a> {
+    rest: &'a [u8],
+    /// The bytes of the current piece that are left.
+    piece: usize,
+    patience: &'a Patience,
+}
+
+impl<'a> Pieces<'a> {
+    /// The pieces of a body.
+    pub(super) fn of(body: &'a [u8], patience: &'a Patience) -> Pieces<'a> {
+        Pieces {
+            rest: body,
+            piece: PIECE,
+            patience,
+        }
+    }
+
+    /// Everything that has not been read yet.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> Result<&[u8]> {
+        if self.piece == 0 && !self.rest.is_empty() {
+            self.patience.check()?;
+            self.piece = PIECE;
+        }
+        Ok(&self.rest[..self.rest.len().min(self.piece)])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.rest = &self.rest[count..];
+        self.piece -= count;
+    }
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+/// A decoder that is read in slices, with a look at the clock before each but the first: few bytes may be decoded to
+/// many, each of which takes its time.
+#[derive(Debug)]
+pub(super) struct Slices<'a, D> {
+    decoder: D,
+    /// The bytes of the current slice that are left.
+    slice: usize,
+    patience: &'a Patience,
+}
+
+impl<'a, D> Slices<'a, D> {
+    /// The slices of what a decoder gives.
+    pub(super) fn of(decoder: D, patience: &'a Patience) -> Slices<'a, D> {
+        Slices {
+            decoder,
+            slice: SLICE,
+            patience,
+        }
+    }
+}
+
+impl<D: Read> Read for Slices<'_, D> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if self.slice == 0 {
+            self.patience.check()?;
+            self.slice = SLICE;
+        }
+        let most = buffer.len().min(self.slice);
+        let count = self.decoder.read(&mut buffer[..most])?;
+        self.slice -= count;
+        Ok(count)
+    }
+}

@@ -4,6 +4,7 @@
 use scraper::ElementRef;
 use url::Url;
 
+use super::address::join;
 use super::controls::Entries;
 use super::document::{Document, NodeKey};
 
@@ -187,14 +188,14 @@ fn base_of(doc: &Document, page: &Url) -> Url {
     let base = elements(doc)
         .filter(|e| e.value().name() == "base")
         .find_map(|e| e.attr("href"));
-    base.and_then(|href| page.join(href).ok())
+    base.and_then(|href| join(page, href))
         .unwrap_or_else(|| page.clone())
 }
 
 fn action(action: &str, page: &Url, base: &Url) -> Url {
     let mut url = page.clone();
     if !action.trim_ascii().is_empty()
-        && let Ok(joined) = base.join(action)
+        && let Some(joined) = join(base, action)
     {
         url = joined;
     }

@@ -59,7 +59,7 @@ pub(crate) fn assets_within(
                 if loads(rel, kind.unwrap_or_default()) {
                     found.add_attribute(href);
                 } else if rel.eq_ignore_ascii_case(b"canonical") {
-                    names.add(page, href);
+                    names.add(&found, href);
                 }
             }
             Element::Style => {
@@ -67,7 +67,10 @@ pub(crate) fn assets_within(
                     found.add(&text_of(address));
                 }
             }
-            Element::Base => names.add(page, found.set_base(&mut scanner)),
+            Element::Base => {
+                let href = found.set_base(&mut scanner);
+                names.add(&found, href);
+            }
             Element::A | Element::Title => {}
         }
     }
@@ -170,8 +173,8 @@ struct OwnNames(HashSet<String, RandomState>);
 
 impl OwnNames {
     /// Adds the host of an address that the page gives itself, if it is absolute.
-    fn add(&mut self, page: &PageAddress, address: Option<&[u8]>) {
-        let url = address.and_then(|address| page.url().join(&attribute_text(address)).ok());
+    fn add(&mut self, found: &Listing<'_>, address: Option<&[u8]>) {
+        let url = address.and_then(|address| found.resolver.on_page(&attribute_text(address)));
         if let Some(host) = url.as_ref().and_then(Url::host_str) {
             self.0.insert(host.to_owned());
         }

@@ -159,3 +159,11 @@ fn an_image_in_more_sizes_than_any_page_has_ends_the_list() {
     assert_eq!(found.len(), MOST_ADDRESSES);
     assert!(found[0].ends_with("/first"), "{}", found[0]);
 }
+
+#[test]
+fn addresses_are_looked_at_until_they_have_cost_too_much() {
+    // Each is the same: what is known already costs as much as what is new.
+    let base = format!("<base href='/{}/'>", "b".repeat(1 << 20));
+    let copied = format!("{base}{}<img src=/last>", "<img src=b>".repeat(300));
+    assert_eq!(of(&copied).len(), 1);
+}

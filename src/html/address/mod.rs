@@ -4,13 +4,18 @@
 //! the site's own absolute URL; no dots, no spaces, ASCII) are put together as strings, and a test holds both
 //! to the same answers.
 
+mod join;
+
+pub(super) use join::join;
+
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use memchr::memchr;
 use url::{Position, Url};
 
 use super::entities::decode_entities;
+use join::host;
 
 /// The owner of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +100,15 @@ pub(super) struct Resolver<'a> {
     page: &'a PageAddress,
     /// What a `<base href>` has declared; only the first counts.
     base: Option<Base>,
+    /// What the page's addresses may still cost, in bytes to be copied.
+    work: Cell<usize>,
 }
+
+/// What the addresses of a page may cost, in bytes to be copied, which takes some tenths of a second: a hundred thousand of
+/// 2 KB each. Short references may be to a long base, and to one that is known.
+const MOST_WORK: usize = 256 << 20;
+/// The cost of each byte of a host. One of 240 Chinese letters, the worst, takes 90 us.
+const HOST_WORK: usize = 64;
 
 /// The base that relative addresses are joined to where it is not the page.
 struct Base {
@@ -106,7 +119,11 @@ struct Base {
 impl<'a> Resolver<'a> {
     /// Creates a resolver for a page at this address.
     pub(super) fn new(page: &'a PageAddress) -> Self {
-        Resolver { page, base: None }
+        Resolver {
+            page,
+            base: None,
+            work: Cell::new(MOST_WORK),
+        }
     }
 
     /// Applies the page's `<base href>`.
@@ -115,7 +132,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let page = self.page.url();
-        let base = page.join(href).ok().filter(is_http);
+        let base = join(page, href).filter(is_http);
         let url = base.as_ref().unwrap_or(page);
         self.base = Some(Base {
             address: PageAddress::of(url),
@@ -124,7 +141,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Appends the absolute URL of `raw`, without its fragment, to `out`. `None` for addresses that are not fetched
-    /// over HTTP.
+    /// over HTTP, and for all once they have cost too much.
     pub(super) fn resolve(&self, raw: &str, out: &mut String) -> Option<Host> {
         let raw = raw.trim_matches(|c: char| c <= ' ');
         out.clear();
@@ -139,7 +156,7 @@ impl<'a> Resolver<'a> {
             return None; // may be a whole picture
         }
         let (base, _) = self.base();
-        let mut url = base.url().join(raw).ok().filter(is_http)?;
+        let mut url = self.join(base, raw).filter(is_http)?;
         url.set_fragment(None);
         out.push_str(url.as_str());
         Some(self.host(&url))
@@ -162,12 +179,29 @@ impl<'a> Resolver<'a> {
         } else {
             return None;
         };
-        is_plain(raw).then(|| {
+        (is_plain(raw) && self.affords(start.len())).then(|| {
             out.reserve_exact(start.len() + raw.len());
             out.push_str(start);
             out.push_str(raw);
             host
         })
+    }
+
+    /// Returns the URL of an address on the page itself, whatever its base.
+    pub(super) fn on_page(&self, raw: &str) -> Option<Url> {
+        self.join(self.page, raw)
+    }
+
+    fn join(&self, base: &PageAddress, raw: &str) -> Option<Url> {
+        let work = base.text.len() + HOST_WORK * host(raw).len();
+        self.affords(work).then(|| join(base.url(), raw))?
+    }
+
+    /// Takes the cost of an address from what is left; returns whether there was enough.
+    fn affords(&self, work: usize) -> bool {
+        let left = self.work.get().checked_sub(work);
+        self.work.set(left.unwrap_or(0));
+        left.is_some()
     }
 
     /// Returns what relative addresses are joined to, and whose it is.
@@ -240,153 +274,4 @@ const PLAIN: [bool; 256] = {
 };
 
 #[cfg(test)]
-mod tests {
-    use url::Url;
-
-    use super::{Host, PageAddress, Resolver};
-
-    fn url(text: &str) -> Url {
-        Url::parse(text).expect("a URL of the test")
-    }
-
-    fn resolve(resolver: &Resolver, raw: &str) -> Option<(String, Host)> {
-        let mut out = String::new();
-        let host = resolver.resolve(raw, &mut out)?;
-        Some((out, host))
-    }
-
-    #[test]
-    fn string_work_and_url_join_give_the_same_address() {
-        let pieces = [
-            "/",
-            "//",
-            "a",
-            "b.css",
-            ".",
-            "..",
-            "./",
-            "../",
-            "?v=1",
-            "&",
-            "%20",
-            "%2e",
-            " ",
-            "é",
-            "#f",
-            "[",
-            "]",
-            "\\",
-            ":",
-            "http:",
-            "HTTP://",
-            "http://site",
-            "http://site:8080",
-            "other",
-            "@",
-            "|",
-            "^",
-            "'",
-            "\"",
-            "\t",
-            "~",
-            "_",
-            "+",
-        ];
-        for page in [
-            "http://site:8080/d/page?x=/y/#f",
-            "http://site/",
-            "https://[::1]/a/b/c",
-        ] {
-            let page = url(page);
-            let address = PageAddress::from(&page);
-            let resolver = Resolver::new(&address);
-            let mut state = 7_usize;
-            for _ in 0..20_000 {
-                let mut raw = String::new();
-                for _ in 0..1 + state % 5 {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    raw.push_str(pieces[(state >> 33) % pieces.len()]);
-                }
-                let mut joined = page
-                    .join(&raw)
-                    .ok()
-                    .filter(|url| url.scheme().starts_with("http"));
-                if let Some(joined) = &mut joined {
-                    joined.set_fragment(None);
-                }
-                let joined = joined.map(String::from);
-                assert_eq!(
-                    resolve(&resolver, &raw).map(|(url, _)| url),
-                    joined,
-                    "{raw:?} on {page}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn the_first_base_moves_relative_addresses_only() {
-        let page = PageAddress::from(&url("http://site/a/b"));
-        let mut resolver = Resolver::new(&page);
-        resolver.set_base("/deep/er/page");
-        resolver.set_base("/ignored/");
-        let own = |text: &str| Some((text.to_owned(), Host::Own));
-        assert_eq!(resolve(&resolver, "x.js"), own("http://site/deep/er/x.js"));
-        assert_eq!(
-            resolve(&resolver, "../x.js?v=1#f"),
-            own("http://site/deep/x.js?v=1")
-        );
-        assert_eq!(resolve(&resolver, "/x.js"), own("http://site/x.js"));
-        let mut resolver = Resolver::new(&page);
-        resolver.set_base("//cdn/");
-        assert_eq!(
-            resolve(&resolver, "/x.js"),
-            Some(("http://cdn/x.js".to_owned(), Host::Foreign))
-        );
-        assert_eq!(
-            resolve(&resolver, "http://site/x.js"),
-            own("http://site/x.js")
-        );
-        // What a page itself says about another site is passed on.
-        let mut resolver = Resolver::new(&page);
-        resolver.set_base("http://ada:pw@cdn/a/");
-        for (raw, found) in [
-            ("/x.js", "http://ada:pw@cdn/x.js"),
-            ("./x", "http://ada:pw@cdn/a/x"),
-        ] {
-            let found = Some((found.to_owned(), Host::Foreign));
-            assert_eq!(resolve(&resolver, raw), found);
-        }
-    }
-
-    #[test]
-    fn scheme_host_and_port_make_a_site() {
-        let page = PageAddress::from(&url("http://user:secret@site/"));
-        let resolver = Resolver::new(&page);
-        let own = |text: &str| Some((text.to_owned(), Host::Own));
-        assert_eq!(resolve(&resolver, "HTTP://SITE:80/x"), own("http://site/x"));
-        assert_eq!(resolve(&resolver, " /x "), own("http://site/x"));
-        for foreign in [
-            "https://site/x",
-            "http://site:81/x",
-            "http://site.evil/x",
-            "//other/x",
-        ] {
-            assert_eq!(
-                resolve(&resolver, foreign).map(|(_, host)| host),
-                Some(Host::Foreign)
-            );
-        }
-        for none in [
-            "data:image/png;base64,AA",
-            "javascript:void(0)",
-            "mailto:a@b",
-            "http://",
-            "ftp://site/x",
-        ] {
-            assert_eq!(resolve(&resolver, none), None, "{none}");
-        }
-    }
-}
+mod tests;

@@ -116,6 +116,37 @@ fn a_kept_connection_that_was_closed_is_replaced_once_for_what_may_be_sent_again
 }
 
 #[test]
+fn each_hop_of_a_request_may_be_sent_again() {
+    let known = Mutex::new(HashSet::new());
+    let site = Site::start(move |asked| {
+        let is_new = known
+            .lock()
+            .expect("no script panics")
+            .insert(asked.connection);
+        match (is_new, asked.path.as_str()) {
+            (false, _) => vec![Act::Close],
+            (true, "/last") => answer(200, "", "good"),
+            (true, "/digest") if asked.header("authorization").is_empty() => {
+                let asks = "www-authenticate: Digest realm=\"a\", nonce=\"b\", qop=\"auth\"\r\n";
+                answer(401, asks, "")
+            }
+            (true, "/digest") => answer(302, "location: /a\r\n", ""),
+            (true, "/a") => answer(302, "location: /b\r\n", ""),
+            (true, _) => answer(302, "location: /last\r\n", ""),
+        }
+    });
+    let body = "user:digest_auth('Aladdin', 'open sesame')
+        user:get('/digest', { name = 'get' })";
+    let report = visit("retried_hops.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    // One more is the answer to the challenge.
+    let again = report.figure("GET get", "retries");
+    assert_eq!((report.figure("GET get", "redirects"), again), (3, 5));
+    assert_eq!(report.sent(), site.received());
+    assert_eq!(site.asked_for("/last").len(), 2);
+}
+
+#[test]
 fn what_is_sent_again_takes_none_of_the_other_idle_connections() {
     // Six are answered together, so that each has a connection of its own.
     let (together, known) = (Barrier::new(6), Mutex::new(HashSet::new()));

@@ -27,7 +27,7 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
         self.client.config.allowed.check(&target.origin.host)?;
-        let mut again = false;
+        let (mut again, mut resent) = (false, false);
         loop {
             #[cfg_attr(
                 not(feature = "reqwest"),
@@ -68,11 +68,12 @@ impl Session {
             };
             match response {
                 Err(failure)
-                    if progress.retries == 0
+                    if !resent
                         && progress.bytes == received
                         && (failure.is_unseen()
                             || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
+                    resent = true;
                     progress.retries += 1;
                     // A server that refuses a stream has closed nothing else.
                     again = !failure.is_refused_stream();

@@ -147,3 +147,19 @@ fn a_body_that_a_later_request_may_want_is_kept_all_the_same() {
     let without = "assert(user:get('/fresh', { discard = 'successful' }).body == '')";
     visit("cache_none_discard.lua", &site, without, &[]);
 }
+
+#[test]
+fn a_loop_of_responses_from_the_cache_ends_with_the_run() {
+    let site = site();
+    let call = "while true do user:get '/fresh' user:fetch { '/fresh', '/fresh' } end";
+    let path = plan(
+        "cache_loop.lua",
+        &format!("task {{ function(user)\n{call}\nend }}"),
+    );
+    let url = site.url();
+    let own = [path.as_str(), "-H", &url, "-u", "1", "--threads", "1"];
+    let limits = ["--cache", "-t", "1s", "--stop-timeout", "100ms"];
+    let report = run(own.iter().chain(&limits));
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(site.received(), 1);
+}

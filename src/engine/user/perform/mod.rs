@@ -34,6 +34,7 @@ impl User {
                     let finished =
                         Box::new(self.judged(&op, op.expect.verdict(&exchange), task, exchange));
                     self.open.keep(op);
+                    self.rest = Some(Duration::ZERO);
                     return self.vm.answer(finished);
                 }
                 self.shared.pass_throttles(&self.role.limits).await;
@@ -59,6 +60,10 @@ impl User {
                 let (finished, full) = self.fetch(&ops, task).await;
                 self.paused(self.shared.lost() - lost);
                 self.note_refusals(finished.iter().map(|finished| &finished.exchange));
+                let is_fresh = |finished: &Finished| finished.exchange.cache() == CacheUse::Fresh;
+                if finished.iter().all(is_fresh) {
+                    self.rest = Some(Duration::ZERO);
+                }
                 self.open.keep_all(ops);
                 self.make_room();
                 self.vm.answer_list(finished, full)
@@ -93,6 +98,8 @@ impl User {
                 let (shared, stop) = (self.shared.clone(), self.stop.clone());
                 let told = stop.is_told();
                 self.wait_beside(shared.all_started.pass(&stop), None).await;
+                // Where all run already, nothing was waited for.
+                tokio::task::yield_now().await;
                 // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no
                 // more users will start.
                 match !told && stop.is_told() && shared.all_started.is_closed() {
@@ -204,8 +211,9 @@ impl User {
         }
     }
 
-    /// Lets other tasks run after requests without a response, and waits if a connection failed. Done before the next
-    /// request: by then the plan has the failed one, which is counted even if the user is cut off during the wait.
+    /// Lets other tasks run after requests that may have waited for nothing, those without a response or from the cache,
+    /// and waits if a connection failed. Done before the next request: by then the plan has the latest one, which is
+    /// counted even if the user is cut off during the wait.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
             match pause.is_zero() {

@@ -85,3 +85,23 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
     assert!(errors[0].1.starts_with("connection refused"), "{errors:?}");
     assert_eq!(report.aggregated.count, 1);
 }
+
+#[tokio::test]
+async fn a_user_that_asks_whether_all_run_lets_others_run_each_time() {
+    let user = user_without_a_site(
+        "task { function(user)\n  for _ = 1, 100 do run.ready() end\n  check(true, \"through\")\nend }",
+    );
+    let shared = user.shared.clone();
+    shared.all_started.set(false);
+    let mut store = Store::new(RunIdentity::default());
+    let mut turns = 0;
+    let mut life = std::pin::pin!(user.live(0));
+    while store.tick(Duration::ZERO).checks.is_empty() {
+        turns += 1;
+        let once = std::future::poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx)));
+        assert!(once.await.is_pending(), "the task is repeated without end");
+        tokio::task::yield_now().await;
+        store.merge(shared.recorder.borrow_mut().take());
+    }
+    assert!(turns >= 100, "{turns}");
+}

@@ -292,13 +292,22 @@ impl Vm {
     fn step(&mut self, arguments: impl Arguments) -> Step {
         // The watchdog also watches the reading of what the plan asks for.
         self.heartbeat.enter(self.host.user, self.host.task.get());
+        let limits = self.host.limits.clone();
+        // So does the limit of time, and an operation that is refused does not renew it: nothing has waited.
+        let entered = self.coroutine.enter(&limits);
         let mut result = self.run_on(arguments);
         let step = loop {
-            match result {
+            let problem = match result {
                 Ok(step) => break step,
-                Err(problem) => result = self.run_on(Converted((Value::Nil, problem))),
+                Err(problem) => problem,
+            };
+            if let Some(killed) = limits.killed() {
+                self.ended_by_limit = true;
+                break Step::Raised(killed);
             }
+            result = self.run_on(Converted((Value::Nil, problem)));
         };
+        drop(entered);
         self.heartbeat.leave();
         step
     }

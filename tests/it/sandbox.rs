@@ -184,7 +184,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 22] = [
+const LONG_CALLS: [(&str, &str); 23] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -275,6 +275,10 @@ const LONG_CALLS: [(&str, &str); 22] = [
         "an object of many fields",
         "local t = {} for n = 1, 300000 do t[n] = '\"' .. n .. '\":1' end\n\
          local text = '{' .. table.concat(t, ',') .. '}' while true do json.decode(text) end",
+    ),
+    (
+        "operations that are refused",
+        "while true do pcall(function() user:get('/', { bad = 1 }) end) end",
     ),
 ];
 

@@ -91,13 +91,13 @@ pub(in crate::lua) fn watch(thread: &Thread) {
 }
 
 /// The time in which a state runs, until it is dropped.
-pub(super) struct Entered<'a> {
+pub(in crate::lua) struct Entered<'a> {
     state: *mut ffi::lua_State,
     limits: PhantomData<&'a Limits>,
 }
 
 impl<'a> Entered<'a> {
-    /// Marks `state`, which belongs to a VM that is alive, as running.
+    /// Marks `state`, which belongs to a VM that is alive, as running from now on: its code has the whole time again.
     pub(super) fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
         limits.restart_clock();
         RUNNING.with(|running| {
@@ -287,7 +287,9 @@ mod tests {
         let code = "local n = ... while n > 0 do n = n - 1 end";
         let function = lua.load(code).into_function().expect("it is Lua");
         let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
+        let entered = coroutine.enter(limits);
         let raised = coroutine.resume(limits, Converted(rounds)).is_err();
+        drop(entered);
         assert_eq!(raised, limits.is_killed());
         (lua, coroutine)
     }

@@ -108,7 +108,13 @@ impl Coroutine {
         self.thread.state()
     }
 
-    /// Resumes the coroutine until it yields, ends or raises.
+    /// Marks the coroutine as running, until the result is dropped. All that it does meanwhile is one time slice, however
+    /// often it is resumed.
+    pub(in crate::lua) fn enter<'a>(&self, limits: &'a Limits) -> Entered<'a> {
+        Entered::new(self.state(), limits)
+    }
+
+    /// Resumes the coroutine, which is marked as running, until it yields, ends or raises.
     pub(in crate::lua) fn resume(
         &mut self,
         limits: &Limits,
@@ -118,12 +124,8 @@ impl Coroutine {
         let count = arguments.push(&self.lua, state)?;
         self.is_ready = false;
         let mut yielded = 0;
-        let status = {
-            let _entered = Entered::new(state, limits);
-            // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed,
-            // too.
-            unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) }
-        };
+        // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed, too.
+        let status = unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) };
         match status {
             ffi::LUA_YIELD => Ok(Resumed::Yielded(Yielded {
                 coroutine: self,
@@ -178,7 +180,7 @@ impl Coroutine {
         limits: &Limits,
         function: Function,
     ) -> mlua::Result<()> {
-        let _entered = Entered::new(self.state(), limits);
+        let _entered = self.enter(limits);
         self.thread.reset(function)?;
         self.make_ready();
         Ok(())

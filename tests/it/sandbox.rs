@@ -184,7 +184,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 23] = [
+const LONG_CALLS: [(&str, &str); 28] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -280,7 +280,34 @@ const LONG_CALLS: [(&str, &str); 23] = [
         "operations that are refused",
         "while true do pcall(function() user:get('/', { bad = 1 }) end) end",
     ),
+    (
+        "JSON of large empty tables",
+        "local t, big = {}, emptied() for n = 1, 20000 do t[n] = big end json.encode(t)",
+    ),
+    (
+        "a body of large empty tables",
+        "local t, big = {}, emptied() for n = 1, 20000 do t[n] = big end user:post('/', nil, { json = t })",
+    ),
+    (
+        "large empty tables that are expected",
+        "local t, big = {}, emptied() for n = 1, 20000 do t[n] = big end\n\
+         user:get('/', { expect = { json = { a = t } } })",
+    ),
+    (
+        "large empty tables that are shared",
+        "local t, big = {}, emptied() for n = 1, 20000 do t[n] = big end\n\
+         require 'lgoose.shared'.queue 'q':put(t)",
+    ),
+    (
+        "requests that are large empty tables",
+        "local t, big = {}, emptied() big.path = '/x' for n = 1, 20000 do t[n] = big end user:batch(t)",
+    ),
 ];
+
+/// Code of a table with half a million empty places, which takes nothing to name and a millisecond to walk over.
+const EMPTIED: &str = "local function emptied()\n\
+    local big = {} for n = 1, 1 << 19 do big[-n] = true end for n = 1, 1 << 19 do big[-n] = nil end return big\n\
+    end\n";
 
 #[test]
 fn no_call_takes_so_long_that_the_run_has_to_end() {
@@ -288,7 +315,7 @@ fn no_call_takes_so_long_that_the_run_has_to_end() {
     // The limit counts processor time, of which a busy machine gives little, and the watchdog counts any.
     for (name, call) in LONG_CALLS {
         let text = format!(
-            "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {call}\nend }}"
+            "{EMPTIED}task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {call}\nend }}"
         );
         let path = plan("long_call.lua", &text);
         let report = iterate_with(

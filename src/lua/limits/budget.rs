@@ -1,7 +1,8 @@
 //! Memory that a plan makes lgoose hold outside of its VM: pages, decoded bodies, what is about to be sent. It counts
-//! against the limit of the VM, and is counted before it is allocated.
+//! against the limit of the VM, and is counted before it is allocated. So does the time that lgoose takes to read it.
 
-use super::vm_limits::{Limits, out_of_memory};
+use super::interrupt::running_line;
+use super::vm_limits::Limits;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -39,22 +40,19 @@ impl Drop for Held {
     }
 }
 
-/// The memory that one call may still take outside of Lua, in bytes.
+/// The memory that one call may still take outside of Lua, in bytes, within the time of its task.
 #[derive(Debug)]
 pub(in crate::lua) struct Budget {
     left: usize,
-    limit: usize,
-    /// Whether flags set the limit.
-    by_flags: bool,
+    limits: Rc<Limits>,
 }
 
 impl Budget {
     /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
-    pub(in crate::lua) fn new(left: usize, limits: &Limits) -> Budget {
+    pub(in crate::lua) fn new(left: usize, limits: &Rc<Limits>) -> Budget {
         Budget {
             left,
-            limit: limits.memory,
-            by_flags: limits.are_by_flags(),
+            limits: limits.clone(),
         }
     }
 
@@ -63,23 +61,46 @@ impl Budget {
         self.left
     }
 
-    /// Takes `bytes`, before they are allocated.
+    /// Takes `bytes`, before they are allocated; to fill them is work, too.
     ///
     /// # Errors
-    /// The message for a plan that would hold more than it may.
+    /// The message for a plan that would hold more than it may, or whose time is over.
     pub(in crate::lua) fn take(&mut self, bytes: usize) -> Result<(), String> {
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
-                Ok(())
+                self.spend(bytes as u64)
             }
             None => Err(self.exceeded()),
         }
     }
 
+    /// Counts work that takes no memory.
+    ///
+    /// # Errors
+    /// The message for a plan whose time is over.
+    pub(in crate::lua) fn spend(&self, work: u64) -> Result<(), String> {
+        let spent = self.limits.spend_at(work, running_line);
+        spent.map_err(|error| error.to_string())
+    }
+
+    /// Does `work` that is to be repeated where nothing looks at the time.
+    ///
+    /// # Errors
+    /// What went wrong in it, or the message for a plan whose time would be over after the repetition.
+    pub(in crate::lua) fn twice(
+        &mut self,
+        work: impl FnOnce(&mut Budget) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let begin = self.limits.look_if_long();
+        work(self)?;
+        let foreseen = self.limits.repeat_since(begin, running_line);
+        foreseen.map_err(|error| error.to_string())
+    }
+
     /// Returns the message for a plan that would hold more than it may.
     pub(in crate::lua) fn exceeded(&self) -> String {
-        out_of_memory(self.limit, self.by_flags)
+        self.limits.out_of_memory()
     }
 }
 
@@ -104,7 +125,7 @@ mod tests {
     #[test]
     fn more_than_is_left_is_refused_and_not_taken() {
         let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
-        let mut budget = Budget::new(100, &limits);
+        let mut budget = Budget::new(100, &Rc::new(limits));
         assert!(budget.take(60).is_ok());
         let told = budget.take(41).expect_err("too much");
         let expected = "not enough memory: a user may hold 1 MiB ('--lua-memory')";
@@ -114,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_no_flag_sets_names_none() {
-        let told = Budget::new(0, &Limits::of_loading(Arc::default())).exceeded();
+        let told = Budget::new(0, &Rc::new(Limits::of_loading(Arc::default()))).exceeded();
         let expected = "not enough memory: a plan's code outside of tasks may hold 1024 MiB";
         assert_eq!(told, expected);
     }

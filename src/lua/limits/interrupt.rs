@@ -209,6 +209,13 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
     })
 }
 
+/// Finds the line of the plan's files at which the state is that runs. One that waits for an operation runs as well as
+/// long as lgoose reads that.
+pub(super) fn running_line() -> Option<(String, u32)> {
+    let state = RUNNING.with(|running| running.state.load(Ordering::Relaxed));
+    (!state.is_null()).then(|| line_of(state)).flatten()
+}
+
 /// Finds the innermost line of the plan's files that a state is executing.
 fn line_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
     for level in 0.. {

@@ -117,13 +117,50 @@ impl Limits {
     /// # Errors
     /// The error that ends the task, once its time is over.
     pub(in crate::lua) fn spend(&self, lua: &Lua, work: u64) -> mlua::Result<()> {
+        self.spend_at(work, || plan_line(lua))
+    }
+
+    /// Counts work of a call for which `line` finds where the plan is.
+    ///
+    /// # Errors
+    /// The error that ends the task, once its time is over.
+    pub(super) fn spend_at(
+        &self,
+        work: u64,
+        line: impl Fn() -> Option<SourceLine>,
+    ) -> mlua::Result<()> {
         let sum = self.work.get().saturating_add(work);
         if sum < WORK && !self.take_due() {
             self.work.set(sum);
             return Ok(());
         }
         self.work.set(0);
-        self.check(lua)
+        self.check(line)
+    }
+
+    /// Reads the clock if the task has been running for long.
+    pub(super) fn look_if_long(&self) -> Option<Duration> {
+        self.begin.get().map(|_| processor_time())
+    }
+
+    /// Ends the task if its time would be over once what it has done since the given look were done again. Costs
+    /// nothing where the task has not been running for long.
+    ///
+    /// # Errors
+    /// The error that ends the task.
+    pub(super) fn repeat_since(
+        &self,
+        look: Option<Duration>,
+        line: impl Fn() -> Option<SourceLine>,
+    ) -> mlua::Result<()> {
+        let Some(begin) = self.begin.get() else {
+            return Ok(());
+        };
+        let again = processor_time().saturating_sub(look.unwrap_or(begin));
+        self.begin.set(Some(begin.saturating_sub(again)));
+        let checked = self.check(line);
+        self.begin.set(Some(begin));
+        checked
     }
 
     /// Makes the next check read the clock. Signals call this.
@@ -160,11 +197,6 @@ impl Limits {
         out_of_memory(self.memory, self.by_flags)
     }
 
-    /// Returns whether flags set the limits.
-    pub(in crate::lua) fn are_by_flags(&self) -> bool {
-        self.by_flags
-    }
-
     /// Enforces the limit on memory from now on.
     pub(in crate::lua) fn enforce(&self, lua: &Lua) -> mlua::Result<()> {
         lua.set_memory_limit(self.memory)?;
@@ -172,9 +204,9 @@ impl Limits {
     }
 
     /// Reads the clock, and ends the task if its time is over.
-    fn check(&self, lua: &Lua) -> mlua::Result<()> {
+    fn check(&self, line: impl Fn() -> Option<SourceLine>) -> mlua::Result<()> {
         self.reraise()?;
-        match self.is_over(|| plan_line(lua)) {
+        match self.is_over(line) {
             true => self.reraise(),
             false => Ok(()),
         }
@@ -224,7 +256,7 @@ pub(in crate::lua) const NOT_ENOUGH: &str = "not enough memory";
 
 /// Formats the message for a task that would hold more memory than it may, or for code outside of tasks, whose limit no
 /// flag sets.
-pub(super) fn out_of_memory(memory: usize, by_flags: bool) -> String {
+fn out_of_memory(memory: usize, by_flags: bool) -> String {
     let (who, flag) = match by_flags {
         true => ("a user", " ('--lua-memory')"),
         false => ("a plan's code outside of tasks", ""),

@@ -19,7 +19,9 @@ pub(in crate::lua) fn encode(value: &Value, budget: &mut Budget) -> Result<Strin
         object: 0,
     };
     let value = &behind_view(value);
-    fits(value, COST, DEEPEST, budget).map_err(cannot)?;
+    // The serializer walks over the tables once more.
+    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    fitting.map_err(cannot)?;
     let sorted = value
         .to_serializable()
         .sort_keys(true)
@@ -41,7 +43,7 @@ pub(in crate::lua) fn convert(
         object: OBJECT_BYTES,
     };
     let value = &behind_view(value);
-    fits(value, COST, DEEPEST, budget)?;
+    budget.twice(|budget| fits(value, COST, DEEPEST, budget))?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
@@ -67,13 +69,16 @@ struct Cost {
     object: usize,
 }
 
+/// The work of a look into a table, which may have a million empty places.
+const LOOK: u64 = 4096;
+
 /// Checks that no table is nested too deeply, that the result stays within the budget, with its cost in addition
 /// to the text of every value, and that every string is UTF-8: one that is not would become a list of numbers. A
 /// value in which one table or text occurs many times may be small in Lua and endless as JSON, and a list may have
 /// few values although its length is 2^62.
 ///
 /// # Errors
-/// The reason why the value cannot be encoded.
+/// The reason why the value cannot be encoded, or the message for a plan whose time is over.
 fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<(), String> {
     let text = value.as_string();
     if let Some(text) = text.filter(|text| text.to_str().is_err()) {
@@ -86,6 +91,7 @@ fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<
     if deepest == 0 {
         return Err("tables are nested too deeply".to_owned());
     }
+    budget.spend(LOOK)?;
     let mut entries = 0;
     for (key, value) in table.pairs::<Value, Value>().filter_map(Result::ok) {
         entries += 1;
@@ -93,6 +99,7 @@ fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<
         budget.take(key.map_or(0, |key| escaped_length(&key.as_bytes())))?;
         fits(&value, cost, deepest - 1, budget)?;
     }
+    budget.spend(LOOK)?;
     let length = table.raw_len();
     if length == 0 && entries > 0 {
         budget.take(cost.object)?;
@@ -115,6 +122,7 @@ fn escaped_length(text: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::lua::limits::Limits;
+    use std::rc::Rc;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -122,6 +130,7 @@ mod tests {
     fn a_small_object_counts_with_the_room_that_it_makes() {
         let lua = mlua::Lua::new();
         let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
+        let limits = Rc::new(limits);
         let cost = |code: &str| {
             let value: Value = lua.load(code).eval().expect("it is Lua");
             let mut budget = Budget::new(1 << 20, &limits);

@@ -92,3 +92,70 @@ fn a_log_of_an_earlier_run_is_replaced_by_a_run_and_not_by_a_mistake() {
     let text = fs::read_to_string(&log).expect("it is there");
     assert!(!text.contains("earlier"), "{text}");
 }
+
+#[test]
+fn nothing_is_written_over_keys_and_credentials() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("keys.lua", "task { function(user) user:get \"/\" end }");
+    let secret = scratch("secret.pem");
+    fs::write(&secret, "secret").expect("it takes a file");
+    let secret_path = secret.display().to_string();
+    let output = format!("json={secret_path}");
+    let run = [&*path, "-H", &url, "-u", "1", "-i", "1"];
+    let served = ["--web", "127.0.0.1:0", "--web-cert", "no.pem"];
+    for (flag, command) in [
+        ("--ca", vec![]),
+        ("--web-cert", vec!["--web", "127.0.0.1:0"]),
+        ("--web-key", served.to_vec()),
+        ("--nats-creds", vec![]),
+        ("--nats-ca", vec![]),
+        ("--nats-cert", vec![]),
+        ("--nats-key", vec!["--nats-cert", "no.pem"]),
+        ("--nats-key", vec!["--list"]),
+        ("--env-file", vec!["--list"]),
+    ] {
+        let is_list = command == ["--list"];
+        let mut command = [&run[..], &command, &[flag, &secret_path]].concat();
+        if flag == "--env-file" {
+            // The listing reads it.
+            fs::write(&secret, "A=1").expect("it takes a file");
+        }
+        refused(&command, &["--log-file", &secret_path], flag);
+        if !is_list {
+            command.extend(["-o", &output]);
+            refused(&command, &[], flag);
+        }
+        let kept = fs::read_to_string(&secret).expect("it is there");
+        assert!(["secret", "A=1"].contains(&kept.as_str()), "{flag}: {kept}");
+    }
+    let attach = ["attach", "any", "127.0.0.1:1"];
+    for flag in ["--nats-creds", "--nats-ca", "--nats-cert", "--nats-key"] {
+        let command = [&attach[..], &[flag, &secret_path, "-o", &output]].concat();
+        refused(&command, &[], flag);
+    }
+    assert_eq!(server.received(), 0);
+
+    fs::write(&secret, "secret").expect("it takes a file");
+    let source = "task { function(user) user:get '/' end }\n\
+                  on('report', function() return { ['secret.pem'] = 'text' } end)";
+    let path = plan("keys_report.lua", source);
+    let run = [&*path, "-H", &url, "-u", "1", "-i", "1"];
+    let ended = Lgoose::new([&run[..], &["--nats-creds", &secret_path]].concat()).finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let kept = fs::read_to_string(&secret).expect("it is there");
+    assert_eq!(kept, "secret");
+}
+
+/// Runs a command that would write over the file of that flag.
+fn refused(command: &[&str], more: &[&str], flag: &str) {
+    let command = [command, more].concat();
+    let ended = Lgoose::new(&command).finish();
+    assert_eq!(ended.code, 2, "{command:?}: {}", ended.stderr);
+    let told = format!("'{flag}'");
+    assert!(
+        ended.stderr.contains("would be written over") && ended.stderr.contains(&told),
+        "{command:?}: {}",
+        ended.stderr
+    );
+}

@@ -79,13 +79,45 @@ pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
     let body = flags.request.body.as_deref();
     let body = body.and_then(|body| body.strip_prefix('@'));
     let body = body.map(|path| Place::new("the file of '--body'", Path::new(path)));
+    let read = env_file.chain(body);
+    #[cfg(feature = "gaggle")]
+    let read = read.chain(broker_files(&flags.gaggle.reached));
+    #[cfg(feature = "web")]
+    let read = read.chain(web_files(&flags.web));
     OtherFiles {
-        read: env_file.chain(body).collect(),
+        read: read.collect(),
         written: places::reports(&flags.outputs.output)
             .into_iter()
             .chain(log_file(flags))
             .collect(),
     }
+}
+
+/// Returns the files by which the broker is reached.
+#[cfg(feature = "gaggle")]
+pub(super) fn broker_files(reached: &cli::Nats) -> impl Iterator<Item = Place> {
+    let files = [
+        ("the file of '--nats-creds'", &reached.nats_creds),
+        ("the file of '--nats-ca'", &reached.nats_ca),
+        ("the file of '--nats-cert'", &reached.nats_cert),
+        ("the file of '--nats-key'", &reached.nats_key),
+    ];
+    files.into_iter().filter_map(place)
+}
+
+/// Returns the files with which the run is served over HTTP.
+#[cfg(feature = "web")]
+fn web_files(web: &cli::Web) -> impl Iterator<Item = Place> {
+    let files = [
+        ("the file of '--web-cert'", &web.web_cert),
+        ("the file of '--web-key'", &web.web_key),
+    ];
+    files.into_iter().filter_map(place)
+}
+
+#[cfg(any(feature = "gaggle", feature = "web"))]
+fn place((what, path): (&str, &Option<PathBuf>)) -> Option<Place> {
+    Some(Place::new(what, path.as_deref()?))
 }
 
 /// Returns the file of lgoose's own log, if there is one.

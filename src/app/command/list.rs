@@ -22,7 +22,9 @@ pub(super) fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     )?;
     if let Some(path) = &flags.screen.log_file {
         let log = [Place::new("the file of '--log-file'", path)];
-        places::apart(&places::files_of(&program), &log)?;
+        let mut read = flags::other_files(flags).read;
+        read.extend(places::files_of(&program));
+        places::apart(&read, &log)?;
         log::write_to(path)?;
     }
     say(plan::list(&plan).trim_end())?;

@@ -1,8 +1,9 @@
 //! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
 use super::beside::Opened;
-use super::conduct;
+use super::{conduct, flags as run_flags};
 use crate::app::gaggle;
+use crate::app::places;
 use crate::app::signals::Signals;
 use crate::app::supervisor::{Begun, Site, Supervisor};
 use crate::app::{guard, log, runtime, writable};
@@ -51,6 +52,8 @@ pub(super) fn hire(
 
 /// Watches a run on workers, and leads it once nobody else does.
 pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error> {
+    let read: Vec<_> = run_flags::broker_files(&attach.broker.reached).collect();
+    places::apart(&read, &run_flags::other_files(flags).written)?;
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }

@@ -286,7 +286,7 @@ async fn conduct<F: Future<Output = Error>>(
         logs: _,
     } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
-    let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
+    let has_end = prepared.plan.ends_by_itself(&config.run);
     #[cfg_attr(
         not(feature = "gaggle"),
         expect(unused_mut, reason = "every plan is at hand")

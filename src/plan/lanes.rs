@@ -36,6 +36,25 @@ impl Plan {
         Lanes::new(&self.scenarios, users)
     }
 
+    /// Returns whether a run of the plan ends without a command: every load has a run time, or users who play all of
+    /// their iterations. At a rate, there are always more.
+    pub(crate) fn ends_by_itself(&self, config: &RunConfig) -> bool {
+        self.scenarios.iter().all(|scenario| {
+            let (load, run_time) = match &scenario.load {
+                Some(own) => (&own.load, own.run_time(config.run_time)),
+                None => (&config.load, config.run_time),
+            };
+            let limits = [
+                scenario.iterations,
+                scenario.shared_iterations,
+                config.iterations,
+                config.shared_iterations,
+            ];
+            let is_open = matches!(load, Load::Rate(..));
+            run_time.is_some() || !is_open && limits.iter().any(Option::is_some)
+        })
+    }
+
     /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. At a
     /// rate there are none: every scenario gets its turn in time.
     pub(crate) fn idle_scenarios(&self, lanes: &Lanes, config: &RunConfig) -> Option<String> {

@@ -100,6 +100,69 @@ fn the_end_of_the_terminal_stops_a_run_with_an_end_only_when_it_is_told_again() 
     assert_eq!(report.sent(), server.received());
 }
 
+#[test]
+fn the_end_of_the_terminal_stops_what_has_no_end_of_its_own_and_nothing_else() {
+    let server = Server::start();
+    let url = server.url();
+    let task = "task { 'a', function(user) user:get '/' user:wait(0.02) end }";
+    for (name, source, flags, goes_on) in [
+        (
+            "shared",
+            task.to_owned(),
+            &["--shared-iterations", "9999"][..],
+            true,
+        ),
+        (
+            "each",
+            format!("scenario {{ 's', iterations = 9999, {task} }}"),
+            &[],
+            true,
+        ),
+        (
+            "all",
+            format!("scenario {{ 's', shared_iterations = 9999, {task} }}"),
+            &[],
+            true,
+        ),
+        (
+            "own",
+            format!("scenario {{ 's', users = 2, run_time = '1h', {task} }}"),
+            &[],
+            true,
+        ),
+        ("stage", task.to_owned(), &["--stage", "1h:2"], true),
+        (
+            "one",
+            format!("scenario {{ 's', iterations = 9999, {task} }} scenario {{ 't', {task} }}"),
+            &[],
+            false,
+        ),
+        (
+            "rate",
+            format!("scenario {{ 's', rate = '50/s', {task} }} scenario {{ 't', {task} }}"),
+            &["-i", "9999"],
+            false,
+        ),
+    ] {
+        let path = plan(&format!("hangup_{name}.lua"), &source);
+        let usual = [&*path, "-H", &url, "-o", "json=-"];
+        let program = Lgoose::new(usual.iter().chain(flags)).start();
+        let before = server.received();
+        wait_until("requests arrive", || server.received() > before + 2);
+        program.signal(Signal::HUP);
+        let told = match goes_on {
+            true => "the run goes on without it",
+            false => "stopping",
+        };
+        wait_until(name, || program.stderr().contains(told));
+        if goes_on {
+            program.signal(Signal::TERM);
+        }
+        let report = read(program.end());
+        assert_eq!(report.json["ending"]["cause"], "signal", "{name}");
+    }
+}
+
 /// Starts two users that run without an end, with the report on standard output.
 fn endless(name: &str, server: &Server, more: &[&str]) -> Lgoose {
     let plan = plan(name, "task { function(user) user:get \"/\" end }");

@@ -7,6 +7,7 @@ use crate::console;
 use crate::control::{Asked, Command, Done, Handle, Interrupt};
 use crate::error::{Error, exit};
 use crate::machine;
+use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
 use crate::tui;
 use std::sync::LazyLock;
@@ -45,6 +46,9 @@ static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).
 
 /// Whether the run has files that have not been written yet.
 static FILES_DUE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the run can be steered without its terminal.
+static STEERED_FROM_AFAR: AtomicBool = AtomicBool::new(false);
 
 /// Starts to listen.
 ///
@@ -118,6 +122,27 @@ pub(super) fn note_files_due(due: bool) {
     FILES_DUE.store(due, Ordering::Relaxed);
 }
 
+/// Notes whether the run can be steered without its terminal, as over HTTP.
+pub(super) fn note_steered_from_afar(steered: bool) {
+    STEERED_FROM_AFAR.store(steered, Ordering::Relaxed);
+}
+
+/// Stops a run that only its terminal, which has gone, could have resumed. Returns what becomes of the run; `None` if it
+/// ends anyway.
+pub(super) async fn without_terminal(run: &Handle) -> Option<&'static str> {
+    // A run that begins paused is so only after its 'test_start'.
+    let mut snapshots = run.snapshots();
+    let phase = snapshots.wait_for(Option::is_some).await.ok()?;
+    match phase.as_ref()?.progress.phase {
+        RunPhase::Paused if !STEERED_FROM_AFAR.load(Ordering::Relaxed) => {
+            run.finish();
+            Some("the terminal has gone, and nobody else can resume the run: it is stopped")
+        }
+        RunPhase::Stopping => None,
+        _ => Some("the terminal has gone: the run goes on without it"),
+    }
+}
+
 /// Waits for the next signal from now on.
 pub(super) fn interrupted() -> impl Future<Output = ()> {
     let mut heard = HEARD.subscribe();
@@ -134,6 +159,17 @@ struct Hangups {
     signals: Option<Signal>,
     /// When the latest came.
     latest: Option<Instant>,
+}
+
+/// What a signal that the terminal has gone means.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    /// The one before, told again.
+    Echo,
+    /// The run goes on without a terminal.
+    Outlived,
+    /// It ends the run as Ctrl-C does.
+    Interrupt,
 }
 
 impl Hangups {
@@ -156,18 +192,17 @@ impl Hangups {
         }
     }
 
-    /// Returns whether a signal that came at that time ends a run as Ctrl-C does.
-    fn count(&mut self, at: Instant, outlives_terminal: bool) -> bool {
+    /// Returns the meaning of a signal that came at that time.
+    fn count(&mut self, at: Instant, outlives_terminal: bool) -> Heard {
         let is_echo = self.latest.is_some_and(|latest| at < latest + ECHO);
         if is_echo {
-            return false;
+            return Heard::Echo;
         }
         let is_first = self.latest.replace(at).is_none();
         if is_first && outlives_terminal {
-            super::signals::tell("the terminal has gone: the run goes on without it");
-            return false;
+            return Heard::Outlived;
         }
-        true
+        Heard::Interrupt
     }
 }
 
@@ -186,9 +221,14 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal), mut hangups: Ha
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = hangups.received() => {
-                let outlives = attended.as_ref().is_some_and(|attended| attended.outlives_terminal);
-                if !hangups.count(Instant::now(), outlives) {
-                    continue;
+                let outliving = attended.filter(|attended| attended.outlives_terminal);
+                match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
+                    (Heard::Interrupt, _) => {}
+                    (Heard::Outlived, Some(Attended { run, .. })) => {
+                        tokio::spawn(tell_without_terminal(run));
+                        continue;
+                    }
+                    _ => continue,
                 }
             }
             _ = runs.changed() => continue,
@@ -210,6 +250,12 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal), mut hangups: Ha
                 super::signals::tell_of_interrupt();
             }
         });
+    }
+}
+
+async fn tell_without_terminal(run: Handle) {
+    if let Some(told) = without_terminal(&run).await {
+        super::signals::tell(told);
     }
 }
 
@@ -246,18 +292,22 @@ mod tests {
         };
         let begin = Instant::now();
         for (after, outlives_terminal, counts) in [
-            (Duration::ZERO, true, false),
-            (ECHO / 2, true, false),
-            (ECHO, true, true),
-            (ECHO * 3 / 2, true, false),
-            (ECHO * 2, true, true),
+            (Duration::ZERO, true, Heard::Outlived),
+            (ECHO / 2, true, Heard::Echo),
+            (ECHO, true, Heard::Interrupt),
+            (ECHO * 3 / 2, true, Heard::Echo),
+            (ECHO * 2, true, Heard::Interrupt),
         ] {
             let counted = hangups.count(begin + after, outlives_terminal);
             assert_eq!(counted, counts, "{after:?}");
         }
         hangups.latest = None;
-        assert!(hangups.count(begin, false));
-        assert!(!hangups.count(begin, false), "an echo aborts nothing");
+        assert_eq!(hangups.count(begin, false), Heard::Interrupt);
+        assert_eq!(
+            hangups.count(begin, false),
+            Heard::Echo,
+            "it aborts nothing"
+        );
     }
 
     #[tokio::test]

@@ -144,6 +144,32 @@ fn a_run_whose_terminal_was_closed_goes_on_to_its_end() {
 }
 
 #[test]
+fn a_paused_run_that_nobody_could_resume_any_more_stops_when_its_terminal_is_closed() {
+    let read_only = ["--web", "127.0.0.1:0", "--web-read-only"];
+    for (name, more, code) in [
+        // No user was started.
+        ("closed_before", &["--paused"][..], 130),
+        ("closed_paused", &[], 0),
+        ("closed_watched", &read_only, 0),
+    ] {
+        let server = Server::start();
+        let more = [&["-t", "1h"][..], more].concat();
+        let (mut view, report) = watch(name, BUSY, &server, &more);
+        if name == "closed_before" {
+            view.wait_for("paused");
+        } else {
+            view.wait_for("GET front");
+            view.press_for("p", "paused at");
+        }
+        view.close();
+        assert_eq!(view.end(), code, "{name}");
+        let report = saved(&report);
+        assert_eq!(report["ending"]["cut_short"], true, "{name}");
+        assert_eq!(report["aggregated"]["count"], server.received(), "{name}");
+    }
+}
+
+#[test]
 fn a_run_without_an_end_stops_when_its_terminal_is_closed() {
     let server = Server::start();
     let (mut view, report) = watch("closed_endless", BUSY, &server, &[]);

@@ -488,12 +488,11 @@ fn a_run_that_begins_paused_sends_nothing_until_it_is_let_go() {
     assert_eq!(web.post("/api/v1/resume", "").status, 202);
     wait_until("its requests", || server.received() == 4);
     running.end();
-    let ended = Lgoose::new(arguments).finish();
-    assert_eq!(ended.code, 2, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("serve the run with '--web'"),
-        "{}",
-        ended.stderr
-    );
+    for more in [&[][..], &["--web", "127.0.0.1:0", "--web-read-only"]] {
+        let ended = Lgoose::new(arguments.iter().chain(more)).finish();
+        assert_eq!(ended.code, 2, "{more:?}: {}", ended.stderr);
+        let told = "serve the run with '--web'";
+        assert!(ended.stderr.contains(told), "{more:?}: {}", ended.stderr);
+    }
     assert_eq!(server.received(), 4);
 }

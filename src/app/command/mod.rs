@@ -246,6 +246,7 @@ fn conduct(
         }
     };
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
+    guard::note_steered_from_afar(screen::is_steered_from_afar(flags));
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
     #[cfg(feature = "tui")]
     let mut view = {
@@ -262,7 +263,7 @@ fn conduct(
         view.and_then(|view| view.start(runtime().ok()?))
     };
     #[cfg(feature = "tui")]
-    let over = over(view.as_mut());
+    let over = over(view.as_mut(), &handle);
     #[cfg(not(feature = "tui"))]
     let over = std::future::ready(());
     let running = begun.run(source, |handle| show(handle, over, config, flags));
@@ -319,10 +320,12 @@ fn on_workers(flags: &cli::Run) -> bool {
 
 /// Waits until the view has ended because its terminal has gone.
 #[cfg(feature = "tui")]
-async fn over(view: Option<&mut ViewThread>) {
+async fn over(view: Option<&mut ViewThread>, run: &Handle) {
     if let Some(view) = view {
         view.over().await;
-        tracing::warn!("the terminal has gone: the run goes on without it");
+        if let Some(told) = guard::without_terminal(run).await {
+            tracing::warn!("{told}");
+        }
     }
 }
 

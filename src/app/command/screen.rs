@@ -199,11 +199,18 @@ pub(super) fn wants_view(flags: &cli::Run) -> bool {
 
 /// Returns whether somebody can give commands to the run.
 pub(super) fn can_steer(flags: &cli::Run) -> bool {
+    is_steered_from_afar(flags) || cfg!(feature = "tui") && wants_view(flags)
+}
+
+/// Returns whether the run obeys commands that come over HTTP.
+pub(super) fn is_steered_from_afar(flags: &cli::Run) -> bool {
     #[cfg(feature = "web")]
-    let served = flags.web.web.is_some();
+    return flags.web.web.is_some() && !flags.web.web_read_only;
     #[cfg(not(feature = "web"))]
-    let served = false;
-    served || cfg!(feature = "tui") && wants_view(flags)
+    {
+        let _unserved = flags;
+        false
+    }
 }
 
 /// Returns whether colours are allowed: <https://no-color.org> defines a variable that forbids them unless it is

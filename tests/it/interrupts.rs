@@ -215,12 +215,22 @@ fn a_second_signal_ends_a_program_whose_outputs_nobody_reads_and_files_are_writt
     let talks = "task { function(user)\n  \
          for n = 1, 300 do user:get(\"/\" .. n) user:log(string.rep(\"x\", 4000)) end\nend }";
     let path = plan("unread_twice.lua", talks);
-    let pipe = scratch("unread_twice.pipe");
-    let _none = std::fs::remove_file(&pipe);
-    let made = Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.expect("mkfifo is there").success());
+    let (pipe, series) = (
+        scratch("unread_twice.pipe"),
+        scratch("unread_names_series.csv"),
+    );
+    for pipe in [&pipe, &series] {
+        let _none = std::fs::remove_file(pipe);
+        let made = Command::new("mkfifo").arg(pipe).status();
+        assert!(made.expect("mkfifo is there").success());
+    }
     let to_pipe = format!("json={}", pipe.display());
-    for (name, output) in [("unread_stdout", "json=-"), ("unread_pipe", &to_pipe)] {
+    let beside_pipe = format!("csv={}", scratch("unread_names.csv").display());
+    for (name, output) in [
+        ("unread_stdout", "json=-"),
+        ("unread_pipe", &to_pipe),
+        ("unread_series", &beside_pipe),
+    ] {
         let report = report_path(name);
         let file = format!("json={}", report.display());
         let usual = [&*path, "-H", &url, "-u", "1", "-o", output, "-o", &file];

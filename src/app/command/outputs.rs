@@ -26,14 +26,14 @@ pub(super) fn write_all(
     files_written: impl FnOnce(),
 ) -> Result<(), Vec<Error>> {
     let mut troubles = Vec::new();
-    let is_file = |one: &&Output| one.path.as_ref().is_some_and(|path| !is_device(path));
-    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().partition(is_file);
-    for output in files {
-        troubles.extend(write_one(output, report));
+    let is_file = |part: &Part| part.path.as_ref().is_some_and(|path| !is_device(path));
+    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().flat_map(parts).partition(is_file);
+    for part in files {
+        troubles.extend(part.write(report).err());
     }
     files_written();
-    for output in streams {
-        troubles.extend(write_one(output, report));
+    for part in streams {
+        troubles.extend(part.write(report).err());
     }
     match troubles.is_empty() {
         true => Ok(()),
@@ -41,22 +41,39 @@ pub(super) fn write_all(
     }
 }
 
-/// Writes one output, and returns its errors.
-fn write_one(output: &Output, report: &Report) -> Vec<Error> {
-    let written = output::render(report, output.format);
-    let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
-    let mut troubles: Vec<Error> = written.err().into_iter().collect();
-    let series = output
+/// What is written to one place.
+struct Part {
+    format: Format,
+    /// Whether it is the series, the second file of CSV.
+    is_series: bool,
+    /// `None` for standard output.
+    path: Option<PathBuf>,
+}
+
+/// Returns the parts of an output, each of which may be a file or may block.
+fn parts(output: &Output) -> impl Iterator<Item = Part> {
+    let part = |is_series, path| Part {
+        format: output.format,
+        is_series,
+        path,
+    };
+    let beside = output
         .path
         .as_deref()
-        .filter(|path| output.format == Format::Csv && !is_device(path));
-    if let Some(path) = series {
-        let written = output::csv::series(report);
-        let path = output::csv::series_path(path);
-        let written = written.and_then(|text| write(Some(&path), text.as_bytes()));
-        troubles.extend(written.err());
+        .filter(|path| output.format == Format::Csv && !is_device(path))
+        .map(output::csv::series_path);
+    let series = beside.map(|path| part(true, Some(path)));
+    [part(false, output.path.clone())].into_iter().chain(series)
+}
+
+impl Part {
+    fn write(&self, report: &Report) -> Result<(), Error> {
+        let bytes = match self.is_series {
+            true => output::csv::series(report)?.into_bytes(),
+            false => output::render(report, self.format)?,
+        };
+        write(self.path.as_deref(), &bytes)
     }
-    troubles
 }
 
 /// Runs `lgoose report`: prints the tables of a saved run, and writes other formats of it. The exit code does not

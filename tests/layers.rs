@@ -46,7 +46,7 @@ telemetry output metrics
 otlp      telemetry output metrics control error
 serve     metrics files error
 web       serve telemetry output metrics control config pem error units
-gaggle    engine plan config metrics control error units
+gaggle    engine plan config metrics control files error units
 ";
 
 /// These know everyone.

@@ -166,6 +166,49 @@ fn a_pipe_that_a_plan_names_for_its_report_is_refused() {
 }
 
 #[test]
+fn what_is_no_file_is_not_read_to_reach_a_broker() {
+    let folder = folder("files_broker", &[("plan.lua", TASK), ("cert.pem", "")]);
+    let made = Command::new("mkfifo").arg(folder.join("pipe")).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let url = "tls://127.0.0.1:1";
+    let commands = [
+        &[
+            "plan.lua",
+            "-H",
+            "127.0.0.1:1",
+            "--workers",
+            "1",
+            "--nats",
+            url,
+        ][..],
+        &["worker", url],
+        &["gather", url, "--label", "a=b"],
+        &["gaggle", url],
+        &["attach", "any", url],
+    ];
+    let files = [
+        &["--nats-creds", "pipe"][..],
+        &["--nats-creds", "/dev/zero"],
+        &["--nats-ca", "pipe"],
+        &["--nats-cert", "pipe"],
+        &["--nats-cert", "cert.pem", "--nats-key", "pipe"],
+    ];
+    for (command, file) in commands
+        .iter()
+        .flat_map(|command| files.iter().map(move |file| (command, file)))
+    {
+        let arguments = [*command, *file].concat();
+        let ended = Lgoose::new(&arguments).within(&folder).finish();
+        assert_eq!(ended.code, 3, "{arguments:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(", not a file"),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
 fn what_is_no_file_is_not_read_and_nothing_hangs() {
     let folder = folder("files_special", &[("plan.lua", TASK)]);
     let made = Command::new("mkfifo").arg(folder.join("pipe.lua")).status();

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::denials::Denials;
-use super::options::{AGAIN, Contact, cannot_connect, options};
+use super::options::{AGAIN, Contact, cannot_connect, credentials, options};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, Reply, Request};
 use crate::gaggle::names;
@@ -61,8 +61,10 @@ impl Broker {
         let until = Instant::now() + patience;
         let (contact, seen) = watch::channel(Contact::Up);
         let (denials, denied) = watch::channel(Denials::default());
+        let credentials = credentials(address)?;
         loop {
-            let options = options(address, name, (contact.clone(), denials.clone())).await?;
+            let news = (contact.clone(), denials.clone());
+            let options = options(address, credentials.as_deref(), name, news)?;
             let error = match options.connect(address.url()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());

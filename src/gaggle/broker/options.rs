@@ -3,7 +3,10 @@
 use super::address::{Address, Credentials};
 use super::denials::Denials;
 use crate::error::{Error, Trouble};
+use crate::files;
 use async_nats::{ConnectErrorKind, ConnectOptions, Event};
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -12,6 +15,9 @@ use tokio::time::Instant;
 const CONNECT: Duration = Duration::from_secs(5);
 /// Time between two attempts.
 pub(super) const AGAIN: Duration = Duration::from_millis(500);
+
+/// What is done with the credentials file, for trouble.
+const CREDENTIALS: &str = "read the credentials for the broker";
 
 /// Current state of the contact with the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +37,37 @@ impl Contact {
     }
 }
 
-/// Returns the options of a connection, whose contact and denials are sent to these channels.
+/// Reads the credentials file of the address, if it has one, and checks that its other files can be read: the client
+/// library would wait for a pipe, and read a device without end.
+///
+/// # Errors
+/// Trouble that names the file.
+pub(super) fn credentials(address: &Address) -> Result<Option<String>, Error> {
+    let cannot = |what: &str, path: &Path, error: io::Error| -> Error {
+        Trouble::cannot(what).with_path(path).because(error).into()
+    };
+    for path in [&address.ca, &address.cert, &address.key]
+        .into_iter()
+        .flatten()
+    {
+        let what = "read a certificate or key for the broker";
+        files::open(path).map_err(|error| cannot(what, path, error))?;
+    }
+    let creds = address.creds.as_ref().map(|path| {
+        let text = files::read_to_string(path);
+        text.map_err(|error| cannot(CREDENTIALS, path, error))
+    });
+    creds.transpose()
+}
+
+/// Returns the options of a connection, whose contact and denials are sent to these channels. `credentials` is the text
+/// of the credentials file.
 ///
 /// # Errors
 /// Trouble with the credentials file.
-pub(super) async fn options(
+pub(super) fn options(
     address: &Address,
+    credentials: Option<&str>,
     name: &str,
     (contact, denials): (watch::Sender<Contact>, watch::Sender<Denials>),
 ) -> Result<ConnectOptions, Error> {
@@ -65,10 +96,9 @@ pub(super) async fn options(
         let key = address.key.as_ref().unwrap_or(cert);
         options = options.add_client_certificate(cert.clone(), key.clone());
     }
-    if let Some(creds) = &address.creds {
-        let read = options.credentials_file(creds).await;
-        return read.map_err(|error| {
-            Trouble::cannot("read the credentials for the broker")
+    if let (Some(creds), Some(text)) = (&address.creds, credentials) {
+        return options.credentials(text).map_err(|error| {
+            Trouble::cannot(CREDENTIALS)
                 .with_path(creds)
                 .because(error)
                 .into()

@@ -8,13 +8,25 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// The beginnings of paths that stand for descriptors of this process: what a shell hands over by them, as in
+/// The folders of the descriptors of this process, by their numbers: what a shell hands over by them, as in
 /// `lgoose <(generate)`, may be a pipe.
-const HANDED_OVER: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
+const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
-/// Returns whether a path stands for a descriptor of this process, so that it lies in no folder.
+/// Returns whether a path is that of a descriptor of this process, and not only begins like one: `..` leads from there
+/// to any file.
+pub(crate) fn is_descriptor(path: &Path) -> bool {
+    let is_number = |rest: &Path| {
+        let digits = rest.as_os_str().as_encoded_bytes();
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    };
+    DESCRIPTORS
+        .iter()
+        .any(|folder| path.strip_prefix(folder).is_ok_and(is_number))
+}
+
+/// Returns whether a path stands for a descriptor of this process that may be read, so that it lies in no folder.
 pub(crate) fn is_handed_over(path: &Path) -> bool {
-    HANDED_OVER.iter().any(|start| path.starts_with(start))
+    path == Path::new("/dev/stdin") || is_descriptor(path)
 }
 
 /// Opens a file to be read.
@@ -116,6 +128,9 @@ mod tests {
             (&pipe, "a pipe"),
             (&link, "a pipe"),
             (Path::new("/dev/zero"), "a device"),
+            (Path::new("/dev/fd/../root/dev/zero"), "a device"),
+            (Path::new("/proc/self/fd/../root/dev/zero"), "a device"),
+            (Path::new("/proc/self/fd"), "a folder"),
         ] {
             let told = read(path).expect_err(what).to_string();
             assert_eq!(told, format!("it is {what}, not a file"));

@@ -4,6 +4,7 @@
 use super::places::{made_by, or_here};
 use crate::config::{Config, Format, Output};
 use crate::error::{Diagnostic, Error};
+use crate::files;
 use crate::output;
 use rustix::fs::{Access, access};
 use std::fs::{self, OpenOptions};
@@ -43,8 +44,8 @@ fn place(flag: &str, path: &Path, tried: io::Result<()>) -> Result<(), Error> {
 
 /// Returns whether the path is not a regular file: a pipe, a terminal, or a descriptor of this process.
 pub(super) fn is_device(path: &Path) -> bool {
-    let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
-    descriptors.iter().any(|start| path.starts_with(start))
+    path == Path::new("/dev/stderr")
+        || files::is_descriptor(path)
         || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
@@ -76,4 +77,27 @@ fn in_folder_of(path: &Path) -> io::Result<()> {
         .prefix(".lgoose-")
         .tempfile_in(or_here(target.parent().unwrap_or(Path::new(""))))
         .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_is_none_that_only_begins_like_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("written");
+        for (path, is) in [
+            ("/dev/stderr".into(), true),
+            ("/dev/fd/7".into(), true),
+            ("/proc/self/fd/7".into(), true),
+            ("/dev/null".into(), true),
+            (format!("/dev/fd/../root{}", file.display()), false),
+            (format!("/proc/self/fd/../root{}", file.display()), false),
+            (file.display().to_string(), false),
+        ] {
+            assert_eq!(is_device(Path::new(&path)), is, "{path}");
+        }
+    }
 }

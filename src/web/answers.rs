@@ -1,7 +1,9 @@
 //! Responses in JSON: an error is always `{"error": …, "help": …}`.
 
+use axum::extract::{FromRequestParts, Path};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -36,6 +38,24 @@ impl Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         json(self.status, &self)
+    }
+}
+
+/// The text in the place of the only parameter of a path.
+pub(super) struct Named(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Failure> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(text)) => Ok(Named(text)),
+            // axum's own response is plain text.
+            Err(_) => Err(Failure::new(
+                StatusCode::NOT_FOUND,
+                "the path names nothing: it is not UTF-8",
+            )),
+        }
     }
 }
 

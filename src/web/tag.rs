@@ -1,9 +1,9 @@
 //! The requests of one tag, made when somebody asks for them.
 
-use super::answers::{Failure, json};
+use super::answers::{Failure, Named, json};
 use super::site::Site;
 use crate::output::json::OneTag;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// `GET /api/v1/tags/{tag}`.
 pub(super) async fn tag(
     State(site): State<Arc<Site>>,
-    Path(tag): Path<String>,
+    Named(tag): Named,
 ) -> Result<Response, Failure> {
     let live = site.tag(&tag).await?;
     Ok(json(StatusCode::OK, &OneTag::of(&live)))

@@ -74,6 +74,12 @@ fn no_name_leads_out_of_the_folders() {
             answer.text()
         );
     }
+    for path in ["", "/plan", "/report.json"] {
+        let answer = host.web.get(&format!("/api/v1/runs/%ff{path}"));
+        assert_eq!(answer.status, 404, "{path}");
+        let told = answer.json()["error"].to_string();
+        assert!(told.contains("not UTF-8"), "{path}: {told}");
+    }
     assert_eq!(
         fs::read_dir(&host.data).expect("it is there").count(),
         before

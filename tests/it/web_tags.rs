@@ -90,6 +90,10 @@ fn a_program_asks_for_the_requests_of_one_tag_until_the_run_is_over() {
         assert_eq!(answer.status, 404, "{nothing}");
         assert!(answer.json()["error"].to_string().contains(nothing));
     }
+    let answer = web.get("/api/v1/tags/%ff");
+    assert_eq!(answer.status, 404);
+    let told = "the path names nothing: it is not UTF-8";
+    assert_eq!(answer.json(), json!({ "error": told, "help": null }));
     web.post("/api/v1/reset", "{}");
     wait_until("figures anew", || {
         let now = tag(&web, "scenario=buyers")["aggregated"]["count"].as_u64();

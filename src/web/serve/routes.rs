@@ -2,13 +2,14 @@
 //! of the OpenAPI document.
 
 use super::super::access::Access;
+use super::super::answers::Named;
 use super::super::routes::{self as of_run, guarded, openapi, with_page};
 use super::super::turns::Turns;
 use super::{MADE, ServeSite, forward, page, runs};
 use crate::config::Format;
 use crate::serve::Runs;
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
@@ -138,7 +139,6 @@ fn handed_on(answer: of_run::Answer) -> MethodRouter<Arc<ServeSite>> {
 }
 
 fn handler(answer: Answer) -> MethodRouter<Arc<ServeSite>> {
-    type Id = Path<String>;
     match answer {
         Answer::Plans => get(runs::plans),
         Answer::List => get(runs::list),
@@ -147,7 +147,7 @@ fn handler(answer: Answer) -> MethodRouter<Arc<ServeSite>> {
         Answer::Remove => axum::routing::delete(runs::remove),
         Answer::Plan => get(runs::plan),
         Answer::Report(format) => get(
-            move |State(site): Here, Path(id): Id, request: Request| async move {
+            move |State(site): Here, Named(id): Named, request: Request| async move {
                 runs::report(site, id, format, request).await
             },
         ),

@@ -1,12 +1,12 @@
 //! The list of plans and runs: plans that can be run, the queue, and finished runs.
 
-use super::super::answers::{Failure, json};
+use super::super::answers::{Failure, Named, json};
 use super::super::{commands, reports};
 use super::{ServeSite, forward};
 use crate::config::Format;
 use crate::output;
 use crate::serve::{Refusal, RunRow, Wanted};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -72,7 +72,7 @@ pub(super) async fn start(
 /// `GET /api/v1/runs/{id}`.
 pub(super) async fn run(
     State(site): State<Arc<ServeSite>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Failure> {
     let runs = site.runs.clone();
     let row = site.make(move || Ok(runs.row(&id)?)).await?;
@@ -82,7 +82,7 @@ pub(super) async fn run(
 /// `DELETE /api/v1/runs/{id}`.
 pub(super) async fn remove(
     State(site): State<Arc<ServeSite>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Failure> {
     let runs = site.runs.clone();
     site.make(move || Ok(runs.remove(&id)?)).await?;
@@ -92,7 +92,7 @@ pub(super) async fn remove(
 /// `GET /api/v1/runs/{id}/plan`.
 pub(super) async fn plan(
     State(site): State<Arc<ServeSite>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Failure> {
     let runs = site.runs.clone();
     let text = site.make(move || Ok(runs.plan(&id)?)).await?;

@@ -86,7 +86,7 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
             show_count(need.users),
             show_count(descriptors),
             show_count(limit),
-            show_count((descriptors - limit) / each)
+            show_count(((descriptors - limit) / each).min(need.users))
         );
         let enough = (need.users * 6 + OWN_DESCRIPTORS).next_power_of_two();
         told.push(Diagnostic::new(message).help(format!(
@@ -176,6 +176,12 @@ mod tests {
         ] {
             assert!(text.contains(word), "'{word}' is missing in\n{text}");
         }
+        let few = Supply {
+            descriptors: Some(40),
+            ..Supply::default()
+        };
+        let text = told(50, false, &few).concat();
+        assert!(text.contains("about 50 users"), "no more than run: {text}");
         let text = told(1_000, true, &descriptors).concat();
         assert!(text.contains("2,064"), "the site's own are counted: {text}");
         let ports = Supply {

@@ -303,7 +303,7 @@ impl Vm {
             };
             if let Some(killed) = limits.killed() {
                 self.ended_by_limit = true;
-                break Step::Raised(killed);
+                break Step::Raised(located(&self.host, killed));
             }
             result = self.run_on(Converted((Value::Nil, problem)));
         };

@@ -184,7 +184,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 28] = [
+const LONG_CALLS: [(&str, &str); 34] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -301,6 +301,36 @@ const LONG_CALLS: [(&str, &str); 28] = [
     (
         "requests that are large empty tables",
         "local t, big = {}, emptied() big.path = '/x' for n = 1, 20000 do t[n] = big end user:batch(t)",
+    ),
+    (
+        "places that Rust looks up",
+        "table.unpack(setmetatable({ emptied() }, { __index = json.encode }), 2, 900000)",
+    ),
+    (
+        "places that Rust looks up in a coroutine",
+        "coroutine.wrap(function()\n\
+         table.unpack(setmetatable({ emptied() }, { __index = json.encode }), 2, 900000)\n\
+         end)()",
+    ),
+    (
+        "replacements that Rust looks up",
+        "('a'):rep(100000):gsub('a', setmetatable({ emptied() }, { __index = json.encode }))",
+    ),
+    (
+        "texts that Rust makes",
+        "local t, big, text = {}, emptied(), { __tostring = json.encode }\n\
+         for n = 1, 10000 do t[n] = setmetatable({ big }, text) end\n\
+         string.format(('%s'):rep(10000), table.unpack(t))",
+    ),
+    (
+        "names of weights that Rust makes",
+        "local t, big, text = {}, emptied(), { __tostring = json.encode }\n\
+         for n = 1, 5000 do t[setmetatable({ big }, text)] = 1 end random.weighted(t)",
+    ),
+    (
+        "an order that Rust decides",
+        "local t, big, less = {}, emptied(), { __lt = json.encode }\n\
+         for n = 1, 10000 do t[n] = setmetatable({ big }, less) end table.sort(t)",
     ),
 ];
 

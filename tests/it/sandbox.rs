@@ -184,7 +184,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 34] = [
+const LONG_CALLS: [(&str, &str); 36] = [
     (
         "matches that each look at the rest of the text",
         "regex '.*[^A-Z]|[A-Z]':replace(('A'):rep(1 << 20), 'b')",
@@ -331,6 +331,17 @@ const LONG_CALLS: [(&str, &str); 34] = [
         "an order that Rust decides",
         "local t, big, less = {}, emptied(), { __lt = json.encode }\n\
          for n = 1, 10000 do t[n] = setmetatable({ big }, less) end table.sort(t)",
+    ),
+    (
+        "a line of many long lists",
+        "local t, list = {}, {} for n = 1, 1000000 do list[n] = 1 end\n\
+         for n = 1, 5000 do t[n] = list end print(table.unpack(t))",
+    ),
+    (
+        "a line of large empty tables",
+        "local t, big = {}, emptied()\n\
+         for n = 1, 50 do t[n] = { big, big, big, big, big, big, big, big, big, big } end\n\
+         while true do print(t) end",
     ),
 ];
 

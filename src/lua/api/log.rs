@@ -73,7 +73,7 @@ fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
         Value::Table(table) if is_response(table) => Ok(response(lua, table)),
         Value::Table(table) if is_plain(table) => {
             let mut out = String::new();
-            show_table(lua, &unwrap_view(table), 1, &mut out);
+            show_table(lua, &unwrap_view(table), 1, &mut out)?;
             Ok(out)
         }
         other => other.to_string(),
@@ -88,18 +88,30 @@ fn is_plain(table: &Table) -> bool {
 
 /// Appends a table as Lua writes one: the list first, then named fields in their order. Whatever is too deep or too much
 /// becomes an ellipsis.
-fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) {
+///
+/// # Errors
+/// The task's time is over.
+fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua::Result<()> {
     const DEEPEST: usize = 4;
     const MOST_FIELDS: usize = 50;
     const MOST_BYTES: usize = 2_000;
+    /// The work of a look into a table, which may have a million empty places.
+    const LOOK: u64 = 4096;
     if depth > DEEPEST {
-        return out.push_str("{ … }");
+        out.push_str("{ … }");
+        return Ok(());
     }
+    Host::of(lua).limits.spend(lua, LOOK)?;
     let listed = table.raw_len();
     let list = (1..=listed.min(MOST_FIELDS)).map(|place| (None, table.raw_get(place)));
     let list = list.map_while(|(name, value)| Some((name, value.ok()?)));
     let mut fields: Vec<(Option<String>, Value)> = list.collect();
-    let others = table.pairs::<Value, Value>().take(listed + MOST_FIELDS + 1);
+    // Where the list alone is too much, no named field is shown, and all of the list would come before the first.
+    let looked_at = match listed > MOST_FIELDS {
+        true => 0,
+        false => listed + MOST_FIELDS + 1,
+    };
+    let others = table.pairs::<Value, Value>().take(looked_at);
     let named = others.filter_map(Result::ok).filter_map(|(key, value)| {
         let in_list = |place: usize| (1..=listed).contains(&place);
         match &key {
@@ -114,13 +126,15 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) {
     fields.extend(named);
     fields.truncate(MOST_FIELDS);
     if fields.is_empty() {
-        return out.push_str("{}");
+        out.push_str("{}");
+        return Ok(());
     }
     out.push('{');
     for (place, (name, value)) in fields.iter().enumerate() {
         out.push_str(if place == 0 { " " } else { ", " });
         if out.len() > MOST_BYTES {
-            return out.push_str("… }");
+            out.push_str("… }");
+            return Ok(());
         }
         if let Some(name) = name {
             out.push_str(&format!("{name} = "));
@@ -129,11 +143,12 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) {
             Value::Table(inner) if is_response(inner) => {
                 out.push_str(&response(lua, inner));
             }
-            Value::Table(inner) => show_table(lua, &unwrap_view(inner), depth + 1, out),
+            Value::Table(inner) => show_table(lua, &unwrap_view(inner), depth + 1, out)?,
             value => out.push_str(&scalar(value)),
         }
     }
     out.push_str(if more { ", … }" } else { " }" });
+    Ok(())
 }
 
 /// Renders a value within a table, without calling anything of the plan's.

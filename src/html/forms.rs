@@ -4,9 +4,9 @@
 use scraper::ElementRef;
 use url::Url;
 
-use super::address::join;
 use super::controls::Entries;
 use super::document::{Document, NodeKey};
+use super::join::join;
 
 /// The method by which a form is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

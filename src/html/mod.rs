@@ -18,6 +18,7 @@ mod document;
 mod entities;
 mod forms;
 mod imports;
+mod join;
 mod matching;
 mod names;
 mod reason;

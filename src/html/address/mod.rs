@@ -4,10 +4,6 @@
 //! the site's own absolute URL; no dots, no spaces, ASCII) are put together as strings, and a test holds both
 //! to the same answers.
 
-mod join;
-
-pub(super) use join::join;
-
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 
@@ -15,7 +11,7 @@ use memchr::memchr;
 use url::{Position, Url};
 
 use super::entities::decode_entities;
-use join::host;
+use super::join::{host, join};
 
 /// The owner of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

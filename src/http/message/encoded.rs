@@ -1,6 +1,7 @@
 //! An encoded body, decoded when it is first read. Held by a `Response`.
 
-use super::encoding::{Codings, Patience};
+use super::encoding::Codings;
+use super::patience::Patience;
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::cell::OnceCell;

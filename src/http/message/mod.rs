@@ -6,18 +6,19 @@ mod encoded;
 mod encoding;
 mod head;
 mod interim;
+mod patience;
 mod raw;
 mod referrer;
 
 use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
-use encoding::Patience;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use encoding::decode;
 pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
 };
 pub(super) use interim::InterimResponses;
+use patience::Patience;
 pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large, reserve_rest};
 pub(crate) use raw::{BodyRoom, Discard};
 pub(crate) use referrer::Referrer;

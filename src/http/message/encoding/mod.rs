@@ -2,11 +2,7 @@
 //! bodies applies to decoded ones, too, so that a small response cannot fill the memory; and decoding has a limit of
 //! time.
 
-mod patience;
-
-pub(super) use patience::Patience;
-use patience::{Pieces, Slices};
-
+use super::patience::{Patience, Pieces, read_slices};
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::io::Read;
@@ -221,9 +217,7 @@ fn is_zlib(body: &[u8]) -> bool {
 fn read(name: &str, decoder: impl Read, length: u64, limits: Limits<'_>) -> Result<Bytes, Failure> {
     let max_body = limits.max_body;
     let mut decoded = Vec::with_capacity(length.min(max_body) as usize);
-    Slices::of(decoder, limits.patience)
-        .take(max_body + 1)
-        .read_to_end(&mut decoded)
+    read_slices(decoder, max_body + 1, limits.patience, &mut decoded)
         .map_err(|error| broken(name, &error))?;
     if decoded.len() as u64 > max_body {
         return Err(Failure::new(

@@ -1,3 +1,5 @@
+//! Which bodies are decoded, and which are given up.
+
 use super::*;
 use std::io::Write as _;
 

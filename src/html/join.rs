@@ -8,7 +8,7 @@ use url::Url;
 const LONGEST_HOST: usize = 253 + 6;
 
 /// Returns the URL of `raw` on a page at `base`; `None` if it is none, or if its host is too long for one.
-pub(in crate::html) fn join(base: &Url, raw: &str) -> Option<Url> {
+pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
     if host(raw).chars().nth(LONGEST_HOST).is_some() {
         return None;
     }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 const PIECE: usize = 16 * 1024;
 
 /// The decoded bytes between two looks at the clock.
-const SLICE: usize = 64 * 1024;
+const SLICE: u64 = 128 * 1024;
 
 /// The time for all codings of a body together. It begins at the first look at the clock.
 #[derive(Debug)]
-pub(in crate::http::message) struct Patience {
+pub(super) struct Patience {
     limit: Duration,
     begin: Cell<Option<Instant>>,
     ended: Cell<bool>,
@@ -22,7 +22,7 @@ pub(in crate::http::message) struct Patience {
 
 impl Patience {
     /// So much time.
-    pub(in crate::http::message) fn new(limit: Duration) -> Patience {
+    pub(super) fn new(limit: Duration) -> Patience {
         Patience {
             limit,
             begin: Cell::new(None),
@@ -31,19 +31,19 @@ impl Patience {
     }
 
     /// The time for a body of at most `max_body` bytes: whoever allows larger ones than usual allows more time, too.
-    pub(in crate::http::message) fn for_bodies(max_body: u64) -> Patience {
+    pub(super) fn for_bodies(max_body: u64) -> Patience {
         /// Decoders of all codings are three times as fast, and more.
         const BYTES_PER_SECOND: u64 = 64 << 20;
         Patience::new(Duration::from_secs((max_body / BYTES_PER_SECOND).max(1)))
     }
 
     /// The time for a body that is decoded only to show a part of it.
-    pub(in crate::http::message) fn to_show() -> Patience {
+    pub(super) fn to_show() -> Patience {
         Patience::new(Duration::from_millis(50))
     }
 
     /// Whether a decoder has been stopped because the time was over.
-    pub(in crate::http::message) fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.ended.get()
     }
 
@@ -108,36 +108,27 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// A decoder that is read in slices, with a look at the clock before each but the first: few bytes may be decoded to
-/// many, each of which takes its time.
-#[derive(Debug)]
-pub(super) struct Slices<'a, D> {
-    decoder: D,
-    /// The bytes of the current slice that are left.
-    slice: usize,
-    patience: &'a Patience,
-}
-
-impl<'a, D> Slices<'a, D> {
-    /// The slices of what a decoder gives.
-    pub(super) fn of(decoder: D, patience: &'a Patience) -> Slices<'a, D> {
-        Slices {
-            decoder,
-            slice: SLICE,
-            patience,
+/// Reads at most `most` bytes from a decoder, in slices, with a look at the clock after each full one: few bytes may be
+/// decoded to many, each of which takes its time.
+///
+/// # Errors
+/// Those of the decoder, or the time is over.
+pub(super) fn read_slices(
+    decoder: impl Read,
+    most: u64,
+    patience: &Patience,
+    decoded: &mut Vec<u8>,
+) -> Result<()> {
+    let mut left = most;
+    // A limit of its own for each slice: a reader that gave less than it is asked for would have all of the vector's
+    // capacity set to zeros first.
+    let mut slice = decoder.take(0);
+    loop {
+        slice.set_limit(SLICE.min(left));
+        left -= slice.read_to_end(decoded)? as u64;
+        if slice.limit() > 0 || left == 0 {
+            return Ok(());
         }
-    }
-}
-
-impl<D: Read> Read for Slices<'_, D> {
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        if self.slice == 0 {
-            self.patience.check()?;
-            self.slice = SLICE;
-        }
-        let most = buffer.len().min(self.slice);
-        let count = self.decoder.read(&mut buffer[..most])?;
-        self.slice -= count;
-        Ok(count)
+        patience.check()?;
     }
 }

@@ -22,7 +22,7 @@ the processor time per request. Cookies, redirects, timeouts, retries and decodi
 
 With reqwest, 'connect' includes the TLS handshake and the exchange with the proxy, and 'first_byte' includes \
 sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header set by the \
-plan needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that sends requests in parallel may open one \
+plan needs HTTP/1.1. A head may have 100 fields. A user that sends requests in parallel may open one \
 connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection.";
 
 /// The help of `--proxy`.

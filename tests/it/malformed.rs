@@ -109,6 +109,18 @@ fn answers_that_are_too_large_are_cut_off_and_not_kept() {
             },
             "too large: response headers",
         ),
+        // It may be there at once or in parts.
+        fault(
+            "/little-more-than-a-head",
+            "",
+            || {
+                send(
+                    format!("{HEAD}x: {}\r\n\r\n", "y".repeat(300 << 10)),
+                    Act::Close,
+                )
+            },
+            "too large: response headers",
+        ),
         fault(
             "/ten-thousand-headers",
             "",

@@ -5,7 +5,7 @@
 //! - which connection carried a request is not known;
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
-//! - a head may have 100 fields instead of 128, and 400 KiB instead of 256;
+//! - a head may have 100 fields instead of 128;
 //! - interim responses are not counted, nor does a length beside chunks end the connection;
 //! - a connection of HTTP/2 cannot be asked whether it lives: each timeout without any answer ends it;
 //! - a server that leaves without having looked at a request is asked again only if that may be sent twice;

@@ -78,11 +78,12 @@ impl ResponseHead {
             bytes,
             &mut space,
         );
+        let too_large = || Failure::new(ErrorClass::TooLarge, "response headers");
         let length = match parsed {
+            // One that has come at once has the same limit as one in parts.
+            Ok(httparse::Status::Complete(length)) if length > MAX_HEAD => return Err(too_large()),
             Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => {
-                return Err(Failure::new(ErrorClass::TooLarge, "response headers"));
-            }
+            Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => return Err(too_large()),
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(Failure::new(
@@ -370,10 +371,14 @@ mod tests {
             ErrorClass::TooLarge
         );
         let long = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(MAX_HEAD));
-        assert_eq!(
-            head(&long).expect_err("too long").class,
-            ErrorClass::TooLarge
-        );
+        for end in ["", "\r\n\r\n"] {
+            let failure = head(&format!("{long}{end}")).expect_err("too long");
+            assert_eq!(failure.class, ErrorClass::TooLarge, "{end:?}");
+        }
+        let most = "b".repeat(MAX_HEAD - "HTTP/1.1 200 OK\r\na: \r\n\r\n".len());
+        let text = format!("HTTP/1.1 200 OK\r\na: {most}\r\n\r\nbody");
+        let head = head(&text).expect("valid").expect("complete");
+        assert_eq!(head.length, MAX_HEAD);
     }
 
     #[test]

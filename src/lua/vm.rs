@@ -303,7 +303,7 @@ impl Vm {
             };
             if let Some(killed) = limits.killed() {
                 self.ended_by_limit = true;
-                break Step::Raised(located(&self.host, killed));
+                break Step::Raised(self.host.located(killed));
             }
             result = self.run_on(Converted((Value::Nil, problem)));
         };
@@ -322,7 +322,7 @@ impl Vm {
         // Whatever the plan has done with the error, the task has ended.
         if let Some(kill) = host.limits.killed() {
             self.ended_by_limit = true;
-            return Ok(Step::Raised(located(host, kill)));
+            return Ok(Step::Raised(host.located(kill)));
         }
         let yielded = match resumed {
             Ok(Resumed::Yielded(yielded)) => yielded,
@@ -382,17 +382,6 @@ impl Vm {
     }
 }
 
-/// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its own
-/// want of memory, and code of `load` has no file.
-fn located(host: &Host, mut raised: Raised) -> Raised {
-    raised.line = raised.line.or_else(|| {
-        let location = host.program.task_locations.get(host.task.get()?)?;
-        let (file, line) = &location.declared;
-        Some(format!("{file}:{line}"))
-    });
-    raised
-}
-
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
 fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     let mut raised = diagnostics::to_raised(error, &host.program.sources);
@@ -403,5 +392,5 @@ fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
         raised.message = host.limits.out_of_memory();
         *ended_by_limit = true;
     }
-    Step::Raised(located(host, raised))
+    Step::Raised(host.located(raised))
 }

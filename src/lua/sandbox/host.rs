@@ -3,7 +3,7 @@
 use crate::error::Diagnostic;
 use crate::html::Document;
 use crate::http::Session;
-use crate::lua::diagnostics::plan_line;
+use crate::lua::diagnostics::{Raised, plan_line};
 use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Address, Finished, Found, OwnTags, Responses};
@@ -87,6 +87,17 @@ impl Host {
     /// Returns whether this VM only reads the declarations of the plan: no user will run in it.
     pub(in crate::lua) fn looks_only(&self) -> bool {
         self.program.task_locations.is_empty()
+    }
+
+    /// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its
+    /// own want of memory, and code of `load` has no file.
+    pub(in crate::lua) fn located(&self, mut raised: Raised) -> Raised {
+        raised.line = raised.line.or_else(|| {
+            let location = self.program.task_locations.get(self.task.get()?)?;
+            let (file, line) = &location.declared;
+            Some(format!("{file}:{line}"))
+        });
+        raised
     }
 
     /// Returns the bytes that the VM holds outside of Lua.

@@ -311,9 +311,9 @@ fn ends_although(name: &str, task: &str) {
         "-r",
         "1000",
         "-t",
-        "100ms",
+        "500ms",
         "--stop-timeout",
-        "100ms",
+        "500ms",
     ]);
     assert!(report.total("count") >= 2, "{:?}", report.errors());
 }

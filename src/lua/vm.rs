@@ -297,15 +297,10 @@ impl Vm {
         let entered = self.coroutine.enter(&limits);
         let mut result = self.run_on(arguments);
         let step = loop {
-            let problem = match result {
+            match result {
                 Ok(step) => break step,
-                Err(problem) => problem,
-            };
-            if let Some(killed) = limits.killed() {
-                self.ended_by_limit = true;
-                break Step::Raised(self.host.located(killed));
+                Err(problem) => result = self.run_on(Converted((Value::Nil, problem))),
             }
-            result = self.run_on(Converted((Value::Nil, problem)));
         };
         drop(entered);
         self.heartbeat.leave();
@@ -320,9 +315,8 @@ impl Vm {
         let host = &self.host;
         let resumed = self.coroutine.resume(&host.limits, arguments);
         // Whatever the plan has done with the error, the task has ended.
-        if let Some(kill) = host.limits.killed() {
-            self.ended_by_limit = true;
-            return Ok(Step::Raised(host.located(kill)));
+        if let Some(step) = killed(host, &mut self.ended_by_limit) {
+            return Ok(step);
         }
         let yielded = match resumed {
             Ok(Resumed::Yielded(yielded)) => yielded,
@@ -341,7 +335,8 @@ impl Vm {
                 }
                 Ok(Step::Op(op))
             }
-            Some(Err(problem)) => Err(problem),
+            // Reading it may have taken the rest of the time.
+            Some(Err(problem)) => killed(&self.host, &mut self.ended_by_limit).ok_or(problem),
             None => Ok(Step::Raised(Raised {
                 message: "the task waits for nothing that lgoose knows".to_owned(),
                 line: None,
@@ -380,6 +375,13 @@ impl Vm {
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.held_bytes()
     }
+}
+
+/// Returns the end of a task by the limit of its time, if that is over; sets `ended_by_limit` then.
+fn killed(host: &Host, ended_by_limit: &mut bool) -> Option<Step> {
+    let raised = host.limits.killed()?;
+    *ended_by_limit = true;
+    Some(Step::Raised(host.located(raised)))
 }
 
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.

@@ -65,8 +65,8 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
 
 #[test]
 fn a_client_of_a_slow_site_is_not_marked() {
-    let _alone = alone();
     const SLEEP_MS: f64 = 30.0;
+    let _alone = alone();
     let path = plan("own_part_slow.lua", PLAN);
     for number in 1..=RUNS {
         let site = LoggingSite::start(|_, _| Duration::from_secs_f64(SLEEP_MS / 1e3));

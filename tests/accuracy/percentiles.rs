@@ -5,7 +5,7 @@
 use crate::alone;
 use crate::logging_site::{LoggingSite, Visit};
 use crate::program::plan;
-use crate::report::run;
+use crate::report::iterate_at;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,18 +101,7 @@ fn every_percentile_is_that_of_the_site_within_a_thousandth_and_the_way_there_an
          user:get(\"/at-once\", {{ name = \"at once\" }})\nend }}"
     );
     let path = plan("accuracy.lua", &text);
-    let (users, iterations) = (USERS.to_string(), (KNOWN / USERS).to_string());
-    let report = run([
-        &path,
-        "-H",
-        &url,
-        "-u",
-        &users,
-        "-r",
-        "1000",
-        "-i",
-        &iterations,
-    ]);
+    let report = iterate_at(&path, &url, USERS as u32, (KNOWN / USERS) as u32, &[]);
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
 
     let rows = report.json["requests"].as_array().expect("rows");

@@ -10,36 +10,40 @@ use crate::server::Server;
 const PLAN: &str = "task { function(user)\n  user:get(env \"PAGE\")\n  local begin = os.clock()\n  \
      while os.clock() - begin < 0.004 do end\nend }";
 
+/// The arguments for six users of that plan on one thread.
+fn busy<'a>(
+    path: &'a str,
+    url: &'a str,
+    page: &'a str,
+    time: &'a str,
+    more: &'a str,
+) -> [&'a str; 14] {
+    [
+        path,
+        "-H",
+        url,
+        "-e",
+        page,
+        "--threads",
+        "1",
+        "-u",
+        "6",
+        "-r",
+        "1000",
+        "-t",
+        time,
+        more,
+    ]
+}
+
 #[test]
 fn a_starved_generator_is_flagged_and_a_slow_site_is_not() {
     let _alone = alone();
     let server = Server::start();
     let (url, path) = (server.url(), plan("saturation.lua", PLAN));
-    let arguments = |page: &str| {
-        let fixed = [
-            "--threads",
-            "1",
-            "-u",
-            "6",
-            "-r",
-            "1000",
-            "-t",
-            "3s",
-            "--fail-on-saturation",
-        ];
-        let own = [
-            path.clone(),
-            "-H".to_owned(),
-            url.clone(),
-            "-e".to_owned(),
-            format!("PAGE={page}"),
-        ];
-        own.into_iter()
-            .chain(fixed.map(str::to_owned))
-            .collect::<Vec<_>>()
-    };
+    let arguments = |page| busy(&path, &url, page, "3s", "--fail-on-saturation");
 
-    let starved = run(arguments("/"));
+    let starved = run(arguments("PAGE=/"));
     let generator = &starved.json["generator"];
     assert!(
         generator["saturated_s"].as_f64() >= Some(1.0),
@@ -63,7 +67,7 @@ fn a_starved_generator_is_flagged_and_a_slow_site_is_not() {
         starved.ended.stderr
     );
 
-    let slow = run(arguments("/delay/500"));
+    let slow = run(arguments("PAGE=/delay/500"));
     let generator = &slow.json["generator"];
     assert_eq!(generator["saturated_s"], 0.0, "{generator}");
     assert!(generator["judged_s"].as_f64() >= Some(2.0), "{generator}");
@@ -76,23 +80,7 @@ fn the_warning_is_the_first_line_below_the_title() {
     let _alone = alone();
     let server = Server::start();
     let (url, path) = (server.url(), plan("saturation_text.lua", PLAN));
-    let ended = Lgoose::new([
-        path.as_str(),
-        "-H",
-        &url,
-        "-e",
-        "PAGE=/",
-        "--threads",
-        "1",
-        "-u",
-        "6",
-        "-r",
-        "1000",
-        "-t",
-        "2s",
-        "--only-summary",
-    ])
-    .finish();
+    let ended = Lgoose::new(busy(&path, &url, "PAGE=/", "2s", "--only-summary")).finish();
     assert_eq!(ended.code, 0, "it is a warning: {}", ended.stderr);
     let lines: Vec<&str> = ended.stdout.lines().collect();
     let warning = lines

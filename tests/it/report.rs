@@ -40,11 +40,22 @@ pub(crate) fn iterate_with(
     iterations: u32,
     more: &[&str],
 ) -> Report {
-    let (url, users, iterations) = (server.url(), users.to_string(), iterations.to_string());
+    iterate_at(plan, &server.url(), users, iterations, more)
+}
+
+/// The same at any address.
+pub(crate) fn iterate_at(
+    plan: &str,
+    url: &str,
+    users: u32,
+    iterations: u32,
+    more: &[&str],
+) -> Report {
+    let (users, iterations) = (users.to_string(), iterations.to_string());
     let arguments = [
         plan,
         "-H",
-        &url,
+        url,
         "-u",
         &users,
         "-r",

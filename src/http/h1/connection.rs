@@ -266,11 +266,10 @@ impl Connection {
         reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
         while body.length < length {
             let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
-            let mut spare = body.bytes.capacity() - body.bytes.len();
-            if spare == 0 {
+            if body.bytes.len() == body.bytes.capacity() {
                 reserve_rest(&mut body.bytes, left as u64);
-                spare = body.bytes.capacity() - body.bytes.len();
             }
+            let spare = body.bytes.capacity() - body.bytes.len();
             self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use super::elements::Element;
 use super::shown::{is_response, response};
+use crate::lua::limits::TABLE_LOOK;
 use crate::lua::sandbox::Host;
 use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
@@ -95,13 +96,11 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua:
     const DEEPEST: usize = 4;
     const MOST_FIELDS: usize = 50;
     const MOST_BYTES: usize = 2_000;
-    /// The work of a look into a table, which may have a million empty places.
-    const LOOK: u64 = 4096;
     if depth > DEEPEST {
         out.push_str("{ … }");
         return Ok(());
     }
-    Host::of(lua).limits.spend(lua, LOOK)?;
+    Host::of(lua).limits.spend(lua, TABLE_LOOK)?;
     let listed = table.raw_len();
     let list = (1..=listed.min(MOST_FIELDS)).map(|place| (None, table.raw_get(place)));
     let list = list.map_while(|(name, value)| Some((name, value.ok()?)));

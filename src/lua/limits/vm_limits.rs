@@ -18,6 +18,9 @@ const LOADING_MEMORY: u64 = 1 << 30;
 /// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;
 
+/// The work of a look into a table, which may have a million empty places.
+pub(in crate::lua) const TABLE_LOOK: u64 = 4096;
+
 /// The limits of one VM and what it has used of them since the engine resumed it.
 #[derive(Debug)]
 pub(in crate::lua) struct Limits {

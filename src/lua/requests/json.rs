@@ -1,7 +1,7 @@
 //! Encoding of Lua values as JSON text.
 
 use super::json_fields::OBJECT_BYTES;
-use crate::lua::limits::{Budget, NOT_ENOUGH};
+use crate::lua::limits::{Budget, NOT_ENOUGH, TABLE_LOOK};
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::Value;
 
@@ -69,9 +69,6 @@ struct Cost {
     object: usize,
 }
 
-/// The work of a look into a table, which may have a million empty places.
-const LOOK: u64 = 4096;
-
 /// Checks that no table is nested too deeply, that the result stays within the budget, with its cost in addition
 /// to the text of every value, and that every string is UTF-8: one that is not would become a list of numbers. A
 /// value in which one table or text occurs many times may be small in Lua and endless as JSON, and a list may have
@@ -91,7 +88,7 @@ fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<
     if deepest == 0 {
         return Err("tables are nested too deeply".to_owned());
     }
-    budget.spend(LOOK)?;
+    budget.spend(TABLE_LOOK)?;
     let mut entries = 0;
     for (key, value) in table.pairs::<Value, Value>().filter_map(Result::ok) {
         entries += 1;
@@ -99,7 +96,7 @@ fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<
         budget.take(key.map_or(0, |key| escaped_length(&key.as_bytes())))?;
         fits(&value, cost, deepest - 1, budget)?;
     }
-    budget.spend(LOOK)?;
+    budget.spend(TABLE_LOOK)?;
     let length = table.raw_len();
     if length == 0 && entries > 0 {
         budget.take(cost.object)?;

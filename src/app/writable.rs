@@ -93,8 +93,8 @@ mod tests {
             ("/dev/fd/7".into(), true),
             ("/proc/self/fd/7".into(), true),
             ("/dev/null".into(), true),
-            (format!("/dev/fd/../root{}", file.display()), false),
-            (format!("/proc/self/fd/../root{}", file.display()), false),
+            (format!("/dev/fd/../../..{}", file.display()), false),
+            (format!("/proc/self/fd/../../..{}", file.display()), false),
             (file.display().to_string(), false),
         ] {
             assert_eq!(is_device(Path::new(&path)), is, "{path}");

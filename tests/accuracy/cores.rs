@@ -1,8 +1,12 @@
 //! Who runs on which core: work on one that busy loops keep from it, and work on the others.
 
+use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+/// Niceness with which a thread has a tenth of the weight of one that computes.
+const NICE: i32 = 10;
 
 /// The last core, and all but that; where there is only one, that is both.
 fn last_and_others() -> (CpuSet, CpuSet) {
@@ -22,7 +26,8 @@ fn pin(cores: &CpuSet) {
     sched_setaffinity(None, cores).expect("cores that it had before");
 }
 
-/// Does what it is to do on one core, where three threads compute all the while.
+/// Does what it is to do on one core, where three threads compute all the while and come before it: once it sleeps, it is
+/// not woken in time.
 pub(crate) fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let (one, _) = last_and_others();
     let over = AtomicBool::new(false);
@@ -37,6 +42,8 @@ pub(crate) fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         }
         let working = scope.spawn(|| {
             pin(&one);
+            // Of this thread and of what it starts.
+            setpriority_process(None, NICE).expect("everyone may be nicer");
             work()
         });
         let done = working.join();

@@ -44,7 +44,8 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
     let path = plan("own_part_starved.lua", PLAN);
     let (mut all_told, mut all_own) = (0.0, 0.0);
     for number in 1..=RUNS {
-        let site = away_from_busy_loops(|| LoggingSite::start(|_, _| Duration::ZERO));
+        // Long enough for the client to have nothing to do meanwhile: only then it sleeps, and must be woken for the answer.
+        let site = away_from_busy_loops(|| LoggingSite::start(|_, _| Duration::from_millis(5)));
         let report = beside_busy_loops(|| load(&path, &site));
         let marked = figure(&report, "/generator/saturated_s");
         let told = figure(&report, "/generator/own_p99_ms");
@@ -54,13 +55,14 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
             "{number}: marked {marked:.1} s, {told:.2} ms told of p99 {p99:.2} ms, {own:.2} ms true"
         );
         assert!(marked > 0.0, "run {number}: {}", report.json["generator"]);
-        assert!(told <= own * 1.1, "run {number}: {told} ms of {own} ms");
         (all_told, all_own) = (all_told + told, all_own + own);
     }
-    // It is told from fifty samples a second, and rather too low than too high: in single runs a third of the truth
-    // and more.
+    // It is told from fifty samples a second, and rather too low than too high.
     let (told, own) = (all_told / RUNS as f64, all_own / RUNS as f64);
-    assert!(told >= own / 4.0, "{told} ms told of {own} ms on average");
+    assert!(
+        (own / 4.0..=own * 1.1).contains(&told),
+        "{told} ms told of {own} ms on average"
+    );
 }
 
 #[test]

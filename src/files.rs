@@ -65,16 +65,17 @@ fn fits(length: u64) -> io::Result<()> {
         return Ok(());
     }
     match machine::memory_there_is().filter(|most| length > *most) {
-        Some(most) => Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!(
-                "it has {}, and there is memory for {}",
-                show_size(length as f64),
-                show_size(most as f64)
-            ),
-        )),
+        Some(most) => Err(too_large(format!(
+            "it has {}, and there is memory for {}",
+            show_size(length as f64),
+            show_size(most as f64)
+        ))),
         None => Ok(()),
     }
+}
+
+fn too_large(told: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, told)
 }
 
 /// Reads a whole file.
@@ -82,9 +83,29 @@ fn fits(length: u64) -> io::Result<()> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_all(open(path)?)
+}
+
+/// Reads what a file or a pipe has, which is not told beforehand for a pipe and for a file that grows.
+///
+/// # Errors
+/// Those of reading, and one in words if it is larger than the memory.
+pub(crate) fn read_all(input: impl io::Read) -> io::Result<Vec<u8>> {
+    // A buffer that grows is there twice.
+    let most = machine::memory_there_is().map_or(u64::MAX, |most| most / 2);
+    read_at_most(input, most)
+}
+
+fn read_at_most(input: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    input.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(too_large(format!(
+            "there is memory for {} of it, and it has more",
+            show_size(most as f64)
+        ))),
+        false => Ok(bytes),
+    }
 }
 
 /// Reads a whole file that is text in UTF-8.
@@ -92,7 +113,16 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`open`], and one for other bytes.
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
-    io::read_to_string(open(path)?)
+    as_text(read(path)?)
+}
+
+/// Takes bytes for text.
+///
+/// # Errors
+/// One of the kind `InvalidData` that says where they are not UTF-8.
+pub(crate) fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 #[cfg(test)]
@@ -110,6 +140,17 @@ mod tests {
             told.starts_with("it has 8.00 TiB, and there is memory for "),
             "{told}"
         );
+    }
+
+    #[test]
+    fn a_pipe_is_not_read_for_ever() {
+        let told = read_at_most(io::repeat(0), 1 << 20).expect_err("it has no end");
+        assert_eq!(
+            told.to_string(),
+            "there is memory for 1.00 MiB of it, and it has more"
+        );
+        let whole = read_at_most(io::repeat(7).take(1 << 20), 1 << 20);
+        assert_eq!(whole.ok().map(|bytes| bytes.len()), Some(1 << 20));
     }
 
     #[test]

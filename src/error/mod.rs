@@ -227,9 +227,11 @@ pub(crate) fn carets(line: &str, place: Range<usize>) -> String {
 }
 
 /// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
-/// break show as `\x1b`, those that change the direction of writing as `\u{202e}`. Safe text stays as it is.
+/// break show as `\x1b`, those that change the direction of writing or that nobody sees as `\u{202e}`. Safe text stays as
+/// it is.
 pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    let hostile = |c: char| is_directing(c) || c.is_control() && c != '\t' && c != '\n';
+    let hostile =
+        |c: char| is_directing(c) || is_unseen(c) || c.is_control() && c != '\t' && c != '\n';
     if !text.contains(hostile) {
         return text.into();
     }
@@ -284,6 +286,12 @@ pub(crate) fn is_directing(c: char) -> bool {
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     )
+}
+
+/// Whether a character stands for text without being seen: the byte order mark, and the tag characters, of which any
+/// hidden text can be made (Unicode Standard, chapter 23).
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.
@@ -348,7 +356,15 @@ mod tests {
         assert_eq!(printable("a\x1b[2Jb"), "a\\x1b[2Jb");
         assert_eq!(printable("a\u{9b}2J\u{7f}\r"), "a\\x9b2J\\x7f\\x0d");
         for c in [
-            '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
+            '\u{61c}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e0041}',
         ] {
             let shown = format!("a\\u{{{:x}}}b", c as u32);
             assert_eq!(printable(&format!("a{c}b")), shown);

@@ -11,7 +11,7 @@ use crate::files;
 use crate::metrics::{self, Report};
 use crate::output;
 use std::fs::{self, File, Permissions};
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -124,19 +124,15 @@ pub(super) fn apart<'a>(
 
 /// Returns the name and text of a saved report; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<(String, String), Error> {
-    let mut bytes = Vec::new();
     let (name, found) = match path.to_str() {
         Some("-") => (
             "standard input".to_owned(),
-            std::io::stdin().lock().read_to_end(&mut bytes),
+            files::read_all(std::io::stdin()),
         ),
-        _ => (
-            path.display().to_string(),
-            files::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
-        ),
+        _ => (path.display().to_string(), files::read(path)),
     };
     let help = "give a file that a run wrote with '-o json=run.json', or '-'";
-    found.map_err(|error| {
+    let bytes = found.map_err(|error| {
         Diagnostic::new(format!("cannot read the report '{name}': {error}")).help(help)
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {

@@ -82,7 +82,7 @@ fn said(response: &Response) -> Option<String> {
     let headers = response.headers();
     let kind = headers.iter().find(|(name, _)| name == "content-type");
     let kind = kind.map(|(_, value)| String::from_utf8_lossy(value));
-    excerpt(kind.as_deref(), response.body_bytes())
+    excerpt(kind.as_deref(), response.body_at_hand())
 }
 
 fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {

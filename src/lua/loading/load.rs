@@ -3,6 +3,7 @@
 use super::declare;
 use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
+use crate::files;
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, GivenVariables, Program, check_costs, compile};
@@ -107,9 +108,9 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Error> {
     let (name, read) = match shown.as_str() {
         "-" => (
             "(standard input)".to_owned(),
-            std::io::read_to_string(std::io::stdin()),
+            files::read_all(std::io::stdin()).and_then(files::as_text),
         ),
-        _ => (shown.clone(), crate::files::read_to_string(path)),
+        _ => (shown.clone(), files::read_to_string(path)),
     };
     let text = read.map_err(|error| {
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));

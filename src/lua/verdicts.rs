@@ -51,7 +51,7 @@ impl Vm {
 
     /// Returns whether the plan still holds responses that were parked there, as far as the latest collection has found.
     pub(crate) fn holds(&self, parked: Parked) -> bool {
-        self.is_live(parked.0 + 1)
+        self.host.is_live(parked.0 + 1)
     }
 
     /// Returns whether so much is held that it is time to look for dead responses.
@@ -87,14 +87,6 @@ impl Vm {
 
     /// Frees the responses that the latest collection has found dead.
     pub fn drop_dead(&self) {
-        self.host
-            .responses
-            .borrow_mut()
-            .reclaim(|slot| self.is_live(slot));
-    }
-
-    fn is_live(&self, slot: usize) -> bool {
-        // As a flag a response costs no reference. One that cannot be read is kept.
-        self.live.raw_get(slot).unwrap_or(true)
+        self.host.drop_dead();
     }
 }

@@ -37,7 +37,6 @@ pub struct Vm {
     run: Function,
     /// The plan's function that sees each request.
     on_request: Option<Function>,
-    pub(super) live: Table,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
     stopped_while_loading: bool,
@@ -103,6 +102,7 @@ impl Vm {
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         let live = prelude.raw_get("live")?;
+        host.live.get_or_init(|| live);
         let on_request = match program.hears_requests {
             true => prelude
                 .raw_get::<Table>("handlers")?
@@ -113,7 +113,6 @@ impl Vm {
         sandbox::collect_young(&lua);
         Ok(Vm {
             coroutine: Coroutine::new(&lua, run.clone())?,
-            live,
             run,
             on_request,
             stopped_while_loading,

@@ -31,6 +31,7 @@ mod gaggle_logs;
 mod gaggle_permissions;
 mod gaggle_tls;
 mod gaggle_told;
+mod garbage;
 mod gather;
 mod hooks;
 mod hops;

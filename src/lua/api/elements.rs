@@ -101,16 +101,13 @@ impl Element {
         /// What writing one piece counts as, in bytes: a text is looked through for each of its characters to escape.
         const WEIGHT: u64 = 8 << 10;
         let host = Host::of(lua);
-        let budget = host.budget(lua);
         let mut go_on = || host.limits.spend(lua, WEIGHT).is_ok();
-        let (html, is_whole) = self
-            .document
-            .html_while(self.key, budget.left(), &mut go_on);
+        let html = host.budget(lua).make(|most| {
+            let (html, is_whole) = self.document.html_while(self.key, most, &mut go_on);
+            is_whole.then_some(html)
+        });
         host.limits.reraise()?;
-        match is_whole {
-            true => Ok(html),
-            false => Err(mlua::Error::runtime(budget.exceeded())),
-        }
+        html.map_err(mlua::Error::runtime)
     }
 }
 

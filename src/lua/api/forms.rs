@@ -44,9 +44,9 @@ pub(super) fn form(
         Value::Nil => None,
         css => Some(find(lua, document, &*selector(lua, css)?, None)?),
     };
-    let budget = Host::of(lua).budget(lua);
-    let found = html::find_form_within(document, among.as_deref(), page, budget.left());
-    let found = found.map_err(|_| mlua::Error::runtime(budget.exceeded()))?;
+    let find = |most| html::find_form_within(document, among.as_deref(), page, most).ok();
+    let found = Host::of(lua).budget(lua).make(find);
+    let found = found.map_err(mlua::Error::runtime)?;
     let Some(form) = found else {
         *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);

@@ -22,9 +22,9 @@ pub(super) fn list(
     filter: Value,
     find: Find,
 ) -> mlua::Result<Table> {
-    let budget = Host::of(lua).budget(lua);
-    let found = find(body, page, budget.left());
-    let (found, left_out) = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
+    let mut budget = Host::of(lua).budget(lua);
+    let found = budget.make(|most| find(body, page, most));
+    let (found, left_out) = found.map_err(mlua::Error::runtime)?;
     Host::of(lua).remember(page.as_str(), &found);
     let keep = Filter::read(filter)?;
     let vm = Host::of(lua);

@@ -109,7 +109,6 @@ fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
 /// Reads a value that is to be shared, and how many bytes it takes.
 fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::Value, usize)> {
     let mut budget = Host::of(lua).budget(lua);
-    let before = budget.left();
     let converted = match value {
         Value::Nil => Err("there is no value".to_owned()),
         value => convert_json(value, &mut budget),
@@ -119,7 +118,7 @@ fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::Value
             "{what} takes strings, numbers, booleans and tables of them: {problem}"
         ))
     })?;
-    Ok((Arc::new(value), before - budget.left()))
+    Ok((Arc::new(value), budget.taken()))
 }
 
 /// Reads the time after which a value is gone.

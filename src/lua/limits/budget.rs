@@ -3,8 +3,12 @@
 
 use super::interrupt::running_line;
 use super::vm_limits::Limits;
+use mlua::Lua;
 use std::cell::Cell;
 use std::rc::Rc;
+
+/// Collects the garbage of a VM; returns the bytes that it may still take outside of Lua.
+type Collect = fn(&Lua) -> usize;
 
 /// The bytes that a VM's values hold outside of Lua, as long as they live.
 #[derive(Debug, Clone, Default)]
@@ -42,17 +46,30 @@ impl Drop for Held {
 
 /// The memory that one call may still take outside of Lua, in bytes, within the time of its task.
 #[derive(Debug)]
-pub(in crate::lua) struct Budget {
+pub(in crate::lua) struct Budget<'a> {
     left: usize,
+    taken: usize,
+    /// What is left may be little because of garbage: before anything is refused, it is collected once.
+    garbage: Option<(&'a Lua, Collect)>,
     limits: Rc<Limits>,
 }
 
-impl Budget {
+impl<'a> Budget<'a> {
     /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
-    pub(in crate::lua) fn new(left: usize, limits: &Rc<Limits>) -> Budget {
+    pub(in crate::lua) fn new(left: usize, limits: &Rc<Limits>) -> Budget<'a> {
         Budget {
             left,
+            taken: 0,
+            garbage: None,
             limits: limits.clone(),
+        }
+    }
+
+    /// Lets it collect the VM's garbage before it refuses something.
+    pub(in crate::lua) fn collecting(self, lua: &'a Lua, collect: Collect) -> Budget<'a> {
+        Budget {
+            garbage: Some((lua, collect)),
+            ..self
         }
     }
 
@@ -61,17 +78,49 @@ impl Budget {
         self.left
     }
 
+    /// Returns what has been taken.
+    pub(in crate::lua) fn taken(&self) -> usize {
+        self.taken
+    }
+
     /// Takes `bytes`, before they are allocated; to fill them is work, too.
     ///
     /// # Errors
     /// The message for a plan that would hold more than it may, or whose time is over.
     pub(in crate::lua) fn take(&mut self, bytes: usize) -> Result<(), String> {
+        if bytes > self.left {
+            self.collect();
+        }
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
+                self.taken += bytes;
                 self.spend(bytes as u64)
             }
             None => Err(self.exceeded()),
+        }
+    }
+
+    /// Makes something that takes at most so many bytes; `make` returns `None` if it would take more.
+    ///
+    /// # Errors
+    /// The message for a plan that would hold more than it may.
+    pub(in crate::lua) fn make<T>(
+        &mut self,
+        mut make: impl FnMut(usize) -> Option<T>,
+    ) -> Result<T, String> {
+        if let Some(made) = make(self.left) {
+            return Ok(made);
+        }
+        let before = self.left;
+        self.collect();
+        let again = (self.left > before).then(|| make(self.left));
+        again.flatten().ok_or_else(|| self.exceeded())
+    }
+
+    fn collect(&mut self) {
+        if let Some((lua, collect)) = self.garbage.take() {
+            self.left = collect(lua).saturating_sub(self.taken);
         }
     }
 
@@ -90,7 +139,7 @@ impl Budget {
     /// What went wrong in it, or the message for a plan whose time would be over after the repetition.
     pub(in crate::lua) fn twice(
         &mut self,
-        work: impl FnOnce(&mut Budget) -> Result<(), String>,
+        work: impl FnOnce(&mut Budget<'a>) -> Result<(), String>,
     ) -> Result<(), String> {
         let begin = self.limits.look_if_long();
         work(self)?;

@@ -132,7 +132,7 @@ mod tests {
             let value: Value = lua.load(code).eval().expect("it is Lua");
             let mut budget = Budget::new(1 << 20, &limits);
             convert(&value, &mut budget).expect("it fits");
-            (1 << 20) - budget.left()
+            budget.taken()
         };
         assert!(cost("{ a = 1 }") > OBJECT_BYTES);
         assert!(cost("{ 1 }") < OBJECT_BYTES);

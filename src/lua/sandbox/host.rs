@@ -10,7 +10,7 @@ use crate::lua::requests::{Address, Finished, Found, OwnTags, Responses};
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
-use mlua::Lua;
+use mlua::{Lua, Table};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -23,6 +23,8 @@ use std::time::Instant;
 pub(in crate::lua) struct Host {
     pub(in crate::lua) program: Arc<Program>,
     pub(in crate::lua) responses: RefCell<Responses>,
+    /// The prelude's weak table of the responses that the plan holds, by slot; empty while the plan is loaded.
+    pub(in crate::lua) live: OnceCell<Table>,
     pub(in crate::lua) random: RefCell<Xoshiro256PlusPlus>,
     /// The user's number, 0 while a plan is loaded.
     pub(in crate::lua) user: u64,
@@ -66,6 +68,7 @@ impl Host {
             random: RefCell::new(stream(program.seed, user)),
             program,
             responses: RefCell::new(Responses::new()),
+            live: OnceCell::new(),
             user,
             scenario: scenario.to_owned(),
             task: Cell::new(None),
@@ -110,16 +113,44 @@ impl Host {
     }
 
     /// Returns what a call may take outside of Lua. Collects garbage first if little is left.
-    pub(in crate::lua) fn budget(&self, lua: &Lua) -> Budget {
+    pub(in crate::lua) fn budget<'a>(&self, lua: &'a Lua) -> Budget<'a> {
         let limit = self.limits.memory;
-        let used = || lua.used_memory().saturating_add(self.held_bytes());
+        let used = self.used_bytes(lua);
         // A plan that really holds much must not wait for a collection at each request.
-        if used() > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
-            // A collection that fails leaves things as they are, and the budget small.
-            let _failed = lua.gc_collect();
-            self.collected_at.set(used());
+        let left = match used > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
+            true => self.collect(lua),
+            false => limit.saturating_sub(used),
+        };
+        Budget::new(left, &self.limits).collecting(lua, |lua| Host::of(lua).collect(lua))
+    }
+
+    fn used_bytes(&self, lua: &Lua) -> usize {
+        lua.used_memory().saturating_add(self.held_bytes())
+    }
+
+    /// Collects garbage; returns what a call may take then.
+    fn collect(&self, lua: &Lua) -> usize {
+        // A collection that fails leaves things as they are, and the budget small.
+        let _failed = lua.gc_collect();
+        self.drop_dead();
+        let used = self.used_bytes(lua);
+        self.collected_at.set(used);
+        self.limits.memory.saturating_sub(used)
+    }
+
+    /// Frees the responses that the latest collection has found dead.
+    pub(in crate::lua) fn drop_dead(&self) {
+        // Whoever reads one now needs it.
+        if let Ok(mut responses) = self.responses.try_borrow_mut() {
+            responses.reclaim(|slot| self.is_live(slot));
         }
-        Budget::new(limit.saturating_sub(used()), &self.limits)
+    }
+
+    /// Returns whether the plan holds the response in a slot, as far as the latest collection has found.
+    pub(in crate::lua) fn is_live(&self, slot: usize) -> bool {
+        // As a flag a response costs no reference. One that cannot be read is kept.
+        let live = self.live.get();
+        live.is_none_or(|live| live.raw_get(slot).unwrap_or(true))
     }
 
     /// Counts bytes that a value of the plan holds outside of Lua.
@@ -147,14 +178,15 @@ impl Host {
     /// # Errors
     /// The plan would hold more than it may, or the task's time is over.
     pub(in crate::lua) fn document(&self, lua: &Lua, body: &[u8]) -> mlua::Result<Document> {
-        let budget = self.budget(lua);
         let mut spent = Ok(());
-        let document = Document::parse_while(body, budget.left(), &mut |bytes| {
-            spent = self.limits.spend(lua, bytes as u64 * 16);
-            spent.is_ok()
+        let document = self.budget(lua).make(|most| {
+            Document::parse_while(body, most, &mut |bytes| {
+                spent = self.limits.spend(lua, bytes as u64 * 16);
+                spent.is_ok()
+            })
         });
         spent?;
-        document.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))
+        document.map_err(mlua::Error::runtime)
     }
 
     /// Returns the body of a response, decoded; empty without a response, or if it cannot be decoded.
@@ -166,11 +198,16 @@ impl Host {
         let response =
             |responses: &Responses| responses.get(address).is_some_and(Finished::is_decoded);
         if !response(&self.responses.borrow()) {
-            let budget = self.budget(lua);
-            let mut responses = self.responses.borrow_mut();
-            let fits = responses.change(address, |finished| finished.decode_within(budget.left()));
-            if !fits.ok_or_else(gone)? {
-                return Err(mlua::Error::runtime(budget.exceeded()));
+            let mut is_there = true;
+            let decoded = self.budget(lua).make(|most| {
+                let mut responses = self.responses.borrow_mut();
+                let fits = responses.change(address, |finished| finished.decode_within(most));
+                is_there = fits.is_some();
+                fits.unwrap_or(true).then_some(())
+            });
+            decoded.map_err(mlua::Error::runtime)?;
+            if !is_there {
+                return Err(gone());
             }
         }
         let responses = self.responses.borrow();

@@ -3,12 +3,14 @@
 //! A mistake of the plan's author is a [`Diagnostic`]: it names the file and the line and says what to do. Failures of
 //! the target are never errors here; they are measurements. Everything else is [`Trouble`] inside lgoose.
 
+mod printable;
 mod trouble;
 
 use std::fmt;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+pub(crate) use printable::{is_directing, one_line, printable};
 pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.
@@ -226,31 +228,6 @@ pub(crate) fn carets(line: &str, place: Range<usize>) -> String {
     below + &"^".repeat(marked.max(1))
 }
 
-/// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
-/// break show as `\x1b`, those that change the direction of writing or that nobody sees as `\u{202e}`. Safe text stays as
-/// it is.
-pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    let hostile =
-        |c: char| is_directing(c) || is_unseen(c) || c.is_control() && c != '\t' && c != '\n';
-    if !text.contains(hostile) {
-        return text.into();
-    }
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match hostile(c) {
-            true if c as u32 > 0xff => safe += &format!("\\u{{{:x}}}", c as u32),
-            true => safe += &format!("\\x{:02x}", c as u32),
-            false => safe.push(c),
-        }
-    }
-    safe.into()
-}
-
-/// Returns text made safe for a terminal, on one line.
-pub(crate) fn one_line(text: &str) -> String {
-    printable(text).replace(['\n', '\t'], " ")
-}
-
 /// The words with which `response:ensure()` raises, before the reason why the request failed.
 pub(crate) const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
 
@@ -277,21 +254,6 @@ pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String>
         text.push('…');
     }
     Some(start.into_owned())
-}
-
-/// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9), or on another
-/// line (U+2028 and U+2029).
-pub(crate) fn is_directing(c: char) -> bool {
-    matches!(
-        c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    )
-}
-
-/// Whether a character stands for text without being seen: the byte order mark, and the tag characters, of which any
-/// hidden text can be made (Unicode Standard, chapter 23).
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.

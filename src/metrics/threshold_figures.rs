@@ -5,7 +5,7 @@ use super::filled::Filled;
 use super::latency::{self, Exact};
 use super::report::MetricKind;
 use super::request::{RequestCounts, RequestDelta};
-use super::spread::Spread;
+use super::spread::{Room, Spread};
 use crate::threshold::{Among, Figure, Threshold, Unit};
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -185,7 +185,7 @@ impl ThresholdFigures {
         self.oldest = self.oldest.max(other.oldest);
         match (&mut self.values, &other.values) {
             (Values::Latencies(all), Values::Latencies(more)) => latency::add(all, more),
-            (Values::Numbers(all), Values::Numbers(more)) => all.add(more),
+            (Values::Numbers(all), Values::Numbers(more)) => all.add(more, Room::WHOLE),
             _ => {}
         }
         if let Some(more) = &other.without {

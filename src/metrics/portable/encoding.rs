@@ -6,7 +6,7 @@ use crate::error::{Error, Trouble};
 use crate::packed::{pack, unpack};
 
 /// Version of the encoding; decoding refuses any other.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 /// The most bytes that a decoded piece may have: far more than any encoded one has, and far less than a machine's
 /// memory.

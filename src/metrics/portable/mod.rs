@@ -19,6 +19,7 @@ use super::generator::Effort;
 use super::latency::{Exact, MOST_COUNT};
 use super::measures::{Kind, Measure};
 use super::request::RequestCounts;
+use super::spread::Room;
 use super::under_way::Quiet;
 use crate::tags::Tags;
 use rows::{Arrivals, Counted, ErrorCount, Request, Task, Who};
@@ -298,9 +299,10 @@ impl Slice {
             self.scenarios.insert(key.clone(), *row);
         }
         for (key, row) in &other.measures {
+            let room = Room::among(self.measures.len());
             let empty = || Measure::new(key.0);
             let known = self.measures.entry(key.clone()).or_insert_with(empty);
-            known.merge(row);
+            known.merge(row, room);
         }
         self.arrivals.merge(&other.arrivals);
         self.late = self.late.merged(&other.late);

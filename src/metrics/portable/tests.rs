@@ -267,7 +267,7 @@ fn bytes_that_are_none_are_refused_in_words() {
             .to_string()
     };
     assert!(told(&[]).contains("nothing is there"));
-    assert!(told(&[9, 1, 2]).contains("version 9 and not 4"));
+    assert!(told(&[9, 1, 2]).contains("version 9 and not 5"));
     told(&good[..good.len() / 2]);
     let mut random = StdRng::seed_from_u64(5);
     for _ in 0..2_000 {

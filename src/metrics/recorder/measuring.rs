@@ -3,6 +3,7 @@
 use super::super::latency::nanoseconds;
 use super::super::measures::{Kind, Measure, MeasureDelta};
 use super::super::report::MetricKind;
+use super::super::spread::Room;
 use super::{Recorder, TOO_MANY_MEASURES};
 use std::time::Instant;
 
@@ -33,8 +34,9 @@ impl Recorder {
 
     /// Adds a value to a trend of the plan.
     pub fn trend(&mut self, name: &str, value: f64) {
+        let room = Room::among(self.kinds.len());
         self.measure(Kind::Metric(MetricKind::Trend), name)
-            .value(value);
+            .sample(value, room);
     }
 
     /// Returns the row of a check or metric in the open slice, and makes it if it is new.

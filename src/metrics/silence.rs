@@ -12,7 +12,7 @@ pub(super) struct Silence {
     pub(super) from: u64,
     /// The response that ended it, or the moment up to which there was none.
     pub(super) to: u64,
-    /// Requests that waited at its end.
+    /// The most requests that waited at once, as far as is known.
     pub(super) waiting: u64,
 }
 

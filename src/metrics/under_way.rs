@@ -34,7 +34,7 @@ pub(super) struct Quiet {
     pub(super) to: u64,
     /// When the request that waited longest began to wait; `None` if none did.
     pub(super) waited_since: Option<u64>,
-    /// Requests that waited at its end.
+    /// The most requests that waited at once, as far as is known: at its end, or when one ended without a response.
     pub(super) waiting: u64,
 }
 
@@ -59,6 +59,8 @@ pub(super) struct UnderWay {
     answered: u64,
     /// Beginning of the earliest request that has ended without a response since then.
     unanswered: Option<u64>,
+    /// The most requests under way when one ended without a response since then.
+    gave_up: u64,
 }
 
 impl UnderWay {
@@ -81,11 +83,13 @@ impl UnderWay {
             true => Some(self.quiet(at)),
             false => None,
         };
+        let under_way = (self.begun.len() - self.free.len()) as u64;
         let begun = std::mem::replace(&mut self.begun[flight.0 as usize], FREE);
         self.free.push(flight.0);
         if answered {
-            (self.answered, self.unanswered) = (at, None);
+            (self.answered, self.unanswered, self.gave_up) = (at, None, 0);
         } else {
+            self.gave_up = self.gave_up.max(under_way);
             self.unanswered = Some(self.unanswered.map_or(begun, |first| first.min(begun)));
         }
         quiet
@@ -99,7 +103,7 @@ impl UnderWay {
             from: self.answered,
             to: at,
             waited_since: (first < at).then(|| first.max(self.answered)),
-            waiting: self.at(at).count,
+            waiting: self.at(at).count.max(self.gave_up),
         }
     }
 
@@ -180,5 +184,21 @@ mod tests {
         let second = all.begin(1_000 * MS);
         let quiet = all.end(second, 1_800 * MS, true).expect("1.8 s");
         assert_eq!((quiet.from, quiet.waited_since), (0, Some(0)));
+    }
+
+    #[test]
+    fn those_who_gave_up_have_waited_at_once() {
+        let mut all = UnderWay::default();
+        let both = [all.begin(0), all.begin(0)];
+        for flight in both {
+            assert_eq!(all.end(flight, 2_000 * MS, false), None);
+        }
+        assert_eq!(all.quiet(2_000 * MS).waiting, 2);
+        let third = all.begin(2_000 * MS);
+        let quiet = all.end(third, 2_100 * MS, true).expect("2.1 s");
+        assert_eq!(quiet.waiting, 2);
+        // Whoever waits from now on is counted anew.
+        let _fourth = all.begin(2_100 * MS);
+        assert_eq!(all.quiet(3_000 * MS).waiting, 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Expectations of a response, checked on the bytes as received. The first one that does not hold is the verdict.
 
+use super::check_time::{CheckTime, STEP_BYTES};
 use super::json_fields::{self, ExpectedField};
 use crate::html;
 use crate::http::{Exchange, Response};
@@ -68,16 +69,18 @@ impl Expect {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
             Ok(response) => {
+                let time = CheckTime::default();
                 // Where the redirect led says more about a form that came back than what is missing on its page.
                 let miss = self
                     .wrong_status(response)
                     .or_else(|| self.more.as_ref()?.wrong_redirect(exchange, response))
-                    .or_else(|| self.wrong_page(response))
-                    .or_else(|| self.more.as_ref()?.judge(exchange, response));
+                    .or_else(|| self.wrong_page(response, &time))
+                    .or_else(|| self.more.as_ref()?.judge(exchange, response, &time));
                 // A text missing on a page that could not be decoded says nothing.
                 response
                     .decoding_failure()
                     .map(ToString::to_string)
+                    .or_else(|| time.failure())
                     .or(miss)
             }
         }
@@ -115,7 +118,7 @@ impl Expect {
         None
     }
 
-    fn wrong_page(&self, response: &Response) -> Option<String> {
+    fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
         if let Some(wanted) = &self.title {
             match html::title(response.body_bytes()) {
                 Some(title) if title.starts_with(wanted.as_str()) => {}
@@ -132,15 +135,15 @@ impl Expect {
                 }
             }
         }
-        self.text
-            .iter()
-            .find(|wanted| memmem::find(response.body_bytes(), wanted).is_none())
-            .map(|wanted| {
-                format!(
-                    "expected text '{}' is missing",
-                    shorten_reason(&escape_invalid_bytes(wanted))
-                )
-            })
+        let body = response.body_bytes();
+        let missing =
+            |wanted: &&Vec<u8>| !time.spend(body.len()) || memmem::find(body, wanted).is_none();
+        self.text.iter().find(missing).map(|wanted| {
+            format!(
+                "expected text '{}' is missing",
+                shorten_reason(&escape_invalid_bytes(wanted))
+            )
+        })
     }
 }
 
@@ -158,12 +161,12 @@ impl More {
         size_of::<More>() + texts + headers + json.sum::<usize>() + 2 * ENTRY_BYTES * entries
     }
 
-    fn judge(&self, exchange: &Exchange, response: &Response) -> Option<String> {
+    fn judge(&self, exchange: &Exchange, response: &Response, time: &CheckTime) -> Option<String> {
         self.wrong_title(response)
-            .or_else(|| self.unwanted_text(response))
-            .or_else(|| self.wrong_header(response))
+            .or_else(|| self.unwanted_text(response, time))
+            .or_else(|| self.wrong_header(response, time))
             .or_else(|| self.too_slow(exchange))
-            .or_else(|| self.wrong_json(response))
+            .or_else(|| self.wrong_json(response, time))
     }
 
     fn wrong_title(&self, response: &Response) -> Option<String> {
@@ -182,8 +185,9 @@ impl More {
         (!matches).then(|| format!("expected a title that matches '{pattern}', got '{title}'"))
     }
 
-    fn unwanted_text(&self, response: &Response) -> Option<String> {
-        let there = |text: &&Vec<u8>| memmem::find(response.body_bytes(), text).is_some();
+    fn unwanted_text(&self, response: &Response, time: &CheckTime) -> Option<String> {
+        let body = response.body_bytes();
+        let there = |text: &&Vec<u8>| !time.spend(body.len()) || memmem::find(body, text).is_some();
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",
@@ -191,13 +195,16 @@ impl More {
         ))
     }
 
-    fn wrong_header(&self, response: &Response) -> Option<String> {
+    fn wrong_header(&self, response: &Response, time: &CheckTime) -> Option<String> {
         let headers = if self.headers.is_empty() {
             return None;
         } else {
             response.headers()
         };
         self.headers.iter().find_map(|(name, wanted)| {
+            if !time.spend(headers.len() * STEP_BYTES) {
+                return time.failure();
+            }
             let mut values = headers
                 .iter()
                 .filter(|(line, _)| line == name)
@@ -247,11 +254,11 @@ impl More {
         (exchange.latency >= limit).then(|| format!("took longer than {} s", limit.as_secs_f64()))
     }
 
-    fn wrong_json(&self, response: &Response) -> Option<String> {
+    fn wrong_json(&self, response: &Response, time: &CheckTime) -> Option<String> {
         if self.json.is_empty() {
             return None;
         }
-        json_fields::wrong(response.body_bytes(), &self.json)
+        json_fields::wrong(response.body_bytes(), &self.json, time)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Expected fields of a JSON body, found as it is read. Only what is compared is built in memory: 60 MB of `{"":0}`
 //! would be gigabytes.
 
+use super::check_time::{CheckTime, STEP_BYTES};
 use super::expect::{at_path, same_json};
 use crate::lua::values::{ENTRY_BYTES, shorten_reason};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -19,9 +22,10 @@ pub(super) const OBJECT_BYTES: usize = 640;
 pub(in crate::lua) type ExpectedField = (String, Value);
 
 /// Returns the first expectation that a body does not meet.
-pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField]) -> Option<String> {
+pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField], time: &CheckTime) -> Option<String> {
     let fields = Fields {
         wanted,
+        time,
         seen: RefCell::new(vec![Seen::Nothing; wanted.len()]),
         too_large: Cell::new(None),
     };
@@ -40,6 +44,9 @@ pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField]) -> Option<String> {
             "JSON field '{path}' is too large to be compared: it takes more than {} MiB",
             MOST_BYTES >> 20
         ));
+    }
+    if let Some(failure) = time.failure() {
+        return Some(failure);
     }
     if read.is_none() {
         return Some("expected JSON, got something else".to_owned());
@@ -70,15 +77,19 @@ enum Seen {
 /// The fields that are looked for.
 struct Fields<'a> {
     wanted: &'a [ExpectedField],
+    time: &'a CheckTime,
     seen: RefCell<Vec<Seen>>,
     /// The field that was too large.
     too_large: Cell<Option<usize>>,
 }
 
 impl Fields<'_> {
-    /// Compares a value with what is expected at the rest of each path.
-    fn compare(&self, value: &Value, paths: &[Path<'_>]) {
+    /// Compares a value that takes so many bytes with what is expected at the rest of each path.
+    fn compare(&self, value: &Value, bytes: usize, paths: &[Path<'_>]) {
         for (place, rest) in paths {
+            if !self.time.spend(bytes) {
+                return;
+            }
             let found = rest.map_or(Some(value), |rest| at_path(value, rest));
             self.seen.borrow_mut()[*place] = match found {
                 None => Seen::Nothing,
@@ -99,6 +110,26 @@ struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
+    /// Returns the numbers of a list's elements to which paths lead, in order.
+    fn numbers(&self) -> Vec<usize> {
+        let steps = self.paths.iter().filter_map(|(_, rest)| {
+            let (step, _) = rest.map(|rest| rest.split_once('.').unwrap_or((rest, "")))?;
+            step.parse().ok().filter(|number| *number > 0)
+        });
+        let mut numbers: Vec<usize> = steps.collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// Counts the comparison of some steps.
+    fn spend<E: serde::de::Error>(&self, steps: usize) -> Result<(), E> {
+        match self.fields.time.spend((steps + 1) * STEP_BYTES) {
+            true => Ok(()),
+            false => Err(E::custom("it takes too long")),
+        }
+    }
+
     /// Returns what is to be read of a member, if any path leads there.
     fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<Inside<'a>> {
         let step = |(place, rest): &Path<'a>| {
@@ -133,7 +164,8 @@ impl<'de> DeserializeSeed<'de> for Inside<'_> {
         if value.is_err() && left.get() == 0 {
             self.fields.too_large.set(Some(*place));
         }
-        self.fields.compare(&value?, &self.paths);
+        let bytes = MOST_BYTES - left.get();
+        self.fields.compare(&value?, bytes, &self.paths);
         Ok(())
     }
 }
@@ -170,10 +202,16 @@ impl<'de> Visitor<'de> for Inside<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut numbers = self.numbers().into_iter().peekable();
         for number in 1.. {
-            let more = match self.member(|step| step.parse() == Ok(number)) {
-                Some(member) => list.next_element_seed(member)?.is_some(),
-                None => list.next_element::<IgnoredAny>()?.is_some(),
+            let more = if numbers.next_if_eq(&number).is_some() {
+                self.spend(self.paths.len())?;
+                let member = self.member(|step| step.parse() == Ok(number));
+                let member = member.ok_or_else(|| A::Error::custom("no path leads there"))?;
+                list.next_element_seed(member)?.is_some()
+            } else {
+                self.spend(0)?;
+                list.next_element::<IgnoredAny>()?.is_some()
             };
             if !more {
                 break;
@@ -184,6 +222,7 @@ impl<'de> Visitor<'de> for Inside<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            self.spend(self.paths.len())?;
             match self.member(|step| step == key) {
                 Some(member) => map.next_value_seed(member)?,
                 None => map.next_value::<IgnoredAny>().map(|_| ())?,
@@ -274,7 +313,8 @@ mod tests {
     use serde_json::json;
 
     fn told(body: &str, path: &str, wanted: Value) -> Option<String> {
-        wrong(body.as_bytes(), &[(path.to_owned(), wanted)])
+        let time = CheckTime::default();
+        wrong(body.as_bytes(), &[(path.to_owned(), wanted)], &time)
     }
 
     #[test]
@@ -303,7 +343,8 @@ mod tests {
     #[test]
     fn several_fields_are_told_in_their_order() {
         let wanted = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
-        let told = wrong(br#"{"c": 2, "a": {"b": 1}}"#, &wanted);
+        let body = br#"{"c": 2, "a": {"b": 1}}"#;
+        let told = wrong(body, &wanted, &CheckTime::default());
         let other = "expected JSON field 'a.b' to be {\"b\":1}, got 1";
         assert_eq!(told.as_deref(), Some(other));
         assert_eq!(
@@ -322,13 +363,21 @@ mod tests {
             let told = told(body, "a", json!(1));
             assert_eq!(told.as_deref(), Some("expected JSON, got something else"));
         }
-        assert!(
-            wrong(
-                b"{\"a\": 1, \"b\": \"\xff\"}",
-                &[("a".to_owned(), json!(1))]
-            )
-            .is_some()
-        );
+        let no_text = b"{\"a\": 1, \"b\": \"\xff\"}";
+        let wanted = [("a".to_owned(), json!(1))];
+        assert!(wrong(no_text, &wanted, &CheckTime::default()).is_some());
+    }
+
+    #[test]
+    fn a_large_body_is_not_read_for_longer_than_there_is_time() {
+        let wanted = [("a".to_owned(), json!(1))];
+        let told = |members: usize| {
+            let body = format!("{{{}\"a\": 1}}", "\"\":0,".repeat(members));
+            wrong(body.as_bytes(), &wanted, &CheckTime::over())
+        };
+        assert_eq!(told(1_000), None);
+        let late = told(100_000).expect("there is no time");
+        assert!(late.starts_with("its expectations take longer"), "{late}");
     }
 
     #[test]

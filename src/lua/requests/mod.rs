@@ -1,6 +1,7 @@
 //! Operations of a plan and their responses: what its coroutine yields, read from Lua values, and the responses that
 //! it holds.
 
+mod check_time;
 mod expect;
 mod expect_options;
 mod fetch;

@@ -293,3 +293,32 @@ fn the_server_chooses_the_version_unless_one_is_forced() {
         assert!(crate::CLIENT.is_some() || site.received() == 2);
     }
 }
+
+#[test]
+fn a_server_that_spoke_an_older_version_may_choose_http2_later() {
+    let authority = Authority::new();
+    let ca = authority.file("alpn_learns.pem");
+    let mut config = server(&authority.sign(&["127.0.0.1"]), None);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let site = Http2::learning(config);
+    let path = plan(
+        "alpn_learns.lua",
+        "task { function(user)
+            user:get('/', { name = 'old' })
+            user:fetch { '/a', '/b', '/c' }
+            user:get('/', { name = 'new' })
+        end }",
+    );
+    let url = site.url("https");
+    let report = run([&path, "-H", &url, "--ca", &ca, "-u", "1", "-i", "1"]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(report.total("count"), 5);
+    let new = site.requests();
+    assert_eq!(new.len(), 4, "those after the first: {new:?}");
+    // Those side by side may each have opened one, and only one is kept.
+    assert!(
+        (2..=4).contains(&site.connections()),
+        "{}",
+        site.connections()
+    );
+}

@@ -33,6 +33,8 @@ pub(crate) enum Odd {
     Streams(u32),
     /// Its first connection ends at once, as an attacked one does, and says that it has looked at no stream.
     Leaves,
+    /// Over TLS, its first connection speaks HTTP/1.1, and closes after one response.
+    Learns,
 }
 
 /// A site that speaks only HTTP/2, on a thread of its own until the tests end.
@@ -48,6 +50,11 @@ impl Http2 {
 
     pub(crate) fn odd(odd: Odd) -> Http2 {
         Http2::with(None, odd)
+    }
+
+    /// A site over TLS that learns HTTP/2 after its first connection.
+    pub(crate) fn learning(tls: rustls::ServerConfig) -> Http2 {
+        Http2::with(Some(tls), Odd::Learns)
     }
 
     fn with(tls: Option<rustls::ServerConfig>, odd: Odd) -> Http2 {
@@ -113,6 +120,9 @@ async fn listen(
             }
             match tls {
                 None => serve(tcp, &seen).await,
+                Some(tls) if seen.odd == Odd::Learns && number == 0 => {
+                    answer_old(tcp, rustls::ServerConfig::clone(&tls)).await;
+                }
                 Some(tls) => {
                     let shaken = tokio_rustls::TlsAcceptor::from(tls).accept(tcp).await;
                     if let Ok(stream) = shaken {
@@ -133,6 +143,17 @@ async fn leave(mut tcp: TcpStream) {
     let _gone = tcp.write_all(&[&settings[..], &goaway].concat()).await;
     let mut buffer = [0; 4096];
     while let Ok(1..) = tcp.read(&mut buffer).await {}
+}
+
+/// Answers one request over HTTP/1.1.
+async fn answer_old(tcp: TcpStream, mut tls: rustls::ServerConfig) {
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let shaken = tokio_rustls::TlsAcceptor::from(Arc::new(tls)).accept(tcp);
+    let mut stream = shaken.await.expect("a client that speaks HTTP/1.1, too");
+    let _asked = stream.read(&mut [0; 4096]).await;
+    let good = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 4\r\n\r\ngood";
+    let _sent = stream.write_all(good).await;
+    let _ended = stream.shutdown().await;
 }
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {

@@ -162,7 +162,10 @@ impl Pool {
         }
         if version == Version::Http1 || on_demand.is_http1_only(origin) {
             let connection = self.open(client, origin, progress).await?;
-            return Ok((Channel::Http1(connection), false));
+            return Ok(match connection.is_http2() {
+                true => on_demand.changed(client, connection),
+                false => (Channel::Http1(connection), false),
+            });
         }
         progress.stopwatch.enter(|phases| &mut phases.connect);
         let opening = on_demand.opening(origin);
@@ -185,13 +188,7 @@ impl Pool {
             on_demand.note_http1_only(origin);
             return Ok((Channel::Http1(connection), false));
         }
-        let number = connection.number;
-        let stream = connection.into_stream();
-        let shared = SharedConnection::over(&client.read_buffer, origin.clone(), number, stream);
-        if client.config.keep_alive {
-            on_demand.http2.borrow_mut().push(shared.clone());
-        }
-        Ok((Channel::Http2(shared), false))
+        Ok((Channel::Http2(on_demand.share(client, connection)), false))
     }
 
     /// Keeps a connection for the next request.
@@ -312,6 +309,30 @@ impl OnDemand {
         opening
     }
 
+    /// Makes a connection one that all requests to its host share.
+    fn share(&self, client: &Client, connection: Connection) -> SharedConnection {
+        let (origin, number) = (connection.origin.clone(), connection.number);
+        let stream = connection.into_stream();
+        let shared = SharedConnection::over(&client.read_buffer, origin, number, stream);
+        if client.config.keep_alive {
+            self.http2.borrow_mut().push(shared.clone());
+        }
+        shared
+    }
+
+    /// A channel to a host that was known not to support HTTP/2 and has chosen it for this connection, as servers behind
+    /// one address may differ, and change. If another request has found that out meanwhile, its connection is used, and
+    /// whether it was already open is returned, too.
+    fn changed(&self, client: &Client, connection: Connection) -> (Channel, bool) {
+        let origin = connection.origin.clone();
+        let mut known = self.http1_only.borrow_mut();
+        known.retain(|known| !known.same(&origin));
+        match self.http2(&origin).filter(|shared| !shared.is_doubtful()) {
+            Some(shared) => (Channel::Http2(shared), true),
+            None => (Channel::Http2(self.share(client, connection)), false),
+        }
+    }
+
     fn note_http1_only(&self, origin: &Rc<Origin>) {
         let mut known = self.http1_only.borrow_mut();
         if known.len() == MOST_KNOWN {
@@ -351,50 +372,4 @@ impl OnDemand {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::{ClientConfig, Request, Session};
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
-
-    /// The URL of a site that answers one request of each connection, and then closes it if `closes`.
-    async fn site(closes: bool) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("it is bound");
-        tokio::spawn(async move {
-            let mut kept = Vec::new();
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let _asked = stream.read(&mut [0; 4096]).await;
-                let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-                let _sent = stream.write_all(answer).await;
-                if !closes {
-                    kept.push(stream);
-                }
-            }
-        });
-        format!("http://{address}/")
-    }
-
-    /// The connections that a user has open after a request to each of that many sites.
-    async fn open_after(sites: usize, closes: bool) -> u64 {
-        let client = Client::new(ClientConfig::default(), Arc::default());
-        let session = Session::new(client, "http://127.0.0.1").expect("a host");
-        for _ in 0..sites {
-            let request = Request::new(http::Method::GET, site(closes).await);
-            let begin = tokio::time::Instant::now();
-            let exchange = session.send(&request, begin, None).await;
-            assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
-            // The driver hears that the connection was closed.
-            tokio::task::yield_now().await;
-        }
-        session.shard_connections()
-    }
-
-    #[tokio::test]
-    async fn connections_to_other_hosts_do_not_pile_up() {
-        let open = open_after(3 * MOST_ELSEWHERE, false).await;
-        assert_eq!(open, MOST_ELSEWHERE as u64 + 1);
-        let open = open_after(MOST_ELSEWHERE, true).await;
-        assert!(open < MOST_ELSEWHERE as u64, "{open}");
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! Translates the options of a run into those of its HTTP client.
 
-#[cfg(feature = "reqwest")]
-use crate::config::Proxy;
 use crate::config::{self, Config, Http, RunConfig, Show};
+#[cfg(feature = "reqwest")]
+use crate::config::{EnvironmentProxies, Proxy};
 use crate::error::{Diagnostic, Error};
 #[cfg(feature = "reqwest")]
 use crate::http::ReqwestProxy;
@@ -60,7 +60,9 @@ fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
         (config::Client::Direct, _) => Transport::Direct,
         (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
         (config::Client::Reqwest, Proxy::Environment) => {
-            Transport::Reqwest(ReqwestProxy::Environment)
+            let EnvironmentProxies { http, https } =
+                EnvironmentProxies::read(|name| std::env::var_os(name))?;
+            Transport::Reqwest(ReqwestProxy::Environment { http, https })
         }
         (config::Client::Reqwest, Proxy::At(url)) => {
             Transport::Reqwest(ReqwestProxy::At(url.clone()))

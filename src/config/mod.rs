@@ -4,6 +4,8 @@
 //! [`ScreenConfig`] to its terminal.
 
 mod co_mitigation;
+#[cfg(feature = "reqwest")]
+mod environment_proxies;
 mod load;
 mod logs;
 mod misfit;
@@ -20,6 +22,8 @@ mod unknown_word;
 mod value;
 
 pub(crate) use co_mitigation::CoMitigation;
+#[cfg(feature = "reqwest")]
+pub(crate) use environment_proxies::EnvironmentProxies;
 pub(crate) use load::{Load, MOST_USERS, Spacing, Stage};
 pub(crate) use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;

@@ -4,6 +4,10 @@ use crate::error::Diagnostic;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+/// The forms of a proxy's URL.
+pub(super) const FORMS: &str = "write http://HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or socks5h://HOST:PORT, with \
+                     USER:PASSWORD@ before the host if the proxy wants it";
+
 /// The client that sends the requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Client {
@@ -112,40 +116,46 @@ impl Proxy {
     /// # Errors
     /// A sentence that shows the form.
     pub fn parse(text: &str) -> Result<Proxy, String> {
-        // The text itself may hold a password and is not repeated.
-        let wrong = |why: &str| {
-            format!(
-                "{why}: write http://HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or socks5h://HOST:PORT, \
-                 with USER:PASSWORD@ before the host if the proxy wants it, or env or none"
-            )
-        };
         match text {
-            "none" => return Ok(Proxy::None),
-            "env" => return Ok(Proxy::Environment),
-            _ => {}
+            "none" => Ok(Proxy::None),
+            "env" => Ok(Proxy::Environment),
+            _ => {
+                let url = proxy_url(text);
+                url.map(Proxy::At)
+                    .map_err(|why| format!("{why}: {FORMS}, or env or none"))
+            }
         }
-        let with_scheme = match text.contains("://") {
-            true => text.to_owned(),
-            false => format!("http://{text}"),
-        };
-        let mut url = Url::parse(&with_scheme)
-            .map_err(|error| wrong(&format!("this is not a proxy's URL ({error})")))?;
-        let usual_port = match url.scheme() {
-            "http" | "https" => None,
-            "socks5" | "socks5h" => Some(1080),
-            other => return Err(wrong(&format!("'{other}' is not a protocol for proxies"))),
-        };
-        if url.host_str().is_none_or(str::is_empty) {
-            return Err(wrong("a proxy's URL names a host"));
-        }
-        if url.port().is_none() && usual_port.is_some() {
-            // Fails only for a URL without a host.
-            let _set = url.set_port(usual_port);
-        }
-        match (url.path(), url.query(), url.fragment()) {
-            ("" | "/", None, None) => Ok(Proxy::At(url)),
-            _ => Err(wrong("a proxy's URL has no path")),
-        }
+    }
+}
+
+/// Reads the URL of a proxy; without a scheme, it is an HTTP proxy.
+///
+/// # Errors
+/// What is wrong with it. The text itself may hold a password and is not repeated.
+pub(super) fn proxy_url(text: &str) -> Result<Url, String> {
+    let with_scheme = match text.contains("://") {
+        true => text.to_owned(),
+        false => format!("http://{text}"),
+    };
+    let mut url =
+        Url::parse(&with_scheme).map_err(|error| format!("this is not a proxy's URL ({error})"))?;
+    let usual_port = match url.scheme() {
+        "http" | "https" => None,
+        "socks5" | "socks5h" => Some(1080),
+        other => return Err(format!("'{other}' is not a protocol for proxies")),
+    };
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err("a proxy's URL names a host".to_owned());
+    }
+    if url.port().is_none() && usual_port.is_some() {
+        // Fails only for a URL without a host.
+        let _set = url.set_port(usual_port);
+    }
+    match (url.path(), url.query(), url.fragment()) {
+        // The client reads it again, by rules of its own, and would send past a proxy that it cannot read.
+        ("" | "/", None, None) if url.as_str().parse::<http::Uri>().is_ok() => Ok(url),
+        ("" | "/", None, None) => Err("a proxy's host has ASCII characters only".to_owned()),
+        _ => Err("a proxy's URL has no path".to_owned()),
     }
 }
 
@@ -183,6 +193,9 @@ mod tests {
             ("https://proxy", Some("https://proxy/")),
             ("socks5://127.0.0.1", Some("socks5://127.0.0.1:1080")),
             ("socks5h://[::1]:9050", Some("socks5h://[::1]:9050")),
+            ("http://höst", Some("http://xn--hst-sna/")),
+            ("socks5://höst", None),
+            ("socks5://me:s%20t@höst", None),
             ("socks4://127.0.0.1", None),
             ("ftp://127.0.0.1", None),
             ("http://proxy/path", None),

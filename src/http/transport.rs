@@ -1,6 +1,8 @@
 //! The choice of transport: what sends requests, through which proxy, and with which version of HTTP.
 
 #[cfg(feature = "reqwest")]
+use super::target::Origin;
+#[cfg(feature = "reqwest")]
 use url::Url;
 
 /// What sends requests.
@@ -20,8 +22,13 @@ pub enum Transport {
 pub enum ReqwestProxy {
     /// No proxy.
     None,
-    /// The proxy that environment variables name.
-    Environment,
+    /// The proxies that environment variables name, but for the hosts of `NO_PROXY`.
+    Environment {
+        /// The proxy for `http://` URLs.
+        http: Option<Url>,
+        /// The proxy for `https://` URLs.
+        https: Option<Url>,
+    },
     /// The proxy at this URL.
     At(Url),
 }
@@ -32,12 +39,44 @@ impl Transport {
         matches!(self, Transport::Direct)
     }
 
-    /// Whether the proxy is contacted over TLS, as far as this is known before a request.
+    /// Whether a proxy is contacted over TLS.
     pub fn needs_tls(&self) -> bool {
+        #[cfg(feature = "reqwest")]
+        if let Transport::Reqwest(proxy) = self {
+            return proxy.urls().any(|proxy| proxy.scheme() == "https");
+        }
+        false
+    }
+
+    /// Whether the environment should name proxies, and names none.
+    pub(crate) fn lacks_proxies(&self) -> bool {
+        #[cfg(feature = "reqwest")]
+        if let Transport::Reqwest(proxy @ ReqwestProxy::Environment { .. }) = self {
+            return proxy.urls().next().is_none();
+        }
+        false
+    }
+}
+
+#[cfg(feature = "reqwest")]
+impl ReqwestProxy {
+    /// All proxies that requests may go through.
+    pub(super) fn urls(&self) -> impl Iterator<Item = &Url> {
+        let (first, second) = match self {
+            ReqwestProxy::None => (None, None),
+            ReqwestProxy::Environment { http, https } => (http.as_ref(), https.as_ref()),
+            ReqwestProxy::At(url) => (Some(url), None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The proxy for requests to an origin, but for those of `NO_PROXY`.
+    pub(super) fn url_for(&self, origin: &Origin) -> Option<&Url> {
         match self {
-            #[cfg(feature = "reqwest")]
-            Transport::Reqwest(ReqwestProxy::At(proxy)) => proxy.scheme() == "https",
-            _ => false,
+            ReqwestProxy::None => None,
+            ReqwestProxy::Environment { https, .. } if origin.secure => https.as_ref(),
+            ReqwestProxy::Environment { http, .. } => http.as_ref(),
+            ReqwestProxy::At(url) => Some(url),
         }
     }
 }

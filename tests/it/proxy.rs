@@ -213,6 +213,59 @@ fn proxies_of_the_environment_are_used_when_asked_for() {
 }
 
 #[test]
+fn a_proxy_of_the_environment_that_cannot_be_used_is_a_mistake() {
+    let server = Server::start();
+    let host = server.url();
+    let path = asks(1, "proxy_unusable.lua");
+    let text = "plan { proxy = 'env' }\ntask { function(user) user:get '/' end }";
+    let of_plan = plan("proxy_unusable_plan.lua", text);
+    for (variable, value) in [
+        ("HTTPS_PROXY", "ftp://me:secret@127.0.0.1:1"),
+        ("HTTP_PROXY", "not a url"),
+        ("all_proxy", "http://me:secret@127.0.0.1:99999"),
+    ] {
+        for arguments in [&[&*path, "--proxy", "env"][..], &[&*of_plan]] {
+            let own = ["-H", &host, "-u", "1", "-i", "1"];
+            let ended = Lgoose::new(arguments.iter().chain(&own))
+                .env(variable, value)
+                .finish();
+            assert_eq!(ended.code, 2, "{variable}: {}", ended.stderr);
+            let told = &ended.stderr;
+            assert!(
+                told.contains(&format!("cannot use {variable} of")),
+                "{told}"
+            );
+            assert!(
+                told.contains("unset it") && !told.contains("secret"),
+                "{told}"
+            );
+        }
+    }
+    assert_eq!(server.received(), 0);
+}
+
+#[test]
+fn an_environment_without_a_proxy_is_told() {
+    let server = Server::start();
+    let path = asks(1, "proxy_unset.lua");
+    let host = server.url();
+    let arguments = [&*path, "-H", &host, "-u", "1", "-i", "1", "-o", "json=-"];
+    let mut lgoose = Lgoose::new(arguments.iter().chain(&["--proxy", "env"]));
+    for variable in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        lgoose = lgoose.env(variable, "");
+    }
+    let report = read(lgoose.finish());
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("'--proxy env' found neither HTTP_PROXY"),
+        "{warnings}"
+    );
+    assert_eq!(server.received(), 1);
+    let warned = &through("none", &host, &path).json["warnings"];
+    assert!(!warned.to_string().contains("PROXY"), "{warned}");
+}
+
+#[test]
 fn the_command_line_can_set_a_plans_proxy_aside() {
     let (server, proxy) = (Server::start(), Forward::start());
     let text = format!(

@@ -8,7 +8,7 @@ use crate::app::prepare::Prepared;
 use crate::app::sites::Sites;
 use crate::app::supervisor::Site;
 use crate::cli;
-use crate::config::{Config, Part, ScreenConfig};
+use crate::config::{Client, Config, Part, ScreenConfig};
 use crate::engine;
 use crate::error::Error;
 use crate::gaggle::{Attached, Manager};
@@ -48,7 +48,10 @@ pub(in crate::app) async fn attach(
             running_metrics: RUNNING_METRICS,
         },
     };
-    let (client, resolver) = client(&config)?;
+    // Nothing is sent from here, so proxies that this machine's environment names do not matter.
+    let mut unused = config.clone();
+    unused.run.client = Client::Direct;
+    let (client, resolver) = client(&unused)?;
     let prepared = Prepared {
         program: stand_in.program.clone(),
         plan: stand_in.plan.clone(),

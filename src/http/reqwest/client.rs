@@ -48,7 +48,20 @@ pub(in crate::http) fn new_client(
     };
     let builder = match proxy {
         ReqwestProxy::None => builder.no_proxy(),
-        ReqwestProxy::Environment => builder,
+        // reqwest itself would read the variables, too, and pass by a proxy whose URL it cannot use.
+        ReqwestProxy::Environment { http, https } => {
+            let mut builder = builder.no_proxy();
+            let but = reqwest::NoProxy::from_env();
+            if let Some(proxy) = http {
+                let proxy = reqwest::Proxy::http(proxy.clone()).map_err(bad)?;
+                builder = builder.proxy(proxy.no_proxy(but.clone()));
+            }
+            if let Some(proxy) = https {
+                let proxy = reqwest::Proxy::https(proxy.clone()).map_err(bad)?;
+                builder = builder.proxy(proxy.no_proxy(but));
+            }
+            builder
+        }
         ReqwestProxy::At(proxy) => builder.proxy(reqwest::Proxy::all(proxy.clone()).map_err(bad)?),
     };
     builder.build().map_err(bad)

@@ -151,27 +151,27 @@ where
 #[derive(Debug)]
 pub(super) struct SharedResolver {
     resolver: Arc<Resolver>,
-    /// The proxy's host and port.
-    proxy: Option<(String, u16)>,
+    /// The hosts and ports of the proxies.
+    proxies: Vec<(String, u16)>,
 }
 
 impl SharedResolver {
     /// The resolver for requests through that proxy.
     pub(super) fn new(resolver: Arc<Resolver>, proxy: &ReqwestProxy) -> SharedResolver {
-        let proxy = match proxy {
-            ReqwestProxy::At(proxy) => proxy.host_str().zip(proxy.port_or_known_default()),
-            ReqwestProxy::None | ReqwestProxy::Environment => None,
-        };
+        let places = proxy.urls().filter_map(|proxy| {
+            Some((proxy.host_str()?.to_owned(), proxy.port_or_known_default()?))
+        });
         SharedResolver {
             resolver,
-            proxy: proxy.map(|(host, port)| (host.to_owned(), port)),
+            proxies: places.collect(),
         }
     }
 
     /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not tell it.
     fn port_of(&self, name: &str, trace: &ConnectTrace) -> u16 {
-        match &self.proxy {
-            Some((proxy, port)) if name == proxy && name != trace.host => *port,
+        let mut proxies = self.proxies.iter();
+        match proxies.find(|(proxy, _)| name == proxy) {
+            Some((_, port)) if name != trace.host => *port,
             _ => trace.port,
         }
     }

@@ -10,6 +10,7 @@ use crate::http::transport::{ReqwestProxy, Transport};
 use std::error::Error;
 use std::io;
 use std::io::ErrorKind::{AddrNotAvailable, InvalidData, InvalidInput};
+use url::Url;
 
 /// Prefixes of errors that come before the TLS handshake and whose types have no public names: errors of connecting
 /// to a host or to its proxy.
@@ -161,14 +162,20 @@ fn http2_failure(error: &h2::Error) -> Failure {
 /// The host or proxy to which the connection was opened, as far as this is known.
 fn peer(origin: &Origin, transport: &Transport) -> String {
     let host = format!("{}:{}", origin.host, origin.port);
-    match transport {
-        Transport::Reqwest(ReqwestProxy::At(proxy)) => {
-            let port = proxy.port_or_known_default().unwrap_or_default();
-            format!("the proxy {}:{port}", proxy.host_str().unwrap_or_default())
+    let Transport::Reqwest(through) = transport else {
+        return host;
+    };
+    match (through.url_for(origin), through) {
+        (None, _) => host,
+        (Some(proxy), ReqwestProxy::Environment { .. }) => {
+            format!("{host} or the proxy {}", place(proxy))
         }
-        Transport::Reqwest(ReqwestProxy::Environment) => {
-            format!("{host} or the environment's proxy")
-        }
-        Transport::Reqwest(ReqwestProxy::None) | Transport::Direct => host,
+        (Some(proxy), _) => format!("the proxy {}", place(proxy)),
     }
+}
+
+/// The host and port of a proxy.
+fn place(proxy: &Url) -> String {
+    let port = proxy.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", proxy.host_str().unwrap_or_default())
 }

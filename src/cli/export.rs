@@ -1,5 +1,6 @@
 //! Options of a run that is exported while it goes on.
 
+use super::masked;
 use clap::Args;
 
 /// Options of a run that is exported while it goes on.
@@ -10,7 +11,7 @@ pub(crate) struct Export {
     ///
     /// lgoose exports to an OpenTelemetry collector every ten seconds. It reads OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS,
     /// …_TIMEOUT, …_COMPRESSION, OTEL_METRIC_EXPORT_INTERVAL, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", value_parser = collector)]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", value_parser = masked::url(collector))]
     pub otlp: Option<String>,
 }
 

@@ -15,6 +15,7 @@ mod fitting;
 mod gaggle;
 mod import;
 mod load;
+mod masked;
 mod new;
 mod one_request;
 mod outputs;

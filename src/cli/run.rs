@@ -2,6 +2,7 @@
 //! [`Run::settings`].
 
 use super::load::Load;
+use super::masked;
 use super::one_request::OneRequest;
 use super::outputs::Outputs;
 use super::values::{at_least_one, some, threshold, variable, variable_name};
@@ -98,7 +99,7 @@ pub(crate) struct Target {
     #[arg(long, value_name = "CLIENT", value_parser = Client::parse, long_help = CLIENT)]
     pub client: Option<Client>,
     /// Send everything through this proxy, with --client reqwest; env: the proxy from the environment
-    #[arg(long, value_name = "URL", value_parser = Proxy::parse, long_help = PROXY)]
+    #[arg(long, value_name = "URL", value_parser = masked::url(Proxy::parse), long_help = PROXY)]
     pub proxy: Option<Proxy>,
     /// Trust every certificate
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! Options of a run that is served over HTTP.
 
+use super::masked;
 use clap::Args;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub(crate) struct Web {
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1", value_parser = place)]
     pub web: Option<WebPlace>,
     /// The token instead of a random one; LGOOSE_WEB_TOKEN keeps it out of the process list
-    #[arg(long, value_name = "TOKEN", hide_env_values = true, value_parser = token)]
+    #[arg(long, value_name = "TOKEN", hide_env_values = true, value_parser = masked::secret(token))]
     pub web_token: Option<String>,
     /// Do not let anybody steer the run over HTTP
     #[arg(long)]

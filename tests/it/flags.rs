@@ -275,3 +275,39 @@ fn every_flag_is_in_the_tables_above_and_in_a_test_of_what_it_does() {
 fn is_short(word: &str) -> bool {
     word.len() == 2 && word.starts_with('-')
 }
+
+#[test]
+fn a_value_that_is_refused_is_shown_without_its_secret() {
+    for (flag, value, parts) in [
+        (
+            "--proxy",
+            "http://me:SECRET@host:99999",
+            &["'http://***@host:99999' for '--proxy <URL>'", "socks5://"][..],
+        ),
+        ("--proxy", "me:SEC/SECRET@host", &["'***@host'"]),
+        (
+            "--otlp",
+            "ftp://me:SECRET@host",
+            &["'ftp://***@host' for '--otlp", "http://collector:4318"],
+        ),
+        (
+            "--web-token",
+            "SECRET",
+            &["'***' for '--web-token <TOKEN>'", "openssl"],
+        ),
+    ] {
+        let variable = format!("LGOOSE_{}", flag[2..].to_uppercase().replace('-', "_"));
+        for ended in [
+            Lgoose::new(["plans/drupal.lua", flag, value]).finish(),
+            Lgoose::new(["plans/drupal.lua"])
+                .env(&variable, value)
+                .finish(),
+        ] {
+            assert_eq!(ended.code, 2, "{flag}: {}", ended.stderr);
+            assert!(!ended.stderr.contains("SECRET"), "{}", ended.stderr);
+            for part in parts {
+                assert!(ended.stderr.contains(part), "'{part}': {}", ended.stderr);
+            }
+        }
+    }
+}

@@ -29,9 +29,18 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
     }
 }
 
-/// Formats the message for a value of the wrong type: `what` must be `kind`.
+/// Formats the message for a value of the wrong type: `what` must be `kind`. Of a number where another number is wanted,
+/// it has the value.
 pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {
-    format!("{what} must be {kind}, not {}", type_phrase(got))
+    match got {
+        Value::Integer(got) if kind.contains("number") => {
+            format!("{what} must be {kind}, not {got}")
+        }
+        Value::Number(got) if kind.contains("number") => {
+            format!("{what} must be {kind}, not {got:?}")
+        }
+        got => format!("{what} must be {kind}, not {}", type_phrase(got)),
+    }
 }
 
 /// Converts a plan's string to text that people read: names, messages, lines of a log. Strings of Lua are bytes; those

@@ -92,6 +92,9 @@ task { "credentials", function(user)
 end }
 
 task { "time and redirects", function(user)
+  raises("from 0 to 100, not 400", user.get, user, "/", { redirects = 400 })
+  raises("from 0 to 100, not 1.5", user.get, user, "/", { max_redirects = 1.5 })
+  raises("from 0 to 100, not a string", user.get, user, "/", { redirects = "1" })
   local late = user:get("/hold", { timeout = 0.05, name = "late" })
   same(late.status, 0, "status of an answer that did not come in time")
   assert(late.error:find("timeout", 1, true) or late.error:find("in time", 1, true), "error: " .. late.error)

@@ -48,6 +48,19 @@ impl Transport {
         false
     }
 
+    /// The proxy for requests to an origin, unless `NO_PROXY` lists that.
+    #[cfg(feature = "reqwest")]
+    pub(super) fn proxy_for(&self, origin: &Origin) -> Option<&Url> {
+        match self {
+            Transport::Direct | Transport::Reqwest(ReqwestProxy::None) => None,
+            Transport::Reqwest(ReqwestProxy::Environment { https, .. }) if origin.secure => {
+                https.as_ref()
+            }
+            Transport::Reqwest(ReqwestProxy::Environment { http, .. }) => http.as_ref(),
+            Transport::Reqwest(ReqwestProxy::At(url)) => Some(url),
+        }
+    }
+
     /// Whether the environment should name proxies, and names none.
     pub(crate) fn lacks_proxies(&self) -> bool {
         #[cfg(feature = "reqwest")]
@@ -68,16 +81,6 @@ impl ReqwestProxy {
             ReqwestProxy::At(url) => (Some(url), None),
         };
         first.into_iter().chain(second)
-    }
-
-    /// The proxy for requests to an origin, but for those of `NO_PROXY`.
-    pub(super) fn url_for(&self, origin: &Origin) -> Option<&Url> {
-        match self {
-            ReqwestProxy::None => None,
-            ReqwestProxy::Environment { https, .. } if origin.secure => https.as_ref(),
-            ReqwestProxy::Environment { http, .. } => http.as_ref(),
-            ReqwestProxy::At(url) => Some(url),
-        }
     }
 }
 

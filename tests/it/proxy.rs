@@ -1,9 +1,11 @@
 //! Proxies: requests pass through them unchanged; a proxy that refuses is counted under its class.
 
 use crate::failing::nowhere;
+use crate::faulty::{Site, answer};
 use crate::forward::Forward;
 use crate::program::{Lgoose, plan};
 use crate::report::{Report, read, run};
+use crate::secure::{Authority, server};
 use crate::server::Server;
 
 /// Runs one user that asks for `/echo`, named `page`, a number of times.
@@ -78,6 +80,44 @@ fn a_tunnel_that_is_refused_is_a_failed_connection() {
     );
     assert_eq!(report.errors_with(&refused), 2, "{:?}", report.errors());
     assert_eq!(server.received(), 0);
+}
+
+#[test]
+fn a_proxy_that_answers_connect_with_anything_else_refuses_the_tunnel() {
+    let path = asks(2, "proxy_no_connect.lua");
+    for status in [302, 403, 500] {
+        let proxy = Site::start(move |_| answer(status, "", "no"));
+        let report = through(&proxy.url(), "https://goose.invalid", &path);
+        let place = proxy.url().replace("http://", "");
+        let told = format!("connect failed: the proxy {place} refused the tunnel (CONNECT)");
+        assert_eq!(report.messages_of("GET page"), [told]);
+        assert_eq!(report.failures("GET page"), 2);
+    }
+}
+
+#[test]
+fn a_certificate_that_is_wrong_is_that_of_the_proxy_or_of_the_site() {
+    let authority = Authority::new();
+    let ca = authority.file("proxy_tls.pem");
+    let wrong = authority.sign(&["goose.invalid"]);
+    let path = asks(1, "proxy_tls.lua");
+    let told = |host: &str, proxy: &str| {
+        let own = [&*path, "-H", host, "-u", "1", "-i", "1", "--ca", &ca];
+        let report = run(own.iter().chain(&["--proxy", proxy]));
+        report.messages_of("GET page")
+    };
+    let proxy = Site::secure(server(&wrong, None), |_| answer(200, "", "good"));
+    for host in ["http://site.test", "https://site.test"] {
+        let of_proxy = "tls: the certificate is not for the proxy '127.0.0.1'";
+        assert_eq!(told(host, &proxy.url()), [of_proxy], "{host}");
+    }
+    let right = authority.sign(&["127.0.0.1"]);
+    let proxy = Site::secure(server(&right, None), |_| answer(200, "", "good"));
+    assert_eq!(told("http://site.test", &proxy.url()), [""; 0]);
+    let site = Site::secure(server(&wrong, None), |_| answer(200, "", "good"));
+    let of_site = "tls: the certificate is not for '127.0.0.1'";
+    let proxy = Forward::start().url("http", "");
+    assert_eq!(told(&site.url(), &proxy), [of_site]);
 }
 
 #[test]

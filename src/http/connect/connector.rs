@@ -3,7 +3,7 @@
 
 #[cfg(test)]
 use super::fixture::Script;
-use super::handshake::{handshake_failure, server_name};
+use super::handshake::{Peer, handshake_failure, server_name};
 use super::happy_eyeballs::race;
 use super::resolver::Resolver;
 use super::stream::{NetStream, OpenConnections};
@@ -71,7 +71,7 @@ impl Connector {
         stopwatch.lap(|phases| &mut phases.tls);
         match handshake {
             Ok(tls) => Ok(NetStream::tls(tls, &self.open)),
-            Err(error) => Err(handshake_failure(&error, &origin.host)),
+            Err(error) => Err(handshake_failure(&error, Peer::Site(&origin.host))),
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) use connector::Connector;
 #[cfg(test)]
 pub(crate) use fixture::Script;
 #[cfg(feature = "reqwest")]
-pub(super) use handshake::{handshake_error, handshake_failure};
+pub(super) use handshake::{Peer, handshake_error, handshake_failure};
 pub(crate) use resolver::Resolver;
 pub(super) use stream::NetStream;
 pub(crate) use tls::{Tls, TlsOptions};

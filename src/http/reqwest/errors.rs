@@ -3,7 +3,7 @@
 
 use super::connector::ResolveError;
 use crate::http::config::ClientConfig;
-use crate::http::connect::{handshake_error, handshake_failure};
+use crate::http::connect::{Peer, handshake_error, handshake_failure};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::target::Origin;
 use crate::http::transport::{ReqwestProxy, Transport};
@@ -14,7 +14,11 @@ use url::Url;
 
 /// Prefixes of errors that come before the TLS handshake and whose types have no public names: errors of connecting
 /// to a host or to its proxy.
-const CONNECT_ERRORS: [&str; 3] = ["tcp ", "tunnel error", "SOCKS error"];
+const CONNECT_ERRORS: [&str; 3] = ["tcp ", TUNNEL_ERROR, "SOCKS error"];
+/// Prefix of errors of a tunnel through a proxy, among them those of opening a connection to the proxy.
+const TUNNEL_ERROR: &str = "tunnel error";
+/// The words for an answer of a proxy to CONNECT other than 200 and 407.
+const TUNNEL_REFUSED: &str = "tunnel error: unsuccessful";
 
 /// The failure for an error of a request to `origin`.
 pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
@@ -30,6 +34,7 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
         causes.http1 = causes.http1.or(cause.downcast_ref());
         causes.http2 = causes.http2.or(cause.downcast_ref());
         let words = cause.to_string();
+        causes.tunnel |= words.starts_with(TUNNEL_ERROR);
         causes.before_handshake |= CONNECT_ERRORS.iter().any(|start| words.starts_with(start));
         causes.binding |= words.starts_with("tcp bind local");
         causes.deepest = Some(cause);
@@ -60,7 +65,9 @@ struct Causes<'a> {
     http1: Option<&'a hyper::Error>,
     http2: Option<&'a h2::Error>,
     deepest: Option<&'a (dyn Error + 'static)>,
-    /// Whether the error came before the TLS handshake.
+    /// Whether the error is one of a tunnel or of the connection to the proxy.
+    tunnel: bool,
+    /// Whether the error came before the TLS handshake with the site.
     before_handshake: bool,
     /// Whether the local address could not be bound.
     binding: bool,
@@ -74,10 +81,17 @@ impl Causes<'_> {
 
     /// The failure of opening a connection.
     fn connecting(&self, origin: &Origin, config: &ClientConfig) -> Failure {
+        let proxy = config.transport.proxy_for(origin);
+        // A site without TLS has no certificate, and its handshake is none of the tunnel's.
+        let of_proxy = proxy.filter(|_| self.tunnel || !origin.secure && self.tls.is_some());
         if let Some(error) = self.tls {
-            return handshake_error(error, &origin.host);
+            let proxy = of_proxy.and_then(Url::host_str);
+            return handshake_error(error, proxy.map_or(Peer::Site(&origin.host), Peer::Proxy));
         }
-        let peer = peer(origin, &config.transport);
+        let peer = match of_proxy {
+            Some(proxy) => format!("the proxy {}", place(proxy)),
+            None => peer(origin, &config.transport),
+        };
         match self.io {
             Some(error)
                 if error.kind() == AddrNotAvailable
@@ -87,7 +101,7 @@ impl Causes<'_> {
                 Failure::new(ErrorClass::Connect, detail)
             }
             Some(error) if origin.secure && !self.before_handshake => {
-                handshake_failure(error, &origin.host)
+                handshake_failure(error, Peer::Site(&origin.host))
             }
             Some(error) => Failure::from_connect_error(error, &peer),
             None => {
@@ -99,7 +113,14 @@ impl Causes<'_> {
                     true => ErrorClass::Refused,
                     false => ErrorClass::Connect,
                 };
-                Failure::new(class, format!("{peer}: {}", self.words()))
+                let words = self.words();
+                Failure::new(
+                    class,
+                    match words == TUNNEL_REFUSED {
+                        true => format!("{peer} refused the tunnel (CONNECT)"),
+                        false => format!("{peer}: {words}"),
+                    },
+                )
             }
         }
     }
@@ -162,12 +183,9 @@ fn http2_failure(error: &h2::Error) -> Failure {
 /// The host or proxy to which the connection was opened, as far as this is known.
 fn peer(origin: &Origin, transport: &Transport) -> String {
     let host = format!("{}:{}", origin.host, origin.port);
-    let Transport::Reqwest(through) = transport else {
-        return host;
-    };
-    match (through.url_for(origin), through) {
+    match (transport.proxy_for(origin), transport) {
         (None, _) => host,
-        (Some(proxy), ReqwestProxy::Environment { .. }) => {
+        (Some(proxy), Transport::Reqwest(ReqwestProxy::Environment { .. })) => {
             format!("{host} or the proxy {}", place(proxy))
         }
         (Some(proxy), _) => format!("the proxy {}", place(proxy)),

@@ -322,3 +322,23 @@ fn a_server_that_spoke_an_older_version_may_choose_http2_later() {
         site.connections()
     );
 }
+
+#[test]
+fn a_server_that_misses_a_clients_certificate_is_counted_as_tls() {
+    let authority = Authority::new();
+    let ca = authority.file("alpn_clients.pem");
+    let mut config = server(&authority.sign(&["127.0.0.1"]), Some(&authority));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let site = Http2::start(Some(config));
+    let text = "task { function(user) for _ = 1, 3 do user:get('/', { name = 'page' }) end end }";
+    let (path, url) = (plan("alpn_clients.lua", text), site.url("https"));
+    let report = run([&path, "-H", &url, "--ca", &ca, "-u", "1", "-i", "1"]);
+    assert_eq!(report.failures("GET page"), 3);
+    let told = report.errors_with("tls: received fatal alert: CertificateRequired");
+    // The other client may lose a connection before the request is on it, and with that the reason.
+    let lost = match crate::CLIENT {
+        None => 0,
+        Some(_) => report.errors_with("closed early: before the request was sent"),
+    };
+    assert_eq!(told + lost, 3, "{:?}", report.errors());
+}

@@ -124,9 +124,11 @@ async fn listen(
                     answer_old(tcp, rustls::ServerConfig::clone(&tls)).await;
                 }
                 Some(tls) => {
-                    let shaken = tokio_rustls::TlsAcceptor::from(tls).accept(tcp).await;
-                    if let Ok(stream) = shaken {
-                        serve(stream, &seen).await;
+                    let shaken = tokio_rustls::TlsAcceptor::from(tls).accept(tcp);
+                    match shaken.into_fallible().await {
+                        Ok(stream) => serve(stream, &seen).await,
+                        // With bytes left unread, the end would be a reset, which may overtake the reason.
+                        Err((_, tcp)) => read_to_end(tcp).await,
                     }
                 }
             }
@@ -141,6 +143,11 @@ async fn leave(mut tcp: TcpStream) {
     let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
     // A client that goes first is no matter.
     let _gone = tcp.write_all(&[&settings[..], &goaway].concat()).await;
+    read_to_end(tcp).await;
+}
+
+/// Reads until the client has gone.
+async fn read_to_end(mut tcp: TcpStream) {
     let mut buffer = [0; 4096];
     while let Ok(1..) = tcp.read(&mut buffer).await {}
 }

@@ -20,6 +20,9 @@ const TUNNEL_ERROR: &str = "tunnel error";
 /// The words for an answer of a proxy to CONNECT other than 200 and 407.
 const TUNNEL_REFUSED: &str = "tunnel error: unsuccessful";
 
+/// hyper's words for an error of the connection itself.
+const CONNECTION_ERROR: &str = "connection error";
+
 /// The failure for an error of a request to `origin`.
 pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
     let mut causes = Causes::default();
@@ -127,6 +130,9 @@ impl Causes<'_> {
 
     /// The failure of an exchange over an open connection.
     fn exchanging(&self, origin: &Origin) -> Failure {
+        if let Some(error) = self.tls {
+            return Failure::new(ErrorClass::Tls, error.to_string());
+        }
         if let Some(error) = self.http2 {
             return http2_failure(error);
         }
@@ -147,10 +153,14 @@ impl Causes<'_> {
             (Some(error), None) if error.is_incomplete_message() => {
                 Failure::new(ErrorClass::ClosedEarly, "")
             }
-            // hyper reports wrong chunks as errors of these kinds; rustls uses them for its own.
-            (_, Some(error))
-                if matches!(error.kind(), InvalidInput | InvalidData) && self.tls.is_none() =>
+            // Of the end of an HTTP/2 connection hyper keeps no more than h2.
+            (Some(outer), Some(error))
+                if outer.to_string() == CONNECTION_ERROR && is_tls(error) =>
             {
+                Failure::new(ErrorClass::Tls, error.to_string())
+            }
+            // hyper reports wrong chunks as errors of these kinds.
+            (_, Some(error)) if matches!(error.kind(), InvalidInput | InvalidData) => {
                 Failure::new(ErrorClass::Protocol, self.words())
             }
             (_, Some(error)) => Failure::from_io_error(error),
@@ -159,9 +169,18 @@ impl Causes<'_> {
     }
 }
 
+/// Whether an error of a connection over which HTTP/2 is spoken is one of rustls: h2 keeps only its kind and words, and no
+/// other error of a connection has this kind.
+fn is_tls(error: &io::Error) -> bool {
+    error.kind() == InvalidData
+}
+
 /// The failure for an error of HTTP/2.
 fn http2_failure(error: &h2::Error) -> Failure {
     if let Some(error) = error.get_io() {
+        if is_tls(error) {
+            return Failure::new(ErrorClass::Tls, error.to_string());
+        }
         return Failure::from_io_error(error);
     }
     match error.reason() {

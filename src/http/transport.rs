@@ -61,13 +61,18 @@ impl Transport {
         }
     }
 
-    /// Whether the environment should name proxies, and names none.
-    pub(crate) fn lacks_proxies(&self) -> bool {
+    /// A warning for the report if the environment should name proxies, and names none.
+    pub(crate) fn warning(&self) -> Option<&'static str> {
         #[cfg(feature = "reqwest")]
-        if let Transport::Reqwest(proxy @ ReqwestProxy::Environment { .. }) = self {
-            return proxy.urls().next().is_none();
+        if let Transport::Reqwest(proxy @ ReqwestProxy::Environment { .. }) = self
+            && proxy.urls().next().is_none()
+        {
+            return Some(
+                "requests went to the site directly: '--proxy env' found neither HTTP_PROXY nor HTTPS_PROXY nor \
+                 ALL_PROXY in the environment",
+            );
         }
-        false
+        None
     }
 }
 

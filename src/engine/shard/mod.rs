@@ -43,10 +43,6 @@ const AT_ONCE: usize = 16;
 /// The longest time for which users are started in a row before other tasks get their turn.
 const AT_A_TIME: Duration = Duration::from_millis(1);
 
-/// The warning of a run that should go through the environment's proxies.
-const NO_PROXIES: &str = "requests went to the site directly: '--proxy env' found neither HTTP_PROXY nor HTTPS_PROXY nor ALL_PROXY \
-                          in the environment";
-
 /// Runs the users of one shard until the last has ended.
 pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: Channels) {
     let runtime = match tokio::runtime::Builder::new_current_thread()
@@ -99,8 +95,8 @@ pub(crate) struct Shard {
 impl Shard {
     pub(crate) fn new(index: usize, context: &Arc<RunContext>, channels: &mut Channels) -> Shard {
         let mut recorder = context.recorder(index);
-        if context.client.transport.lacks_proxies() {
-            recorder.warn(NO_PROXIES.to_owned());
+        if let Some(warning) = context.client.transport.warning() {
+            recorder.warn(warning.to_owned());
         }
         let directive = channels.directives.borrow_and_update().clone();
         let roles = roles(context, &directive.plan_version, &mut recorder);

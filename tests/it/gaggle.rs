@@ -241,6 +241,53 @@ fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
 }
 
 #[test]
+fn a_run_that_all_workers_were_lost_to_passes_nothing() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (_server, workers, running) = under_load(
+        &broker,
+        "all_lost",
+        &["-t", "9s", "--threshold", "p95 < 30000ms"],
+    );
+    workers
+        .iter()
+        .for_each(|worker| worker.signal(Signal::KILL));
+    let report = read(running.end());
+    assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
+    let (ending, verdict) = (&report.json["ending"], &report.json["verdict"]);
+    assert_eq!(ending["cause"], "workers_lost", "{ending}");
+    assert_eq!(ending["cut_short"], true, "{ending}");
+    assert!(
+        ending["at_s"].as_f64().is_some_and(|at| at < 8.0),
+        "{ending}"
+    );
+    let text = verdict["text"].as_str().unwrap_or_default();
+    assert!(
+        text.starts_with("failed: no worker was heard from after "),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn a_run_whose_workers_were_all_told_to_end_passes_nothing() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (_server, workers, running) = under_load(
+        &broker,
+        "all_left",
+        &["-t", "50s", "--threshold", "p95 < 30000ms"],
+    );
+    workers
+        .iter()
+        .for_each(|worker| worker.signal(Signal::TERM));
+    let report = read(running.end());
+    assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
+    assert_eq!(report.json["ending"]["cause"], "workers_lost");
+}
+
+#[test]
 fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
     let Some(mut broker) = Broker::start() else {
         return;

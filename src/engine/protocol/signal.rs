@@ -48,3 +48,18 @@ pub(crate) enum SignalKind {
     /// Another manager leads the run; the error says why.
     Deposed(Error),
 }
+
+impl SignalKind {
+    /// Returns whether the signal shows that a participant was at work until then.
+    pub(crate) fn is_of_work(&self) -> bool {
+        matches!(
+            self,
+            SignalKind::Delivery { .. }
+                | SignalKind::Gathered(_)
+                | SignalKind::Idle { .. }
+                | SignalKind::AllStarted
+                | SignalKind::Asked(_)
+                | SignalKind::Ended { .. }
+        )
+    }
+}

@@ -186,6 +186,7 @@ impl Director {
     }
 
     pub(super) fn heed(&mut self, Signal { from, kind }: Signal) {
+        let at_work = kind.is_of_work();
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
                 if self.roster.delivered(from, sequence) {
@@ -225,6 +226,9 @@ impl Director {
                 self.stop(Cause::Trouble, None);
             }
             SignalKind::Deposed(error) => self.depose(error),
+        }
+        if self.workers.is_some() {
+            self.note_workers(at_work);
         }
     }
 

@@ -154,7 +154,7 @@ impl Director {
     pub(crate) fn lasted(&self) -> Duration {
         let workers = self.workers.as_ref();
         match workers.and_then(|workers| workers.alone_since) {
-            Some(alone) => alone - self.context.begin,
+            Some(alone) => alone,
             None => self.journal.over_at().unwrap_or_else(|| self.now()),
         }
     }
@@ -164,14 +164,18 @@ impl Director {
         let departures = self.roster.departures();
         let stopped = self.lifecycle.stopped();
         let at = stopped.map_or(elapsed, |stopped| stopped.at);
+        let lost = self.workers_lost_at();
         let cause = match stopped.map(|stopped| stopped.cause) {
             _ if self.lifecycle.trouble().is_some() => Cause::Trouble,
+            _ if lost.is_some() => Cause::WorkersLost,
             Some(cause) => cause,
+            None if self.workers.is_some() && self.roster.is_over() => Cause::TimeUp,
             None => departures.cause(),
         };
-        // A run that ended because its time was up is not reported as shorter than planned.
         let at = match (cause, self.milestones.end()) {
+            // A run that ended because its time was up is not reported as shorter than planned.
             (Cause::TimeUp, Some(end)) => at.max(end),
+            (Cause::WorkersLost, _) => lost.unwrap_or(at),
             _ => at,
         };
         let mut ending = Ending::new(cause, at, self.milestones.end());

@@ -51,13 +51,12 @@ impl Director {
     /// Leads the run from here on.
     fn lead_on(&mut self) {
         self.follow_last_order();
-        if let Some(at) = self.all_silent_since() {
-            // The time in which workers may come back counts from then, as if this director had led already.
-            let since = self.context.instant(at);
-            if let (Some(workers), Some(since)) = (&mut self.workers, since) {
-                workers.alone_since = Some(since);
-            }
-        } else if self.journal.over_at.is_none() {
+        // While all workers are silent, the time in which they may come back goes on, and nothing else is due.
+        let alone = self
+            .workers
+            .as_ref()
+            .and_then(|workers| workers.alone_since);
+        if alone.is_none() && self.journal.over_at.is_none() {
             self.pass_until(self.context.now());
         }
         let phase = self.directives.borrow().phase;
@@ -103,12 +102,6 @@ impl Director {
             );
         }
         !(self.journal.test_stop_begun || self.journal.deposed)
-    }
-
-    /// Returns since when nothing has been heard from any worker that has not ended; `None` if some are heard from.
-    fn all_silent_since(&self) -> Option<Duration> {
-        let silent = self.roster.is_over() && self.roster.any_away();
-        self.journal.playing.filter(|_| silent)
     }
 
     /// Answers the call of somebody who watches a run that another director leads; returns whether they leave it.

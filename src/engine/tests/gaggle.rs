@@ -7,7 +7,7 @@ use crate::engine::protocol::directive::Directive;
 use crate::engine::protocol::journal::{Entry, Moment, Past, What};
 use crate::engine::protocol::order::Order;
 use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::protocol::signal::Signal;
+use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::shards::{Begun, Link};
@@ -31,7 +31,12 @@ pub(super) struct Gaggle {
     begun: oneshot::Receiver<Begun>,
     events: mpsc::UnboundedReceiver<EventTask>,
     entries: Option<mpsc::UnboundedReceiver<Entry>>,
+    /// When all workers fall silent for good, after the run has begun.
+    pub(super) silent: Option<Duration>,
 }
+
+/// Time after which a manager notices that nothing is heard from a worker.
+const NOTICED: Duration = Duration::from_millis(4_500);
 
 /// What the broker keeps of a run, for a director that goes on with it.
 #[derive(Debug, Clone)]
@@ -45,6 +50,8 @@ struct Kept {
     test_start: Option<Vec<u8>>,
     /// Takes the signals for the current director.
     signals: mpsc::UnboundedSender<Signal>,
+    /// When all workers fall silent for good.
+    silent: Option<Duration>,
     /// The directive that each worker follows, and the versions of the plan that it has.
     following: Vec<(watch::Sender<Directive>, Vec<Arc<PlanVersion>>)>,
 }
@@ -52,18 +59,51 @@ struct Kept {
 #[derive(Debug, Clone)]
 enum Message {
     Signal(usize, u64, WorkerSignal),
+    Away(usize),
     Entry(Entry),
     Order(Order),
 }
 
+impl Message {
+    fn signal(&self) -> Option<Signal> {
+        match self {
+            Message::Signal(from, sequence, signal) => {
+                let kind = signal.clone().kind(*sequence, "w").expect("it can be read");
+                Some(Signal { from: *from, kind })
+            }
+            Message::Away(from) => Some(Signal {
+                from: *from,
+                kind: SignalKind::Away(format!("worker 'w{from}' was lost")),
+            }),
+            Message::Entry(_) | Message::Order(_) => None,
+        }
+    }
+}
+
 impl Stream {
+    /// Silences all workers that long after the run has begun, and tells the director as late as a manager does.
+    async fn silence(self, after: Duration) {
+        let (begin, workers) = {
+            let mut kept = self.0.lock().expect("one thread");
+            kept.silent = Some(after);
+            (kept.begun.expect("it has begun").0, kept.workers.len())
+        };
+        tokio::time::sleep_until(begin + after + NOTICED).await;
+        for worker in 0..workers {
+            self.keep(Message::Away(worker));
+        }
+    }
+
     fn keep(&self, message: Message) {
         let mut kept = self.0.lock().expect("one thread");
         let at = kept.begun.map_or(Duration::ZERO, |(at, _)| at.elapsed());
-        if let Message::Signal(from, sequence, signal) = &message {
-            let kind = signal.clone().kind(*sequence, "w").expect("it can be read");
+        let is_silent = kept.silent.is_some_and(|silent| at >= silent);
+        if is_silent && matches!(message, Message::Signal(..)) {
+            return;
+        }
+        if let Some(signal) = message.signal() {
             // Fails once the run is over.
-            let _over = kept.signals.send(Signal { from: *from, kind });
+            let _over = kept.signals.send(signal);
         }
         kept.messages.push((at, message));
     }
@@ -104,10 +144,10 @@ impl Stream {
         let messages = kept.messages.clone();
         tokio::task::spawn_local(async move {
             for (at, message) in messages {
+                let signal = message.signal();
                 let (at, what) = match message {
-                    Message::Signal(from, sequence, signal) => {
-                        let kind = signal.kind(sequence, "w").expect("it can be read");
-                        (at, What::Signal(Signal { from, kind }))
+                    Message::Signal(..) | Message::Away(_) => {
+                        (at, What::Signal(signal.expect("it is one")))
                     }
                     Message::Entry(Entry { at, told }) => (at, What::Told(told)),
                     Message::Order(order) => (at, What::Order(order)),
@@ -193,6 +233,7 @@ impl Gaggle {
             begun: None,
             test_start: None,
             signals,
+            silent: None,
             following: Vec::new(),
         })));
         let link = Link {
@@ -213,6 +254,7 @@ impl Gaggle {
             begun: begins,
             events: wanted,
             entries: Some(entries),
+            silent: None,
         };
         (link, gaggle)
     }
@@ -259,6 +301,9 @@ impl Gaggle {
         self.stream.0.lock().expect("one thread").begun = Some((begun.at, begun.since_origin));
         for (number, (run, versions)) in runs.iter().enumerate() {
             self.begin(number, run, versions, &begun);
+        }
+        if let Some(after) = self.silent {
+            tokio::task::spawn_local(self.stream().silence(after));
         }
         let entries = self.entries.take().expect("it begins once");
         self.stream.keep_journal(entries);

@@ -45,6 +45,8 @@ pub(super) struct Rehearsal {
     pub(super) part: Part,
     /// When the director is lost, and when another takes the run over; only in runs on workers.
     pub(super) lost: Option<(Duration, Duration)>,
+    /// When all workers fall silent for good.
+    pub(super) silent: Option<Duration>,
 }
 
 impl Rehearsal {
@@ -60,6 +62,7 @@ impl Rehearsal {
             workers: Vec::new(),
             part: Part::WHOLE,
             lost: None,
+            silent: None,
         }
     }
 
@@ -134,7 +137,8 @@ impl Rehearsal {
             false => {
                 let sources = self.plan_versions.iter().map(|(_, source)| *source);
                 let sources = [self.source].into_iter().chain(sources).collect();
-                let (link, gaggle) = Gaggle::new(&self.workers, sources, &run);
+                let (link, mut gaggle) = Gaggle::new(&self.workers, sources, &run);
+                gaggle.silent = self.silent;
                 stream = Some(gaggle.stream());
                 tasks.spawn_local(gaggle.work());
                 Place::Workers(link)

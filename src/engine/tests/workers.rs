@@ -6,7 +6,7 @@ use super::{COMES_AND_GOES, assert_follows, ms, stages};
 use crate::config::{Load, Settings, Spacing};
 use crate::control::Command;
 use crate::engine::Outcome;
-use crate::metrics::Report;
+use crate::metrics::{Cause, Report};
 use crate::plan::Shape;
 use std::time::Duration;
 
@@ -236,4 +236,56 @@ async fn what_test_start_returns_is_there_on_all_workers() {
     let report = outcome.report;
     assert_eq!((report.aggregated.count, report.start_stop.len()), (6, 2));
     assert!(outcome.trouble.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_all_workers_were_lost_to_ends_when_the_last_was_heard() {
+    let source = "task { wait = 0.1, function(user) user:get \"/a\" end }";
+    // Noticed before the end, after it, long before it, and in a run without one; and after another director has
+    // taken the run over.
+    for (run_time, silent, taken) in [
+        (Some(10_000), 4_200, None),
+        (Some(10_000), 7_200, None),
+        (Some(60_000), 4_200, None),
+        (None, 4_200, None),
+        (Some(10_000), 4_200, Some((6_000, 9_000))),
+        (Some(60_000), 4_200, Some((11_000, 12_000))),
+    ] {
+        let settings = Settings {
+            users: Some(6),
+            hatch_rate: Some(1e3),
+            run_time: run_time.map(ms),
+            ..Settings::default()
+        };
+        let (_, outcome) = play(source, &settings, &[1, 2], |rehearsal| {
+            rehearsal.silent = Some(ms(silent));
+            rehearsal.lost = taken.map(|(lost, taken)| (ms(lost), ms(taken)));
+        })
+        .await;
+        assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
+        let ending = outcome.report.ending.expect("it ended");
+        let case = format!("{run_time:?} {silent} {taken:?}: {ending:?}");
+        assert_eq!(ending.cause, Cause::WorkersLost, "{case}");
+        assert!(ending.cut_short, "{case}");
+        let heard = silent as f64 / 1e3;
+        assert!((heard - 1.1..=heard).contains(&ending.at_s), "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_workers_are_lost_after_its_end_has_come_to_its_end() {
+    let settings = Settings {
+        users: Some(6),
+        hatch_rate: Some(1e3),
+        run_time: Some(ms(10_000)),
+        ..Settings::default()
+    };
+    let source = "task { function(user) user:get \"/a\" user:wait(5) end }";
+    let (_, outcome) = play(source, &settings, &[1, 2], |rehearsal| {
+        rehearsal.silent = Some(ms(10_100));
+    })
+    .await;
+    let ending = outcome.report.ending.expect("it ended");
+    assert_eq!(ending.cause, Cause::TimeUp, "{ending:?}");
+    assert!(!ending.cut_short, "{ending:?}");
 }

@@ -35,6 +35,8 @@ pub enum Cause {
     Trouble,
     /// This process only watched a run of another manager and stopped watching; the run went on.
     Left,
+    /// Every worker was lost or ended before users were told to stop.
+    WorkersLost,
 }
 
 /// Why and when a run ended.
@@ -90,7 +92,10 @@ impl Ending {
     /// Creates an ending at `at`, planned for `planned`, whose other facts are not known yet; [`told`](Ending::told)
     /// adds its text.
     pub fn new(cause: Cause, at: Duration, planned: Option<Duration>) -> Ending {
-        let broken_off = matches!(cause, Cause::NotStarted | Cause::Aborted | Cause::Trouble);
+        let broken_off = matches!(
+            cause,
+            Cause::NotStarted | Cause::Aborted | Cause::Trouble | Cause::WorkersLost
+        );
         let complete = matches!(cause, Cause::TimeUp | Cause::IterationsDone);
         Ending {
             cause,
@@ -140,6 +145,7 @@ impl Ending {
             }
             Cause::Aborted => format!("aborted {at}"),
             Cause::Trouble => format!("ended by a failure of lgoose {at}"),
+            Cause::WorkersLost => self.without_workers(),
             Cause::Left => format!("watched until it was left {at}; the run went on"),
         };
         if self.in_warmup {
@@ -152,12 +158,18 @@ impl Ending {
         self
     }
 
+    /// Describes the end of a run that no worker was left for: `no worker was heard from after 2 s of 60 s`.
+    pub(crate) fn without_workers(&self) -> String {
+        format!("no worker was heard from after {}", self.time())
+    }
+
     /// Describes a run that was cut short, for use next to a verdict: `stopped at 2 s of 60 s`.
     pub fn short(&self) -> String {
         let at = self.at();
         let mut text = match self.cause {
             Cause::TimeUp => format!("time up after {}", seconds(self.at_s)),
             Cause::Plan => format!("ended by the plan {at}"),
+            Cause::WorkersLost => self.without_workers(),
             _ => format!("stopped {at}"),
         };
         if self.cut_short && self.planned_s.is_none() {
@@ -173,10 +185,15 @@ impl Ending {
 
     /// Describes the time of the end: `at 2 s of 60 s`.
     fn at(&self) -> String {
+        format!("at {}", self.time())
+    }
+
+    /// Returns the time of the end: `2 s of 60 s`.
+    fn time(&self) -> String {
         let at = seconds(self.at_s);
         match self.planned_s.filter(|planned| self.at_s < *planned) {
-            Some(planned) => format!("at {at} of {}", seconds(planned)),
-            None => format!("at {at}"),
+            Some(planned) => format!("{at} of {}", seconds(planned)),
+            None => at,
         }
     }
 }
@@ -226,6 +243,8 @@ mod tests {
             (Cause::Aborted, None, true),
             (Cause::Trouble, None, true),
             (Cause::NotStarted, None, true),
+            (Cause::WorkersLost, minute, true),
+            (Cause::WorkersLost, None, true),
         ] {
             let ending = Ending::new(cause, at, planned);
             assert_eq!(ending.cut_short, cut_short, "{cause:?}");

@@ -32,6 +32,8 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
         (_, Some(Cause::StoppedByPlan), VerdictResult::Failed) => exit::VERDICT,
+        // Nothing says that the target is to blame.
+        (_, Some(Cause::WorkersLost), _) if !has_limits(report, settings) => exit::TROUBLE,
         _ if is_before_users(report) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
         _ => exit::OK,
@@ -57,6 +59,7 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
             reasons.push(format!("{}, before any user was started", ending.text));
         }
         Some((Cause::NotStarted, ending)) => reasons.extend(ending.raised.clone()),
+        Some((Cause::WorkersLost, ending)) => reasons.push(ending.without_workers()),
         _ => {}
     }
     if ending.is_some_and(|ending| ending.all_lost) {
@@ -115,9 +118,14 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
             | Cause::TimeUp
             | Cause::IterationsDone
     );
-    let limits = !(report.thresholds.is_empty() && settings.thresholds.is_empty());
+    let limits = has_limits(report, settings);
     let short = (ending.cut_short || ending.in_warmup) && limits && !settings.allow_short;
     (short && waits && !is_before_users(report)).then(|| ending.short())
+}
+
+/// Returns whether the run has thresholds, judged or not.
+fn has_limits(report: &Report, settings: &RunSettings) -> bool {
+    !(report.thresholds.is_empty() && settings.thresholds.is_empty())
 }
 
 /// Returns whether somebody stopped the run before any user was started: in `test_start`, or while it was paused.

@@ -356,10 +356,12 @@ impl Watched<'_> {
                 Judgement::broke(row)
             }
             (Some(judgement), _) => judgement,
-            (None, _) if cause == Some(Cause::StoppedByPlan) => Judgement {
-                reason: told,
-                ..Judgement::default()
-            },
+            (None, _) if matches!(cause, Some(Cause::StoppedByPlan | Cause::WorkersLost)) => {
+                Judgement {
+                    reason: told,
+                    ..Judgement::default()
+                }
+            }
             (None, _) => Judgement::failed("no answer", told.unwrap_or_default()),
         }
     }

@@ -121,6 +121,12 @@ fn runs() -> Vec<Run> {
         run("every user lost, thresholds hold", UsersLost, 0.3, minute).usual().held(),
         run("every user lost, thresholds hold, allow-short", UsersLost, 0.3, minute)
             .set(|s| s.allow_short = true).held(),
+        run("no worker left", WorkersLost, 2.0, minute).usual(),
+        run("no worker left, no planned end", WorkersLost, 2.0, None).usual(),
+        run("no worker left, thresholds hold", WorkersLost, 2.0, minute).usual().held(),
+        run("no worker left, thresholds hold, allow-short", WorkersLost, 2.0, minute)
+            .set(|s| s.allow_short = true).held(),
+        run("no worker left, a threshold is broken", WorkersLost, 2.0, minute).usual().broken(),
         run("test_start raised", NotStarted, 0.0, minute).usual().with(nothing)
             .but(|ending| ending.raised = Some("test_start raised: not ready (plan.lua:3)".to_owned())),
         run("second Ctrl-C", Aborted, 2.0, minute).usual(),

@@ -1,6 +1,6 @@
 //! Options of a run on many machines: those of its manager, its workers, and of whoever looks at them.
 
-use super::values::{at_least_one, label};
+use super::values::{at_least_one, label, threads};
 use crate::config::Output;
 use crate::units;
 use clap::{Args, ValueEnum};
@@ -121,7 +121,7 @@ pub(crate) struct Worker {
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     pub label: Vec<(String, String)>,
     /// Threads that drive users [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Send requests to these hosts only, '*' for any text (repeatable)
     #[arg(long, value_name = "HOST")]

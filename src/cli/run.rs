@@ -5,7 +5,7 @@ use super::load::Load;
 use super::masked;
 use super::one_request::OneRequest;
 use super::outputs::Outputs;
-use super::values::{at_least_one, some, threshold, variable, variable_name};
+use super::values::{some, threads, threshold, variable, variable_name};
 use crate::config::{Client, Connections, Http, Pin, Proxy, Settings, address, read_max_redirects};
 use crate::threshold::Threshold;
 use crate::units;
@@ -232,7 +232,7 @@ pub(crate) struct Verdict {
 #[command(next_help_heading = "Machine")]
 pub(crate) struct Machine {
     /// Threads that drive users [default: number of cores]
-    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]

@@ -1,7 +1,7 @@
 //! Values of options that are parsed here and not by the module that uses them: each error says what the value is
 //! not and what to write instead.
 
-use crate::config::{MOST_USERS, Stage};
+use crate::config::{MOST_THREADS, MOST_USERS, Stage};
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
@@ -43,6 +43,16 @@ pub(super) fn users(text: &str) -> Result<u64, String> {
             units::show_count(MOST_USERS)
         )),
         users => Ok(users),
+    }
+}
+
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    match at_least_one(text)? {
+        threads if threads > MOST_THREADS as usize => Err(format!(
+            "'{text}' is more than the {} threads that one lgoose may have",
+            units::show_count(MOST_THREADS)
+        )),
+        threads => Ok(threads),
     }
 }
 

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The most users that any option accepts.
 pub(crate) const MOST_USERS: u64 = 1_000_000;
 
+/// The most threads that drive users in one process: more than any machine has cores.
+pub(crate) const MOST_THREADS: u64 = 4_096;
+
 /// The default of the most users at the same time in a run at a rate.
 const USERS_OF_A_RATE: u64 = 1_000;
 
@@ -344,6 +347,20 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
                 .help("give one of them: '--warmup' keeps what came before beside the report, '--reset-stats' drops it"),
         ),
         _ => None,
+    }
+}
+
+/// Reads a number of threads.
+///
+/// # Errors
+/// Returns a sentence that says what is expected.
+pub(super) fn read_threads(value: &Value) -> Result<usize, String> {
+    match value.whole(1)? {
+        threads if threads > MOST_THREADS => Err(format!(
+            "{threads} is more than the {} threads that one lgoose may have",
+            units::show_count(MOST_THREADS)
+        )),
+        threads => Ok(threads as usize),
     }
 }
 

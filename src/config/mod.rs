@@ -24,7 +24,7 @@ mod value;
 pub(crate) use co_mitigation::CoMitigation;
 #[cfg(feature = "reqwest")]
 pub(crate) use environment_proxies::EnvironmentProxies;
-pub(crate) use load::{Load, MOST_USERS, Spacing, Stage};
+pub(crate) use load::{Load, MOST_THREADS, MOST_USERS, Spacing, Stage};
 pub(crate) use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;
 pub use output::Format;

@@ -1,7 +1,7 @@
 //! One layer of options, as a table: each line makes an option a field of `plan {}`; the flag of the same name is in
 //! `cli`.
 
-use super::load::read_users;
+use super::load::{read_threads, read_users};
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
@@ -240,7 +240,7 @@ settings! {
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
-    threads: usize = |value| value.whole(1).map(|threads| threads as usize);
+    threads: usize = read_threads;
     /// Memory that the process may take, in bytes.
     memory: u64 = Value::size;
     /// Memory that a user's VM may take, in bytes.

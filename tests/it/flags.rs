@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 85] = [
+const MISFITS: [(&str, &str, &[&str]); 86] = [
     (
         "--otlp",
         "plan.lua",
@@ -156,6 +156,11 @@ const MISFITS: [(&str, &str, &[&str]); 85] = [
         "--threads",
         "0",
         &["'0' is not a whole number of at least 1"],
+    ),
+    (
+        "--threads",
+        "100000000",
+        &["'100000000' is more than the 4,096 threads"],
     ),
     ("--env", "NAME", &["'NAME' is not a variable", "NAME=VALUE"]),
     ("--env-file", "/no/such.env", &["/no/such.env"]),

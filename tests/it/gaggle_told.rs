@@ -169,6 +169,73 @@ fn a_worker_of_another_version_is_left_out_by_name() {
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
 }
 
+/// Returns a number as messages have it.
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 128 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+#[test]
+fn a_worker_with_more_threads_than_any_has_is_left_out_by_name() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    let mut wire = Wire::open(&broker);
+    wire.send(b"SUB answers 1\r\n");
+    let real = worker(&broker, "aaa", &[]);
+    wire.publish("lgoose.hello", "answers", b"");
+    let presence = wire.message().1;
+    drop(real);
+    let at = presence
+        .windows(own.len())
+        .position(|part| part == own.as_bytes());
+    // After the version, no labels, and the number of threads.
+    let at = at.expect("it tells its version") + own.len() + 1;
+    assert_eq!(presence[at - 1..=at], [0, 1]);
+    let presences = [0, 4_097, 30_000_000, 1 << 40, u64::MAX].map(|threads| {
+        let number = varint(threads);
+        [&presence[..at], &number, &presence[at + 1..]].concat()
+    });
+    wire.send(b"SUB lgoose.hello 2\r\nSUB lgoose.worker.> 3\r\n");
+    std::thread::spawn(move || {
+        let done = [presences[0][0], 0];
+        loop {
+            let (head, _) = wire.message();
+            // MSG SUBJECT ID REPLY LENGTH
+            match &*head[2] {
+                "2" => presences
+                    .iter()
+                    .for_each(|presence| wire.publish(&head[3], "", presence)),
+                _ if head.len() > 4 => wire.publish(&head[3], "", &done),
+                _ => {}
+            }
+        }
+    });
+    let (server, path) = (
+        Server::start(),
+        plan(
+            "gaggle_threads.lua",
+            "task { function(user) user:get '/' end }",
+        ),
+    );
+    let _honest = worker(&broker, "zzz", &[]);
+    let options = ["-u", "1", "-i", "1", "--workers-timeout", "5s"];
+    let ended = managed(&broker, &path, &server, "1", &options).end();
+    assert_eq!((ended.code, server.received()), (0, 1), "{}", ended.stderr);
+    for threads in ["0", "30,000,000", "1,099,511,627,776"] {
+        let told = format!(
+            "worker 'aaa': it says that it has {threads} threads, and a worker has 1 to 4,096: it was left out"
+        );
+        assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn a_broker_that_lgoose_started_ends_with_it() {
     if Broker::start().is_none() {

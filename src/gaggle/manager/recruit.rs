@@ -1,11 +1,12 @@
 //! Recruiting: finds free workers at the broker and claims as many as the run needs.
 
 use super::terms::{Recruitment, Tell};
+use crate::config::MOST_THREADS;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, Presence, Request, RequestKind};
 use crate::gaggle::names;
-use crate::units::counted;
+use crate::units::{counted, show_count};
 use std::fmt;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -28,6 +29,8 @@ struct Other {
 enum Why {
     /// It runs that version of lgoose.
     Version(String),
+    /// It says that it has so many threads, which no worker has.
+    Threads(u64),
     /// It works for that run.
     Busy(String),
     /// It refuses or does not answer; a sentence.
@@ -39,6 +42,12 @@ impl fmt::Display for Other {
         write!(f, "worker '{}': ", self.name)?;
         match &self.why {
             Why::Version(version) => write!(f, "it runs lgoose {version}, and this is {OWN}"),
+            Why::Threads(threads) => write!(
+                f,
+                "it says that it has {}, and a worker has 1 to {}",
+                counted(*threads, "thread"),
+                show_count(MOST_THREADS)
+            ),
             Why::Busy(run) => write!(f, "it works for run {run}"),
             Why::Refused(why) => f.write_str(why),
         }
@@ -70,13 +79,23 @@ pub(super) async fn claim_one(
     for (worker, _) in present(broker).await.ok()? {
         let fits = worker.run.is_none()
             && worker.threads >= threads
-            && worker.version == OWN
+            && unfit(&worker).is_none()
             && !left_out.contains(&worker.id);
         if fits && claim(broker, run, &worker).await.is_ok() {
             return Some(Presence { threads, ..worker });
         }
     }
     None
+}
+
+/// Returns why a worker can take part in no run of this manager, if it cannot.
+fn unfit(worker: &Presence) -> Option<Why> {
+    if worker.version != OWN {
+        return Some(Why::Version(worker.version.clone()));
+    }
+    // For each of them, a manager keeps figures.
+    let possible = (1..=MOST_THREADS).contains(&worker.threads);
+    (!possible).then_some(Why::Threads(worker.threads))
 }
 
 async fn claim(broker: &Broker, run: &str, worker: &Presence) -> Result<(), String> {
@@ -109,10 +128,10 @@ pub(super) async fn recruit(
             if claimed.iter().any(|known| known.id == worker.id) {
                 continue;
             }
-            let why = match &worker.run {
-                _ if worker.version != OWN => Why::Version(worker.version),
-                Some(other) => Why::Busy(other.clone()),
-                None => match claim(broker, run, &worker).await {
+            let why = match (unfit(&worker), &worker.run) {
+                (Some(why), _) => why,
+                (None, Some(other)) => Why::Busy(other.clone()),
+                (None, None) => match claim(broker, run, &worker).await {
                     Ok(()) => {
                         claimed.push(worker);
                         continue;
@@ -127,7 +146,7 @@ pub(super) async fn recruit(
         }
         if claimed.len() == recruitment.workers {
             for other in &others {
-                if let Why::Version(_) = other.why {
+                if let Why::Version(_) | Why::Threads(_) = other.why {
                     tell(&format!("{other}: it was left out"));
                 }
             }

@@ -1,7 +1,8 @@
 //! Guard against a process that hangs: a thread that handles SIGINT, SIGTERM and SIGHUP whatever the rest of lgoose is
 //! doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
 //! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
-//! it, unless it comes again. Of what a run writes, the guard knows only whether it is written.
+//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
+//! the guard knows only whether it is written.
 
 use crate::console;
 use crate::control::{Asked, Command, Done, Handle, Interrupt};
@@ -10,6 +11,7 @@ use crate::machine;
 use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
 use crate::tui;
+use rustix::process::Signal as RawSignal;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -63,13 +65,13 @@ pub(super) fn start() -> Result<(), Error> {
     let (ready, listens) = mpsc::channel();
     let listen = move || {
         runtime.block_on(async {
-            let interrupt = signal(SignalKind::interrupt());
+            let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
             let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
-            let signals = signals.and_then(|two| Ok((two, Hangups::listen()?)));
+            let signals = signals.and_then(|two| Ok((two, Hangups::listen()?, Notices::listen()?)));
             let failed = match signals {
-                Ok((signals, hangups)) => {
+                Ok((signals, hangups, notices)) => {
                     let _waits = ready.send(Ok(()));
-                    return guard(signals, hangups).await;
+                    return guard(signals, hangups, notices).await;
                 }
                 Err(error) => error,
             };
@@ -174,7 +176,7 @@ enum Heard {
 
 impl Hangups {
     fn listen() -> std::io::Result<Hangups> {
-        let signals = match machine::ignores_hangup() {
+        let signals = match machine::ignores(RawSignal::HUP.as_raw()) {
             true => None,
             false => Some(signal(SignalKind::hangup())?),
         };
@@ -206,7 +208,63 @@ impl Hangups {
     }
 }
 
-async fn guard((mut interrupt, mut terminate): (Signal, Signal), mut hangups: Hangups) {
+/// Makes writing beyond the limit on the size of files fail as on a full disk, where the signal would kill the process:
+/// a signal with a listener does nothing else.
+///
+/// # Errors
+/// Returns why there can be no listener.
+pub(super) fn outlive_file_limit() -> std::io::Result<()> {
+    signal(SignalKind::from_raw(RawSignal::XFSZ.as_raw())).map(drop)
+}
+
+/// Signals that announce that the process will be killed.
+#[derive(Debug)]
+struct Notices {
+    signals: Vec<Signal>,
+    /// Whether one has come.
+    came: bool,
+}
+
+impl Notices {
+    /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
+    /// batches send some time before they kill. What whoever started this process wants it to ignore stays ignored.
+    /// Programs that are started from here inherit no listener.
+    fn listen() -> std::io::Result<Notices> {
+        const ANNOUNCE: [RawSignal; 4] = [
+            RawSignal::XCPU,
+            RawSignal::USR1,
+            RawSignal::USR2,
+            RawSignal::ALARM,
+        ];
+        let heeded = |kind: &RawSignal| !machine::ignores(kind.as_raw());
+        let listener = |kind: RawSignal| signal(SignalKind::from_raw(kind.as_raw()));
+        let signals = ANNOUNCE.into_iter().filter(heeded).map(listener);
+        Ok(Notices {
+            signals: signals.collect::<Result<_, _>>()?,
+            came: false,
+        })
+    }
+
+    async fn received(&mut self) {
+        let waits = self.signals.iter_mut();
+        let waits: Vec<_> = waits.map(|signal| Box::pin(signal.recv())).collect();
+        match waits.is_empty() {
+            true => std::future::pending().await,
+            false => drop(futures_util::future::select_all(waits).await),
+        }
+    }
+
+    /// Returns whether one that has come now is not the first: that is no second Ctrl-C.
+    fn is_repeat(&mut self) -> bool {
+        std::mem::replace(&mut self.came, true)
+    }
+}
+
+async fn guard(
+    (mut interrupt, mut terminate): (Signal, Signal),
+    mut hangups: Hangups,
+    mut notices: Notices,
+) {
     let mut runs = RUN.subscribe();
     let mut aborted_at = None;
     loop {
@@ -220,6 +278,12 @@ async fn guard((mut interrupt, mut terminate): (Signal, Signal), mut hangups: Ha
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = notices.received() => {
+                let is_stopped = attended.is_some_and(|attended| attended.run.is_stopped());
+                if notices.is_repeat() || is_stopped {
+                    continue;
+                }
+            }
             () = hangups.received() => {
                 let outliving = attended.filter(|attended| attended.outlives_terminal);
                 match (hangups.count(Instant::now(), outliving.is_some()), outliving) {

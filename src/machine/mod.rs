@@ -93,9 +93,10 @@ pub(crate) fn process_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Whether whoever started this process wants it to outlive its terminal, as 'nohup' does.
-pub(crate) fn ignores_hangup() -> bool {
-    read("/proc/self/status").is_some_and(|text| ignored(&text))
+/// Whether whoever started this process wants it to ignore the signal with that number, as 'nohup' does with the end of
+/// the terminal.
+pub(crate) fn ignores(signal: i32) -> bool {
+    read("/proc/self/status").is_some_and(|text| ignored(&text, signal))
 }
 
 /// Whether this process has a terminal session of its own: no shell is there that could continue it.
@@ -119,12 +120,12 @@ fn model(text: &str) -> Option<String> {
 }
 
 /// `SigIgn: 0000000000001001`: the lowest bit is the first signal, the end of the terminal.
-fn ignored(text: &str) -> bool {
+fn ignored(text: &str, signal: i32) -> bool {
     let mask = text
         .lines()
         .find_map(|line| line.strip_prefix("SigIgn:"))
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask & 1 == 1)
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Nanoseconds on a core, nanoseconds ready without one, time slices.
@@ -139,8 +140,9 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes_is_read() {
-        assert!(ignored("Name:\tx\nSigIgn:\t0000000000001001\n"));
-        assert!(!ignored("SigIgn:\t0000000000001000\n"));
+        let both = "Name:\tx\nSigIgn:\t0000000000001001\n";
+        assert!(ignored(both, 1) && ignored(both, 13) && !ignored(both, 2));
+        assert!(!ignored("SigIgn:\t0000000000001000\n", 1));
         let processors = "processor\t: 0\nmodel name\t: AMD EPYC 7763\nprocessor\t: 1\n";
         assert_eq!(model(processors).as_deref(), Some("AMD EPYC 7763"));
         assert_eq!(model("processor\t: 0\n"), None);

@@ -209,6 +209,58 @@ fn before_a_run_and_in_other_commands_the_first_signal_ends_the_program() {
 }
 
 #[test]
+fn a_signal_that_announces_a_kill_stops_a_run_and_a_repeat_aborts_nothing() {
+    let server = Server::start();
+    let waits = "task { \"front\", function(user) user:get \"/\" user:wait(1) end }";
+    for (name, kind) in [
+        ("announced_cpu", Signal::XCPU),
+        ("announced_usr1", Signal::USR1),
+        ("announced_usr2", Signal::USR2),
+        ("announced_alarm", Signal::ALARM),
+    ] {
+        let (program, report) = start(name, waits, &server, &["-t", "60s"]);
+        let before = server.received();
+        wait_until("users work", || server.received() > before);
+        program.signal(kind);
+        wait_until("it is told", || program.stderr().contains("stopping"));
+        program.signal(kind);
+        program.signal(Signal::USR1);
+        let ended = program.end();
+        assert_eq!(ended.code, 0, "{name}: {}", ended.stderr);
+        assert_eq!(saved(&report)["ending"]["cause"], "signal", "{name}");
+    }
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_fails_a_log_and_loses_no_report() {
+    let server = Server::start();
+    let (path, url) = (plan("file_limit.lua", LOAD), server.url());
+    let log = scratch("file_limit.csv");
+    let arguments = [
+        &*path,
+        "-H",
+        &url,
+        "-u",
+        "5",
+        "-r",
+        "50",
+        "-t",
+        "1s",
+        "--request-log",
+        &log.display().to_string(),
+        "-o",
+        "json=-",
+    ];
+    let ended = Lgoose::new(arguments)
+        .through("prlimit", &["--fsize=1024"])
+        .finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("file_limit.csv"), "{}", ended.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a report");
+    assert_eq!(report["ending"]["cause"], "time_up", "{}", report["ending"]);
+}
+
+#[test]
 fn a_second_signal_ends_a_program_whose_outputs_nobody_reads_and_files_are_written() {
     let server = Server::start();
     let url = server.url();

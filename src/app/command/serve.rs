@@ -1,7 +1,7 @@
 //! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
 
 use super::web::{announce, options};
-use crate::app::runtime;
+use crate::app::{guard, runtime};
 use crate::cli::{self, WebPlace};
 use crate::console;
 use crate::error::{Diagnostic, Error, exit, printable};
@@ -58,13 +58,14 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
 /// Starts to listen for the signals that end the server; each one sends a message to the receiver.
 async fn listen() -> Result<mpsc::Receiver<()>, Error> {
     let cannot = |error| Error::cannot("listen for Ctrl-C", error);
+    guard::outlive_file_limit().map_err(cannot)?;
     let (sender, interrupts) = mpsc::channel(8);
     for kind in [
         SignalKind::interrupt(),
         SignalKind::terminate(),
         SignalKind::hangup(),
     ] {
-        if kind == SignalKind::hangup() && machine::ignores_hangup() {
+        if kind == SignalKind::hangup() && machine::ignores(kind.as_raw_value()) {
             continue;
         }
         let signals = signal(kind).map_err(cannot)?;

@@ -38,6 +38,29 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
+/// The most signals of a worker that can be missing between two: it drops figures only while it cannot reach the broker,
+/// and then its users stop after 40 s.
+pub(super) const MOST_MISSING: u64 = 1_000_000;
+
+/// Decodes a signal of a worker whose latest one has the number `latest`.
+///
+/// # Errors
+/// Trouble as with [`decode`], or with a number that the worker cannot have come to.
+pub(super) fn decode_signal(bytes: &[u8], latest: u64) -> Result<Numbered, Error> {
+    let numbered = decode::<Numbered>(bytes)?;
+    if numbered.sequence > latest.saturating_add(MOST_MISSING) {
+        let text = format!("it has number {} after {latest}", numbered.sequence);
+        let cannot = Trouble::cannot("read a message from the broker");
+        return Err(cannot.because(text).into());
+    }
+    Ok(numbered)
+}
+
+/// Returns whether a warning is due for that many messages which could not be read: for the first, the tenth and so on.
+pub(super) fn is_due(skipped: u64) -> bool {
+    skipped > 0 && 10_u64.pow(skipped.ilog10()) == skipped
+}
+
 /// A worker's answer to [`names::HELLO`](super::names::HELLO).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Presence {
@@ -240,6 +263,29 @@ pub(super) struct LogPiece {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_with_a_number_that_no_run_comes_to_is_none() {
+        let signal = |sequence| {
+            encode(&Numbered {
+                sequence,
+                signal: WorkerSignal::AllStarted,
+            })
+        };
+        for (sequence, latest, is_one) in [
+            (1, 0, true),
+            (3, 7, true),
+            (MOST_MISSING + 7, 7, true),
+            (MOST_MISSING + 8, 7, false),
+            (u64::MAX, 7, false),
+            (u64::MAX, u64::MAX - 1, true),
+        ] {
+            let read = decode_signal(&signal(sequence), latest);
+            assert_eq!(read.is_ok(), is_one, "{sequence} after {latest}: {read:?}");
+        }
+        let due: Vec<u64> = (0..=1_000).filter(|skipped| is_due(*skipped)).collect();
+        assert_eq!(due, [1, 10, 100, 1_000]);
+    }
 
     #[test]
     fn messages_come_back_and_those_of_another_version_are_refused() {

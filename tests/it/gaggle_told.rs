@@ -237,6 +237,39 @@ fn a_worker_with_more_threads_than_any_has_is_left_out_by_name() {
 }
 
 #[test]
+fn messages_that_no_worker_has_sent_are_skipped_and_lose_nothing() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let mut wire = Wire::open(&broker);
+    wire.send(b"SUB lgoose.run.*.up.> 1\r\n");
+    let (server, path) = (Server::start(), plan("gaggle_skipped.lua", STEADY));
+    let _worker = worker(&broker, "w1", &[]);
+    let options = ["-u", "4", "-r", "1000", "-t", "5s"];
+    let running = managed(&broker, &path, &server, "1", &options);
+    let (head, signal) = wire.message();
+    // MSG SUBJECT ID REPLY LENGTH
+    let subject = &head[1];
+    let protocol = signal[0];
+    assert_eq!(signal[1], 1, "the number of its first signal");
+    let far = [&[protocol], &*varint(u64::MAX), &signal[2..]].concat();
+    // Figures (0) of measurement 0, in 3 bytes that are none, with the number of the signal after the next.
+    let no_figures = [protocol, 3, 0, 0, 3, 255, 255, 255];
+    for forged in [&[protocol, 255, 255, 255, 255][..], &far, &no_figures, &[]] {
+        wire.publish(subject, "", forged);
+    }
+    let ended = running.end();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let (report, warnings) = report_of(ended);
+    assert_eq!(report.sent(), server.received(), "{warnings:?}");
+    let told = "1 message of worker 'w1' skipped: ";
+    assert!(
+        warnings.iter().any(|text| text.starts_with(told)),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn a_broker_that_lgoose_started_ends_with_it() {
     if Broker::start().is_none() {
         return;

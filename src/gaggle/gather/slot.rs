@@ -173,13 +173,14 @@ impl Fold {
         let Some(worker) = names::worker_number(&heard.sender) else {
             return;
         };
-        let Ok(Numbered { sequence, signal }) = messages::decode::<Numbered>(&heard.bytes) else {
-            tracing::warn!(target: "lgoose::gaggle", "a signal of worker {} cannot be read", heard.sender);
-            return;
-        };
         let before = match self.members.get(&worker) {
             Some((latest, ..)) => *latest,
             None => known.get(&worker).map_or(0, |member| member.sequence),
+        };
+        let read = messages::decode_signal(&heard.bytes, before);
+        let Ok(Numbered { sequence, signal }) = read else {
+            tracing::warn!(target: "lgoose::gaggle", "a signal of worker {} cannot be read", heard.sender);
+            return;
         };
         if sequence <= before {
             return;

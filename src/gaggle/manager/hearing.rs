@@ -2,6 +2,7 @@
 
 use super::pump::{ANSWER, Pump};
 use crate::engine::{SignalKind, WorkerSignal};
+use crate::error::Error;
 use crate::gaggle::messages::{self, Numbered, RequestKind};
 use crate::gaggle::names;
 use crate::gaggle::reading::Heard;
@@ -24,13 +25,20 @@ impl Pump {
         let Some(number) = self.roll.number_of(&heard.sender) else {
             return;
         };
-        let numbered = match messages::decode::<Numbered>(&heard.bytes) {
+        let latest = self.roll.0[number].sequence;
+        let Numbered { sequence, signal } = match messages::decode_signal(&heard.bytes, latest) {
             Ok(numbered) => numbered,
-            Err(error) => return self.signal(number, SignalKind::Failed(error)),
+            Err(error) => return self.skip(number, &error),
         };
-        let Numbered { sequence, signal } = numbered;
-        if self.come_to(number, sequence, 1) {
-            self.heed(number, sequence, signal);
+        if self.come_to(number, sequence, 1) && !self.heed(number, sequence, signal) {
+            self.roll.0[number].sequence = latest;
+        }
+    }
+
+    /// Skips a message in the name of a worker that cannot be read: whoever sent it, it ends no run.
+    fn skip(&mut self, number: usize, why: &Error) {
+        if let Some(warning) = self.roll.skip(number, why) {
+            self.signal(number, warning);
         }
     }
 
@@ -53,20 +61,27 @@ impl Pump {
         true
     }
 
-    /// Passes a worker's signal on, and heeds it where it concerns the manager.
-    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
+    /// Passes a worker's signal on, and heeds it where it concerns the manager. Returns false if it cannot be read.
+    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) -> bool {
         if let WorkerSignal::Figures { reached, bytes } = &signal
             && self.fold(number, *reached, bytes)
         {
-            return;
+            return true;
         }
         // Figures that came before this signal go first.
         self.pass_on();
-        let kind = self.roll.heed(number, sequence, signal);
+        let kind = match self.roll.heed(number, sequence, signal) {
+            Ok(kind) => kind,
+            Err(error) => {
+                self.skip(number, &error);
+                return false;
+            }
+        };
         if let SignalKind::Away(_) = kind {
             self.leaving.push(number);
         }
         self.signal(number, kind);
+        true
     }
 
     /// Tells a worker that another one has replaced to stop its users and end.

@@ -218,15 +218,20 @@ impl Playback {
         let silent = at.saturating_sub(self.heard[number]);
         self.heard[number] = at;
         let mut kinds = Vec::new();
-        match messages::decode(bytes) {
-            Ok(Numbered { sequence, signal }) => {
-                let Some(come) = self.roll.come_to(number, sequence, 1, silent) else {
-                    return true;
-                };
-                kinds.extend(come.told);
-                kinds.push(self.roll.heed(number, sequence, signal));
+        let latest = self.roll.0[number].sequence;
+        let read = messages::decode_signal(bytes, latest);
+        let heeded = read.and_then(|Numbered { sequence, signal }| {
+            let come = self.roll.come_to(number, sequence, 1, silent);
+            let Some(come) = come else { return Ok(None) };
+            kinds.extend(come.told);
+            self.roll.heed(number, sequence, signal).map(Some)
+        });
+        match heeded {
+            Ok(kind) => kinds.extend(kind),
+            Err(error) => {
+                self.roll.0[number].sequence = latest;
+                kinds.extend(self.roll.skip(number, &error));
             }
-            Err(error) => kinds.push(SignalKind::Failed(error)),
         }
         for kind in kinds {
             let signal = Signal { from: number, kind };

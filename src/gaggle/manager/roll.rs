@@ -2,10 +2,12 @@
 
 use crate::config::Part;
 use crate::engine::{SignalKind, WorkerSignal};
+use crate::error::Error;
 use crate::gaggle::clock::Offset;
-use crate::gaggle::messages::{Place, Presence};
+use crate::gaggle::messages::{self, Place, Presence};
 use crate::gaggle::names;
 use crate::metrics::WorkerIdentity;
+use crate::units::counted;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -36,6 +38,8 @@ pub(super) struct Member {
     pub(super) left: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
+    /// Messages in its name that could not be read.
+    pub(super) skipped: u64,
 }
 
 /// What the arrival of a worker's signals means.
@@ -125,20 +129,33 @@ impl Roll {
     }
 
     /// Takes a worker's signal with that number, and returns it in the form for the director.
+    ///
+    /// # Errors
+    /// Trouble with figures that cannot be read.
     pub(super) fn heed(
         &mut self,
         number: usize,
         sequence: u64,
         signal: WorkerSignal,
-    ) -> SignalKind {
+    ) -> Result<SignalKind, Error> {
         let member = &mut self.0[number];
-        let kind = signal.kind(sequence, &member.presence.name);
+        let kind = signal.kind(sequence, &member.presence.name)?;
         match &kind {
-            Ok(SignalKind::Ended { .. }) => member.ended = true,
-            Ok(SignalKind::Away(_)) => member.left = true,
+            SignalKind::Ended { .. } => member.ended = true,
+            SignalKind::Away(_) => member.left = true,
             _ => {}
         }
-        kind.unwrap_or_else(SignalKind::Failed)
+        Ok(kind)
+    }
+
+    /// Counts a message in the name of a worker that cannot be read, and returns the warning if one is due. The worker's
+    /// own signals, which may have been the same number, still count.
+    pub(super) fn skip(&mut self, number: usize, why: &Error) -> Option<SignalKind> {
+        let member = &mut self.0[number];
+        member.skipped += 1;
+        let (messages, name) = (counted(member.skipped, "message"), member.name());
+        let text = format!("{messages} of worker '{name}' skipped: {}", why.text());
+        messages::is_due(member.skipped).then_some(SignalKind::Warning(text))
     }
 
     /// Makes the member that takes the place of another: the same part of the load, with new shards in the figures.
@@ -194,6 +211,7 @@ impl Member {
             ended: false,
             left: false,
             replaced: false,
+            skipped: 0,
         }
     }
 

@@ -40,6 +40,8 @@ pub(super) struct Slot {
     /// When the last record came.
     pub(super) heard: Instant,
     pub(super) turn: Turn,
+    /// Messages on its subject that are no records.
+    pub(super) skipped: u64,
 }
 
 /// Who reads the signals of a slot.
@@ -134,6 +136,7 @@ impl Slots {
                 through: 0,
                 heard: Instant::now(),
                 turn: Turn::Gather,
+                skipped: 0,
             });
         }
         Ok(slots)

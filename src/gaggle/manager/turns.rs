@@ -6,10 +6,11 @@ use super::slots::{Event, EventKind, Turn, ask, fits, fitting};
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::broker::NotKept;
 use crate::gaggle::gather::{Reached, Record, RecordKind, gathers};
-use crate::gaggle::messages::{self, GatherPresence};
+use crate::gaggle::messages::{self, GatherPresence, MOST_MISSING};
 use crate::gaggle::names;
 use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
 use crate::metrics::{Delivery, GatheredDelta, labels_text};
+use crate::units::counted;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -30,11 +31,20 @@ impl Pump {
             return;
         };
         let slot = &mut self.slots.all[at];
-        slot.heard = Instant::now();
         let record = match messages::decode::<Record>(&heard.bytes) {
-            Ok(record) => record,
-            Err(error) => return self.signal(0, SignalKind::Failed(error)),
+            Ok(record) if record.number <= slot.number.saturating_add(MOST_MISSING) => record,
+            _ => {
+                slot.skipped += 1;
+                let (count, name) = (counted(slot.skipped, "message"), &slot.gather.1);
+                let text =
+                    format!("{count} of gather '{name}' skipped: no record can be read in it");
+                if messages::is_due(slot.skipped) {
+                    self.warn(&text);
+                }
+                return;
+            }
         };
+        slot.heard = Instant::now();
         if record.number <= slot.number {
             return;
         }

@@ -160,17 +160,15 @@ fn operations<'a>(document: &'a Document, paths: &'a Map<String, Value>) -> Vec<
     }
     let tags = document.root()["tags"].as_array().into_iter().flatten();
     let tags: Vec<&str> = tags.filter_map(|tag| tag["name"].as_str()).collect();
-    let mut order: Vec<Option<&str>> = tags.into_iter().map(Some).collect();
-    for operation in &found {
-        let tag = tag(operation);
-        if !order.contains(&tag) {
-            order.push(tag);
-        }
+    let mut places = HashMap::new();
+    for tag in tags.into_iter().chain(found.iter().filter_map(tag)) {
+        let next = places.len();
+        places.entry(tag).or_insert(next);
     }
     // Those without a tag come last.
     let place = |operation: &Operation<'_>| {
-        let tag = tag(operation);
-        (tag.is_none(), order.iter().position(|known| *known == tag))
+        let place = tag(operation).and_then(|tag| places.get(tag));
+        (place.is_none(), place.copied())
     };
     found.sort_by_key(place);
     found
@@ -318,4 +316,29 @@ fn server(server: &Value) -> (Option<String>, String) {
         _ if text.starts_with('/') && !text.starts_with("//") => (None, path(&text)),
         _ => (None, String::new()),
     }
+}
+
+/// Returns the address of a server with the values of its variables, which are not looked through for more of them;
+/// `None` if it is too long.
+fn address(server: &Value) -> Option<String> {
+    let mut rest = server["url"].as_str().filter(|url| url.len() <= LONGEST)?;
+    let mut text = String::new();
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        let known = after.find(['{', '}']).and_then(|end| {
+            let (name, after) = (&after[..end], after[end..].strip_prefix('}')?);
+            let variable = server["variables"].get(name)?;
+            let value = variable["default"].as_str();
+            let value = value.or(variable["enum"][0].as_str());
+            Some((value.unwrap_or_default(), after))
+        });
+        let value;
+        (value, rest) = known.unwrap_or(("{", after));
+        text.push_str(value);
+        if text.len() > LONGEST {
+            return None;
+        }
+    }
+    text.push_str(rest);
+    (text.len() <= LONGEST).then_some(text)
 }

@@ -306,6 +306,10 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
         inner = within;
         task.steps.push(Step::Call(Box::new(call)));
     }
+    if variables.are_too_long() {
+        let told = "left some '{{variables}}' as they are: their values, which are made of each other, are too long, so shorten them";
+        calls.notes.push(told.to_owned());
+    }
     if !others.is_empty() {
         let total: usize = others.values().sum();
         let shown: Vec<String> = others

@@ -8,6 +8,7 @@ use crate::import::places::named_token;
 use crate::import::secrets;
 use regex::Regex;
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -15,6 +16,9 @@ use std::sync::LazyLock;
 const LOCALS: usize = 100;
 /// How often a value that is made of variables is followed.
 const DEEPEST: usize = 8;
+/// The most bytes that values put in place of variables, in the whole plan: a few of them that are made of each other
+/// would make a text without end.
+const EXPANDED: usize = 4 << 20;
 
 static TEMPLATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
@@ -58,6 +62,8 @@ pub(super) struct Variables {
     /// Used before a script has set them.
     pub(super) early: BTreeSet<String>,
     pub(super) already: BTreeSet<String>,
+    /// Bytes that values may still put in place of variables.
+    left: Cell<usize>,
 }
 
 /// A piece of a text.
@@ -117,7 +123,20 @@ impl Variables {
             locals: BTreeMap::new(),
             early: BTreeSet::new(),
             already: BTreeSet::new(),
+            left: Cell::new(EXPANDED),
         }
+    }
+
+    /// Returns whether a value may be put in place of its variable. Once one may not, none may.
+    fn spend(&self, value: &str) -> bool {
+        let left = self.left.get().checked_sub(value.len());
+        self.left.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// Returns whether variables stand where their values would be, since these are too long.
+    pub(super) fn are_too_long(&self) -> bool {
+        self.left.get() == 0
     }
 
     /// Returns the statements that set what scripts change to what it is at first.
@@ -157,15 +176,13 @@ impl Variables {
                         if deep > 0
                             && !self.set.contains_key(name)
                             && !defined.value.is_empty()
-                            && !defined.is_secret =>
+                            && !defined.is_secret
+                            && self.spend(&defined.value) =>
                     {
                         out.push_str(&self.expanded_within(&defined.value, deep - 1));
                     }
                     _ => out.push_str(&format!("{{{{{name}}}}}")),
                 },
-            }
-            if out.len() > 1 << 20 {
-                break;
             }
         }
         out
@@ -194,6 +211,7 @@ impl Variables {
             .get(name)
             .map(|defined| defined.value.trim().to_owned());
         let value = value.filter(|_| !self.set.contains_key(name));
+        let value = value.filter(|value| self.spend(value));
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
             return Lua::json(&value);
         }
@@ -231,6 +249,9 @@ impl Variables {
                 calls.secrets.variable(name, &value, &what)
             }
             Some(defined) if !defined.value.is_empty() && deep > 0 => {
+                if !self.spend(&defined.value) {
+                    return quoted(&format!("{{{{{name}}}}}"));
+                }
                 let value = defined.value.clone();
                 let value = self.text_within(&value, calls, deep - 1);
                 // What is random is so each time, and what is the user's is nothing at the top.

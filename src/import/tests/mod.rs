@@ -1,6 +1,7 @@
 //! Recordings of both browsers, and hostile ones: what plan they become.
 
 mod beside;
+mod bombs;
 mod side_by_side;
 mod values;
 

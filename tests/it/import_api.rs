@@ -342,3 +342,28 @@ fn a_document_that_is_too_large_is_told_before_it_fills_the_memory() {
         );
     }
 }
+
+#[test]
+fn a_document_of_many_parts_takes_time_that_grows_with_it_alone() {
+    const MANY: usize = 100_000;
+    let named = |name: &str, value: Value| -> Value {
+        let all = (0..MANY).map(|number| (format!("{name}{number}"), value.clone()));
+        Value::Object(all.collect())
+    };
+    let mut paths = named("/p", json!({ "get": {} }));
+    for (number, item) in paths.as_object_mut().into_iter().flatten().enumerate() {
+        item.1["get"]["tags"] = json!([format!("t{number}")]);
+    }
+    let required: Vec<String> = (0..MANY).map(|number| format!("p{number}")).collect();
+    let schema = json!({ "properties": named("p", json!({})), "required": required });
+    let content = json!({ "application/json": { "schema": schema } });
+    paths["/a"] = json!({ "post": { "requestBody": { "content": content } } });
+    let document = json!({ "openapi": "3.0.0", "paths": paths }).to_string();
+    let path = plan("many_parts.json", &document);
+    let script = "ulimit -t 30; exec \"$0\" \"$@\"";
+    let ended = Lgoose::new(["import", path.as_str()])
+        .through("sh", &["-c", script])
+        .finish();
+    let _kept = std::fs::remove_file(&path);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+}

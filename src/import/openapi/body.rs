@@ -86,11 +86,12 @@ impl<'a> Maker<'a, '_> {
     fn multipart(&mut self, content: &'a Value, call: &mut Call) {
         let layers = self.document.layers(&content["schema"]);
         let properties = layers.properties();
-        let any = properties.iter().any(|(name, _)| layers.requires(name));
+        let required = layers.required();
+        let any = properties.iter().any(|(name, _)| required.contains(name));
         let mut parts = Vec::new();
         for (name, schema) in properties
             .iter()
-            .filter(|(name, _)| !any || layers.requires(name))
+            .filter(|(name, _)| !any || required.contains(name))
         {
             let inner = self.document.layers(schema);
             let items = inner.get("items").map(|items| self.document.layers(items));

@@ -1,7 +1,7 @@
 //! An OpenAPI document and what its references lead to, in itself and in the files beside it.
 
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many references are followed one after another, and on the way to one place.
 const CHAIN: usize = 16;
@@ -135,23 +135,25 @@ impl<'a> Layers<'a> {
 
     /// Returns names and schemas of all properties, each once.
     pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
-        let mut all: Vec<(&str, &Value)> = Vec::new();
-        for part in &self.parts {
-            for (name, schema) in part["properties"].as_object().into_iter().flatten() {
-                if !all.iter().any(|(known, _)| *known == name) {
-                    all.push((name, schema));
-                }
-            }
-        }
-        all
+        let mut known = HashSet::new();
+        let lists = self
+            .parts
+            .iter()
+            .filter_map(|part| part["properties"].as_object());
+        lists
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), schema))
+            .filter(|(name, _)| known.insert(*name))
+            .collect()
     }
 
-    pub(super) fn requires(&self, name: &str) -> bool {
+    /// Returns the names of the properties that are required.
+    pub(super) fn required(&self) -> HashSet<&'a str> {
         let lists = self
             .parts
             .iter()
             .filter_map(|part| part["required"].as_array());
-        lists.flatten().any(|known| known == name)
+        lists.flatten().filter_map(Value::as_str).collect()
     }
 
     /// Returns the type: said, or what the other fields tell.

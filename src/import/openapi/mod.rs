@@ -23,12 +23,14 @@ use crate::error::Diagnostic;
 use document::Document;
 use operation::{Maker, Operation};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use url::Url;
 
 const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 /// The tag of what changes or removes what is there.
 const CHANGES: &str = "changes";
+/// The longest address of a server.
+const LONGEST: usize = 8 << 10;
 
 /// Returns whether a file is of OpenAPI, whatever its version.
 pub(super) fn is_openapi(file: &Map<String, Value>) -> bool {
@@ -301,13 +303,7 @@ fn fill<'a>(
 
 /// Returns origin and path of a server; without an origin it is where the document comes from.
 fn server(server: &Value) -> (Option<String>, String) {
-    let mut text = server["url"].as_str().unwrap_or_default().to_owned();
-    for (name, variable) in server["variables"].as_object().into_iter().flatten() {
-        let value = variable["default"]
-            .as_str()
-            .or(variable["enum"][0].as_str());
-        text = text.replace(&format!("{{{name}}}"), value.unwrap_or_default());
-    }
+    let text = address(server).unwrap_or_default();
     let path = |path: &str| path.trim_end_matches('/').to_owned();
     match Url::parse(&text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {

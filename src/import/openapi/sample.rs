@@ -98,12 +98,16 @@ impl<'a, 'b> Sampler<'a, 'b> {
     /// Returns the properties that are required, all of them if none is, without those that only answers have.
     fn object(&mut self, layers: &Layers<'a>) -> Lua {
         let properties = layers.properties();
-        let any = properties.iter().any(|(name, _)| layers.requires(name));
+        let required = layers.required();
+        let any = properties.iter().any(|(name, _)| required.contains(name));
         let mut fields = Vec::new();
         for (name, schema) in properties {
+            if self.left == 0 {
+                break;
+            }
             let read_only =
                 self.document.layers(schema).get("readOnly") == Some(&Value::Bool(true));
-            if read_only || any && !layers.requires(name) {
+            if read_only || any && !required.contains(name) {
                 continue;
             }
             if let Some(value) = self.of_schema(schema, name) {

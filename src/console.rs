@@ -139,7 +139,7 @@ impl Stream {
         self.name
     }
 
-    /// Writes bytes as soon as the stream takes them; waits for nobody.
+    /// Writes bytes as soon as the stream takes them; waits for nobody, unless no thread can be started for that.
     pub(crate) fn put(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
         if bytes.is_empty() {
@@ -162,7 +162,8 @@ impl Stream {
             queue.has_thread = true;
             let thread = std::thread::Builder::new().name(self.name.to_owned());
             if thread.spawn(move || self.write()).is_err() {
-                self.end(&mut queue, Errno::AGAIN);
+                drop(queue);
+                self.write_here();
             }
         }
     }
@@ -260,6 +261,23 @@ impl Stream {
                             .unwrap_or_else(PoisonError::into_inner);
                     }
                 }
+            };
+            drop(queue);
+            if let Err(errno) = self.write_all(&bytes) {
+                return self.end(&mut self.queue(), errno);
+            }
+        }
+    }
+
+    /// Writes what is queued, in place of the thread. What others queue meanwhile is written, too, so that it stays in
+    /// its order.
+    fn write_here(&self) {
+        loop {
+            let mut queue = self.queue();
+            let Some(bytes) = queue.waiting.pop_front() else {
+                // The next that is queued tries again to start a thread.
+                queue.has_thread = false;
+                return;
             };
             drop(queue);
             if let Err(errno) = self.write_all(&bytes) {

@@ -536,3 +536,14 @@ fn a_demo_site_that_is_unknown_or_has_no_port_is_told() {
         ended.stderr
     );
 }
+
+#[test]
+fn a_program_that_can_start_no_thread_says_so() {
+    // More than there are addresses.
+    let ended = Lgoose::new(["check", "no.lua"])
+        .env("RUST_MIN_STACK", "140737488355328")
+        .finish();
+    assert_eq!(ended.code, 3);
+    let told = "error: cannot listen for Ctrl-C: Resource temporarily unavailable";
+    assert!(ended.stderr.starts_with(told), "{}", ended.stderr);
+}

@@ -298,6 +298,36 @@ fn a_second_signal_ends_a_program_whose_outputs_nobody_reads_and_files_are_writt
 }
 
 #[test]
+fn the_first_signal_after_a_run_ends_the_wait_for_a_pipe_that_nobody_reads() {
+    let server = Server::start();
+    for (name, kind) in [
+        ("unread_after", Signal::INT),
+        ("unread_later", Signal::TERM),
+    ] {
+        let pipe = scratch(&format!("{name}.pipe"));
+        let read = scratch(&format!("{name}_read.pipe"));
+        for pipe in [&pipe, &read] {
+            let _none = std::fs::remove_file(pipe);
+            let made = Command::new("mkfifo").arg(pipe).status();
+            assert!(made.expect("mkfifo is there").success());
+        }
+        let [to_pipe, to_read] = [&pipe, &read].map(|pipe| format!("json={}", pipe.display()));
+        let more = ["-i", "1", "-o", &to_pipe, "-o", &to_read];
+        let reader = std::thread::spawn(move || std::fs::read_to_string(read));
+        let (program, report) = start(name, LOAD, &server, &more);
+        wait_until("the file is written", || report.exists());
+        program.signal(kind);
+        let ended = program.end();
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+        let told = format!("cannot write the report to '{}'", pipe.display());
+        assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("_read"), "{}", ended.stderr);
+        let other = reader.join().expect("a reader").expect("a report");
+        assert_eq!(other, std::fs::read_to_string(&report).expect("a file"));
+    }
+}
+
+#[test]
 fn a_test_start_that_takes_too_long_ends_the_run_before_it_begins() {
     let slow = [
         ("setup_waits", "user:get \"/hold\""),

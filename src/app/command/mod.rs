@@ -281,9 +281,11 @@ fn conduct(
     if let Some(web) = &beside.web {
         web.thread.finish(Some(&outcome.report));
     }
-    let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
-        guard::note_files_due(false);
-    });
+    let written = runtime.block_on(outputs::write_until(
+        Signals::Obeyed.interrupted(&handle),
+        &flags.outputs.output,
+        &outcome.report,
+    ));
     let summary = summary::write(&outcome, config, flags);
     #[cfg(feature = "tui")]
     if let Some(view) = view {

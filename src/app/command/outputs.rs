@@ -1,6 +1,7 @@
 //! Writing of reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{self, complain, say, terminal_width};
+use crate::app::guard;
 use crate::app::places::{self, Place, or_here};
 use crate::app::writable::is_device;
 use crate::cli;
@@ -14,31 +15,84 @@ use std::fs::{self, File, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
 
-/// Writes all outputs, regular files first, since a pipe may block. Calls `files_written` before anything that may
-/// block. Output for standard output is queued when this returns.
+/// Time for each device after an interrupt: one that is read takes all in it.
+const AFTER_INTERRUPT: Duration = Duration::from_secs(1);
+
+/// Writes all outputs, regular files first, since a pipe may block. Output for standard output is queued when this
+/// returns.
 ///
 /// # Errors
 /// An error for each output that could not be written.
-pub(super) fn write_all(
+pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<Error>> {
+    let (files, streams) = files_and_streams(outputs);
+    let parts = files.iter().chain(&streams);
+    told(parts.filter_map(|part| part.write(report).err()).collect())
+}
+
+/// Writes all outputs of a run that is over, likewise, until it is `interrupted`: that ends the wait for a pipe or a
+/// device that takes nothing, and leaves no file out.
+///
+/// # Errors
+/// An error for each output that could not be written.
+pub(super) async fn write_until(
+    interrupted: impl Future<Output = ()>,
     outputs: &[Output],
     report: &Report,
-    files_written: impl FnOnce(),
 ) -> Result<(), Vec<Error>> {
-    let mut troubles = Vec::new();
-    let is_file = |part: &Part| part.path.as_ref().is_some_and(|path| !is_device(path));
-    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().flat_map(parts).partition(is_file);
-    for part in files {
-        troubles.extend(part.write(report).err());
-    }
-    files_written();
+    let mut interrupted = pin!(interrupted);
+    // From here on it hears of signals, also while files are written.
+    let mut is_interrupted = tokio::select! {
+        biased;
+        () = &mut interrupted => true,
+        () = std::future::ready(()) => false,
+    };
+    let (files, streams) = files_and_streams(outputs);
+    let mut troubles: Vec<Error> = files
+        .iter()
+        .filter_map(|part| part.write(report).err())
+        .collect();
+    guard::note_files_due(false);
     for part in streams {
-        troubles.extend(part.write(report).err());
+        let patience = async {
+            match is_interrupted {
+                true => tokio::time::sleep(AFTER_INTERRUPT).await,
+                false => interrupted.as_mut().await,
+            }
+        };
+        let written = part.write_beside(report, patience).await;
+        is_interrupted |= matches!(written, Err(Unwritten::Interrupted));
+        troubles.extend(written.err().map(|unwritten| match unwritten {
+            Unwritten::Trouble(error) => error,
+            Unwritten::Interrupted => {
+                let path = part.path.unwrap_or_default();
+                cannot(&path, "nobody had read all of it when a signal came")
+            }
+        }));
     }
+    told(troubles)
+}
+
+fn told(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
     match troubles.is_empty() {
         true => Ok(()),
         false => Err(troubles),
     }
+}
+
+/// Why an output was not written.
+enum Unwritten {
+    Interrupted,
+    Trouble(Error),
+}
+
+fn files_and_streams(outputs: &[Output]) -> (Vec<Part>, Vec<Part>) {
+    let is_file = |part: &Part| part.path.as_ref().is_some_and(|path| !is_device(path));
+    outputs.iter().flat_map(parts).partition(is_file)
 }
 
 /// What is written to one place.
@@ -68,11 +122,46 @@ fn parts(output: &Output) -> impl Iterator<Item = Part> {
 
 impl Part {
     fn write(&self, report: &Report) -> Result<(), Error> {
-        let bytes = match self.is_series {
-            true => output::csv::series(report)?.into_bytes(),
-            false => output::render(report, self.format)?,
+        write(self.path.as_deref(), &self.render(report)?)
+    }
+
+    fn render(&self, report: &Report) -> Result<Vec<u8>, Error> {
+        match self.is_series {
+            true => Ok(output::csv::series(report)?.into_bytes()),
+            false => output::render(report, self.format),
+        }
+    }
+
+    /// Writes it on a thread of its own, which is left behind when the wait is `interrupted`, and ends with the process.
+    async fn write_beside(
+        &self,
+        report: &Report,
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<(), Unwritten> {
+        let Some(path) = self.path.clone() else {
+            return self.write(report).map_err(Unwritten::Trouble);
         };
-        write(self.path.as_deref(), &bytes)
+        let bytes = Arc::new(self.render(report).map_err(Unwritten::Trouble)?);
+        let (done, is_done) = oneshot::channel();
+        let theirs = Arc::clone(&bytes);
+        let thread = std::thread::Builder::new().name("output".to_owned());
+        let started = thread.spawn(move || {
+            // There may be nobody left who waits for this.
+            let _gone = done.send(write(Some(&path), &theirs));
+        });
+        let written = async {
+            match started {
+                Ok(_) => is_done.await.ok(),
+                Err(_) => None,
+            }
+        };
+        let written = tokio::select! {
+            written = written => written,
+            () = interrupted => return Err(Unwritten::Interrupted),
+        };
+        // Without a thread it is written here.
+        let written = written.unwrap_or_else(|| write(self.path.as_deref(), &bytes));
+        written.map_err(Unwritten::Trouble)
     }
 }
 
@@ -98,7 +187,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         // An earlier lgoose wrote it, or it was written during the run.
         report.verdict = Some(output::judge(&report, None));
     }
-    let written = write_all(&flags.output, &report, || ());
+    let written = write_all(&flags.output, &report);
     screen::written(console::out().settle(None))?;
     if flags.output.iter().all(|output| output.path.is_some()) {
         let options = output::text::TableOptions {
@@ -149,12 +238,12 @@ pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
         console::out().put(bytes.to_vec());
         return Ok(());
     };
-    replace(path, bytes).map_err(|error| {
-        Trouble::cannot("write the report to")
-            .with_path(path)
-            .because(error)
-            .into()
-    })
+    replace(path, bytes).map_err(|error| cannot(path, error))
+}
+
+fn cannot(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    let trouble = Trouble::cannot("write the report to");
+    trouble.with_path(path).because(why).into()
 }
 
 /// Writes a file in one step: a reader finds the old file or the new one, even after a crash, and never a part.

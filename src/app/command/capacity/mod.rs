@@ -177,10 +177,12 @@ fn report(
         handle.is_aborted(),
     );
     let config = &base.config;
-    let written = outputs::write_all(&run.outputs.output, &outcome.report, || {
-        guard::note_files_due(false);
-    });
-    let summary = summary::write(&outcome, config, run);
     let runtime = runtime()?;
+    let written = runtime.block_on(outputs::write_until(
+        Signals::Obeyed.interrupted(&handle),
+        &run.outputs.output,
+        &outcome.report,
+    ));
+    let summary = summary::write(&outcome, config, run);
     Ok(runtime.block_on(conclude((&outcome, summary), written, &handle, config, run)))
 }

@@ -311,7 +311,7 @@ impl View {
             verdict: verdict.or_else(|| Some(output::judge(report, None))),
             ..report.clone()
         };
-        match write_all(outputs, &report, || ()) {
+        match write_all(outputs, &report) {
             Ok(()) => {
                 let paths = outputs.iter().filter_map(|output| output.path.as_ref());
                 let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();

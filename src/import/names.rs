@@ -1,7 +1,7 @@
 //! Names of variables in a plan, made from what a recording calls things.
 
 use super::lua_text::is_name;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that are taken in a plan.
 const TAKEN: [&str; 46] = [
@@ -55,7 +55,11 @@ const TAKEN: [&str; 46] = [
 
 /// The names that a plan has used.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(super) struct Names {
+    all: BTreeSet<String>,
+    /// The numbers that come next for names that others had.
+    next: BTreeMap<String, u64>,
+}
 
 impl Names {
     /// Returns a name in lower case with underscores that nothing else has.
@@ -79,10 +83,10 @@ impl Names {
             name => format!("the_{name}"),
         };
         let mut unique = name.clone();
-        let mut number = 2;
-        while !self.0.insert(unique.clone()) {
+        while !self.all.insert(unique.clone()) {
+            let number = self.next.entry(name.clone()).or_insert(2);
             unique = format!("{name}_{number}");
-            number += 1;
+            *number += 1;
         }
         unique
     }

@@ -7,6 +7,7 @@ use super::parts::{CALL, Concatenation, Fields, call, encoded, entry, expect, is
 use super::resolve::{Meaning, Place, Resolver};
 use super::site::Kept;
 use super::stand_in::stand_in;
+use std::collections::HashSet;
 
 /// The longest body that stands in the plan where files can be written beside it.
 const INLINE: usize = 1_000;
@@ -260,19 +261,19 @@ impl<'a> Call<'a, '_> {
         let exchange = self.exchange();
         let mut options = Vec::new();
         let mut headers: Vec<(String, String)> = Vec::new();
+        let mut known = HashSet::new();
         for (name, value) in &exchange.headers {
             let is_own = BROWSERS.contains(&name.as_str())
                 || name.starts_with("sec-")
                 || name.starts_with(':')
                 || !is_token(name);
-            let is_known = headers.iter().any(|(known, _)| *known == key(name));
             // What a page is asked for with, browsers choose.
             let wanted = exchange.kind == Kind::Call
                 && !(name == "accept"
                     && (value.is_empty()
                         || value.starts_with("*/*")
                         || value.starts_with("text/html")));
-            if is_own || is_known || !wanted || value.chars().any(char::is_control) {
+            if is_own || !wanted || value.chars().any(char::is_control) || !known.insert(name) {
                 continue;
             }
             let value = match self.expression(Place::Header(name), value) {

@@ -1,7 +1,7 @@
 //! Tells what no plan should have in its text.
 
 use super::lua_text::quoted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A variable of the environment.
 #[derive(Debug)]
@@ -17,43 +17,49 @@ const LOCALS: usize = 70;
 
 /// The variables of the environment that a plan needs, by name.
 #[derive(Debug, Default)]
-pub(super) struct Secrets(BTreeMap<String, Secret>);
+pub(super) struct Secrets {
+    all: BTreeMap<String, Secret>,
+    /// Their names by their values, and by their descriptions where these are empty.
+    by_value: HashMap<String, String>,
+    by_what: HashMap<String, String>,
+    /// The numbers that come next for names that others had.
+    next: HashMap<String, u64>,
+}
 
 impl Secrets {
     pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Secret)> {
-        self.0.iter()
+        self.all.iter()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
+        self.all.keys()
     }
 
     /// Returns the names of those that are locals.
     pub(super) fn locals(&self) -> impl Iterator<Item = &String> {
-        let locals = self.0.iter().filter(|(_, secret)| secret.is_local);
+        let locals = self.all.iter().filter(|(_, secret)| secret.is_local);
         locals.map(|(name, _)| name)
     }
 
     /// Returns the expression for a variable.
     pub(super) fn expression(&self, name: &str) -> String {
-        match self.0.get(name).is_some_and(|secret| secret.is_local) {
+        match self.all.get(name).is_some_and(|secret| secret.is_local) {
             true => name.to_owned(),
             false => format!("env {}", quoted(name)),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
-        let mut known = self.0.iter();
-        let known = known.find(|(_, secret)| match value.is_empty() {
-            true => secret.value.is_empty() && secret.what == what,
-            false => secret.value == value,
-        });
-        if let Some((known, _)) = known {
+        let known = match value.is_empty() {
+            true => self.by_what.get(what),
+            false => self.by_value.get(value),
+        };
+        if let Some(known) = known {
             return self.expression(known);
         }
         let plain = |c: char| {
@@ -74,17 +80,21 @@ impl Secrets {
             false => upper.to_owned(),
         };
         let mut unique = upper.clone();
-        let mut number = 2;
-        while self.0.contains_key(&unique) {
+        while self.all.contains_key(&unique) {
+            let number = self.next.entry(upper.clone()).or_insert(2);
             unique = format!("{upper}_{number}");
-            number += 1;
+            *number += 1;
         }
+        match value.is_empty() {
+            true => self.by_what.insert(what.to_owned(), unique.clone()),
+            false => self.by_value.insert(value.to_owned(), unique.clone()),
+        };
         let secret = Secret {
             value: value.to_owned(),
             what: what.to_owned(),
-            is_local: self.0.len() < LOCALS,
+            is_local: self.all.len() < LOCALS,
         };
-        self.0.insert(unique.clone(), secret);
+        self.all.insert(unique.clone(), secret);
         self.expression(&unique)
     }
 }

@@ -135,7 +135,11 @@ fn write_call(
     for statement in &call.before {
         *out += &format!("{pad}{statement}\n");
     }
-    let line = out.matches('\n').count() + 1;
+    // Lines are counted only for what is shown.
+    let line = match call.told.is_empty() || told.len() >= TOLD {
+        true => 0,
+        false => out.matches('\n').count() + 1,
+    };
     told.extend(call.told.iter().map(|note| (line, note.clone())));
     let text = text(call, indent);
     match (call.after.is_empty(), is_first) {

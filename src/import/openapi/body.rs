@@ -1,5 +1,6 @@
 //! What operations carry: examples, or values that the schema allows.
 
+use super::document::EACH;
 use super::operation::Maker;
 use super::sample::{Sampler, example};
 use crate::import::calls::{Call, Lua};
@@ -15,7 +16,7 @@ const DEEPEST: usize = 50;
 impl<'a> Maker<'a, '_> {
     /// Adds the body of an operation to its call.
     pub(super) fn body(&mut self, body: &'a Value, call: &mut Call) {
-        let contents = body["content"].as_object().into_iter().flatten();
+        let contents = body["content"].as_object().into_iter().flatten().take(EACH);
         let rank = |media: &str| {
             let media = media_of(media);
             match media.as_str() {
@@ -85,13 +86,15 @@ impl<'a> Maker<'a, '_> {
 
     fn multipart(&mut self, content: &'a Value, call: &mut Call) {
         let layers = self.document.layers(&content["schema"]);
-        let properties = layers.properties();
-        let required = layers.required();
+        let properties = self.document.properties(&layers);
+        let required = self.document.required(&layers);
         let any = properties.iter().any(|(name, _)| required.contains(name));
+        let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
         let mut parts = Vec::new();
         for (name, schema) in properties
             .iter()
             .filter(|(name, _)| !any || required.contains(name))
+            .take(EACH)
         {
             let inner = self.document.layers(schema);
             let items = inner.get("items").map(|items| self.document.layers(items));
@@ -113,7 +116,6 @@ impl<'a> Maker<'a, '_> {
                 part.push(("data".to_owned(), Lua::Expression(data)));
                 call.told.push(told);
             } else {
-                let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
                 let Some(value) = sampler.of_schema(schema, name) else {
                     continue;
                 };

@@ -1,10 +1,11 @@
 //! What operations have to do with each other: `POST /orders` brings the id that `GET /orders/{id}` needs.
 
-use super::document::Document;
+use super::document::{Document, EACH};
 use crate::import::lua_text::{field, is_name};
 use crate::import::names::Names;
 use crate::import::origin::singular;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// The most functions of a plan: each is a local, of which Lua takes 200.
 const MOST: usize = 60;
@@ -29,6 +30,7 @@ pub(super) fn creators(
     names: &mut Names,
 ) -> Vec<Creator> {
     let mut found: Vec<Creator> = Vec::new();
+    let known: BTreeSet<&str> = paths.keys().map(String::as_str).collect();
     let mut sorted: Vec<&String> = paths.keys().collect();
     sorted.sort_by_key(|path| (path.matches('/').count(), path.as_str()));
     for path in sorted {
@@ -37,9 +39,9 @@ pub(super) fn creators(
             continue;
         }
         let begin = format!("{}/{{", path.trim_end_matches('/'));
-        let mut below = paths
-            .keys()
-            .filter_map(|known| known.strip_prefix(begin.as_str()));
+        let mut below = known
+            .range(begin.as_str()..)
+            .map_while(|known| known.strip_prefix(begin.as_str()));
         let parameter = below.find_map(|rest| {
             let (name, rest) = rest.split_once('}')?;
             (rest.is_empty() || rest.starts_with('/')).then_some(name)
@@ -72,7 +74,7 @@ pub(super) fn creators(
 fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) -> Option<String> {
     let (_, response) = first_success(document, operation)?;
     let contents = response["content"].as_object()?;
-    let mut contents = contents.iter();
+    let mut contents = contents.iter().take(EACH);
     let (_, content) = contents.find(|(media, _)| {
         crate::import::exchange::is_json(&crate::import::exchange::media_of(media))
     })?;
@@ -89,13 +91,14 @@ fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) ->
     };
     let layers = document.layers(&content["schema"]);
     let example = super::sample::example(document, content).or(layers.get("example"));
+    let example = example.and_then(|example| document.affordable(example));
     let of_example = |value: &Value| -> Vec<String> {
         value
             .as_object()
             .map(|fields| fields.keys().cloned().collect())
             .unwrap_or_default()
     };
-    let properties = layers.properties();
+    let properties = document.properties(&layers);
     let mut names: Vec<String> = properties
         .iter()
         .map(|(name, _)| (*name).to_owned())
@@ -108,7 +111,7 @@ fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) ->
     for wrapper in ["data", noun, "result", "item"] {
         let schema = properties.iter().find(|(name, _)| *name == wrapper);
         let inner = schema
-            .map(|(_, schema)| document.layers(schema).properties())
+            .map(|(_, schema)| document.properties(&document.layers(schema)))
             .unwrap_or_default();
         let mut names: Vec<String> = inner.iter().map(|(name, _)| (*name).to_owned()).collect();
         names.extend(
@@ -131,6 +134,7 @@ pub(super) fn first_success<'a>(
     let responses = operation["responses"].as_object()?;
     let mut found: Vec<(u16, &Value)> = responses
         .iter()
+        .take(EACH)
         .filter_map(|(status, response)| Some((status.parse().ok()?, response)))
         .filter(|(status, _)| (200..400).contains(status))
         .collect();

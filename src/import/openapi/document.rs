@@ -1,6 +1,7 @@
 //! An OpenAPI document and what its references lead to, in itself and in the files beside it.
 
 use serde_json::Value;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
 /// How many references are followed one after another, and on the way to one place.
@@ -8,6 +9,14 @@ const CHAIN: usize = 16;
 const DETOURS: usize = 64;
 /// The most parts that a schema is put together from.
 const LAYERS: usize = 64;
+/// The longest reference.
+const REFERENCE: usize = 4 << 10;
+/// How much is looked at to make values for all requests: many may refer to the same large schema or example.
+const LOOKS: usize = 2_000_000;
+/// The characters of an example that count as one look.
+const CHARACTERS: usize = 4;
+/// The most that one request has of a kind: fields, parameters, ways in, answers.
+pub(super) const EACH: usize = 1_000;
 
 static NOTHING: Value = Value::Null;
 
@@ -16,6 +25,8 @@ pub(super) struct Document {
     root: Value,
     /// By the names that references call them before '#'.
     files: BTreeMap<String, Value>,
+    /// How much may still be looked at.
+    looks: Cell<usize>,
 }
 
 /// The parts of a schema that hold together: itself, what it refers to, all of `allOf`, the first of `oneOf` and `anyOf`.
@@ -28,7 +39,45 @@ pub(super) struct Layers<'a> {
 
 impl Document {
     pub(super) fn new(root: Value, files: BTreeMap<String, Value>) -> Self {
-        Document { root, files }
+        let looks = Cell::new(LOOKS);
+        Document { root, files, looks }
+    }
+
+    /// Returns whether so much may still be looked at.
+    fn spend(&self, looks: usize) -> bool {
+        let left = self.looks.get().checked_sub(looks);
+        self.looks.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// Returns a value that is to be written as it is; `None` if too much has been written.
+    pub(super) fn affordable<'a>(&self, value: &'a Value) -> Option<&'a Value> {
+        self.spend(weight(value)).then_some(value)
+    }
+
+    /// Returns names and schemas of all properties, each once, as many as may be looked at.
+    pub(super) fn properties<'a>(&self, layers: &Layers<'a>) -> Vec<(&'a str, &'a Value)> {
+        let mut known = HashSet::new();
+        let lists = layers
+            .parts
+            .iter()
+            .filter_map(|part| part["properties"].as_object());
+        lists
+            .flatten()
+            .take_while(|_| self.spend(1))
+            .map(|(name, schema)| (name.as_str(), schema))
+            .filter(|(name, _)| known.insert(*name))
+            .collect()
+    }
+
+    /// Returns the names of the properties that are required, as many as may be looked at.
+    pub(super) fn required<'a>(&self, layers: &Layers<'a>) -> HashSet<&'a str> {
+        let lists = layers
+            .parts
+            .iter()
+            .filter_map(|part| part["required"].as_array());
+        let names = lists.flatten().take_while(|_| self.spend(1));
+        names.filter_map(Value::as_str).collect()
     }
 
     pub(super) fn root(&self) -> &Value {
@@ -60,6 +109,9 @@ impl Document {
 
     /// Finds a place; references that stand on the way there are followed.
     fn find_within(&self, reference: &str, detours: &mut usize) -> Option<&Value> {
+        if reference.len() > REFERENCE {
+            return None;
+        }
         let (file, pointer) = reference.split_once('#')?;
         let mut value = match file {
             "" => &self.root,
@@ -106,11 +158,16 @@ impl Document {
                 self.gather(self.find(reference), layers);
             }
         }
-        for part in schema["allOf"].as_array().into_iter().flatten() {
+        for part in schema["allOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .take(LAYERS)
+        {
             self.gather(part, layers);
         }
         for choice in ["oneOf", "anyOf"] {
-            let branches = schema[choice].as_array().into_iter().flatten();
+            let branches = schema[choice].as_array().into_iter().flatten().take(LAYERS);
             let mut branches = branches.filter(|branch| branch["type"] != "null");
             if let Some(first) = branches.next() {
                 self.gather(first, layers);
@@ -131,29 +188,6 @@ impl<'a> Layers<'a> {
 
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         self.get(name).and_then(Value::as_str)
-    }
-
-    /// Returns names and schemas of all properties, each once.
-    pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
-        let mut known = HashSet::new();
-        let lists = self
-            .parts
-            .iter()
-            .filter_map(|part| part["properties"].as_object());
-        lists
-            .flatten()
-            .map(|(name, schema)| (name.as_str(), schema))
-            .filter(|(name, _)| known.insert(*name))
-            .collect()
-    }
-
-    /// Returns the names of the properties that are required.
-    pub(super) fn required(&self) -> HashSet<&'a str> {
-        let lists = self
-            .parts
-            .iter()
-            .filter_map(|part| part["required"].as_array());
-        lists.flatten().filter_map(Value::as_str).collect()
     }
 
     /// Returns the type: said, or what the other fields tell.
@@ -187,5 +221,18 @@ impl<'a> Layers<'a> {
             .or_else(|| self.get("const"))
             .or_else(|| self.get("default").filter(|value| !value.is_null()))
             .or_else(|| first("enum"))
+    }
+}
+
+/// Returns how much a value counts.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / CHARACTERS,
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => {
+            let names = fields.keys().map(|name| name.len() / CHARACTERS);
+            1 + fields.values().map(weight).chain(names).sum::<usize>()
+        }
+        _ => 1,
     }
 }

@@ -29,7 +29,7 @@ use url::Url;
 const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 /// The tag of what changes or removes what is there.
 const CHANGES: &str = "changes";
-/// The longest address of a server.
+/// The longest address of a server, and the longest path.
 const LONGEST: usize = 8 << 10;
 
 /// Returns whether a file is of OpenAPI, whatever its version.
@@ -150,7 +150,7 @@ fn operations<'a>(document: &'a Document, paths: &'a Map<String, Value>) -> Vec<
     for (path, item) in paths {
         let item = document.resolve(item);
         for (method, key) in UPPER.into_iter().zip(METHODS) {
-            if item[key].is_object() && path.starts_with('/') {
+            if item[key].is_object() && path.starts_with('/') && path.len() <= LONGEST {
                 found.push(Operation {
                     method,
                     path,

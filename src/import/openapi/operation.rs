@@ -1,7 +1,7 @@
 //! One operation as a call.
 
 use super::chain::{Creator, first_success};
-use super::document::Document;
+use super::document::{Document, EACH};
 use super::sample::{Sampler, example};
 use super::security::secure;
 use crate::import::calls::{Call, Calls, Lua};
@@ -76,7 +76,12 @@ impl<'a> Maker<'a, '_> {
     fn parameters(&self, operation: &Operation<'a>) -> Vec<&'a Value> {
         let lists = [&operation.said["parameters"], &operation.item["parameters"]];
         let mut all: Vec<&Value> = Vec::new();
-        for parameter in lists.into_iter().filter_map(Value::as_array).flatten() {
+        for parameter in lists
+            .into_iter()
+            .filter_map(Value::as_array)
+            .flatten()
+            .take(EACH)
+        {
             let parameter = self.document.resolve(parameter);
             let same = |known: &&Value| {
                 known["name"] == parameter["name"] && known["in"] == parameter["in"]
@@ -180,6 +185,7 @@ impl<'a> Maker<'a, '_> {
         let parameter = parameter.unwrap_or(&Value::Null);
         let layers = self.document.layers(&parameter["schema"]);
         let said = example(self.document, parameter).or(layers.said());
+        let said = said.and_then(|value| self.document.affordable(value));
         if let Some(value) = said {
             return Ok(match value {
                 Value::String(text) => text.clone(),

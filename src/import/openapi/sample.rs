@@ -1,6 +1,6 @@
 //! Makes values that a schema allows.
 
-use super::document::{Document, Layers};
+use super::document::{Document, EACH, Layers};
 use super::pattern;
 use super::references;
 use crate::import::calls::Lua;
@@ -43,7 +43,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
     /// is one of itself without end.
     pub(super) fn of_content(&mut self, content: &'a Value, name: &str) -> Option<Lua> {
         match example(self.document, content) {
-            Some(value) => Some(Lua::json(value)),
+            Some(value) => self.document.affordable(value).map(Lua::json),
             None => self.of_schema(&content["schema"], name),
         }
     }
@@ -70,7 +70,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
 
     fn of_layers(&mut self, layers: &Layers<'a>, name: &str) -> Option<Lua> {
         if let Some(value) = layers.said() {
-            return Some(Lua::json(value));
+            return self.document.affordable(value).map(Lua::json);
         }
         Some(match layers.kind() {
             "object" => self.object(layers),
@@ -97,8 +97,8 @@ impl<'a, 'b> Sampler<'a, 'b> {
 
     /// Returns the properties that are required, all of them if none is, without those that only answers have.
     fn object(&mut self, layers: &Layers<'a>) -> Lua {
-        let properties = layers.properties();
-        let required = layers.required();
+        let properties = self.document.properties(layers);
+        let required = self.document.required(layers);
         let any = properties.iter().any(|(name, _)| required.contains(name));
         let mut fields = Vec::new();
         for (name, schema) in properties {
@@ -117,7 +117,11 @@ impl<'a, 'b> Sampler<'a, 'b> {
         // A choice between schemas is told by a field.
         let choice = layers.get("discriminator").and_then(|choice| {
             let name = choice["propertyName"].as_str()?;
-            let mapping = choice["mapping"].as_object().into_iter().flatten();
+            let mapping = choice["mapping"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .take(EACH);
             let is_chosen = |to: &Value| {
                 to.as_str()
                     .is_some_and(|to| layers.references.contains(&to))

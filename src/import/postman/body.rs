@@ -11,6 +11,8 @@ use serde_json::Value;
 const MARK: char = '\u{f8ff}';
 /// The deepest tables that are written.
 const DEEPEST: usize = 50;
+/// The most fields of a list: each is looked for among those before it.
+const FIELDS: usize = 2_000;
 
 /// What bodies are made with.
 pub(super) struct Maker<'a> {
@@ -197,7 +199,8 @@ impl Maker<'_> {
 /// Returns the fields that are not switched off.
 pub(super) fn enabled(list: &Value) -> impl Iterator<Item = &Value> {
     let fields = list.as_array().into_iter().flatten();
-    fields.filter(|field| field["disabled"] != true)
+    let fields = fields.filter(|field| field["disabled"] != true);
+    fields.take(FIELDS)
 }
 
 pub(super) fn text_of(value: &Value) -> String {
@@ -230,7 +233,8 @@ fn marked(text: &str) -> String {
             rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
             continue;
         } else if rest.starts_with("{{")
-            && let Some(end) = rest.find("}}")
+            && let Some(end) = rest[2..].find(['{', '}']).map(|end| end + 2)
+            && rest[end..].starts_with("}}")
             && let name = rest[2..end].trim()
             && !name.is_empty()
             && name

@@ -23,6 +23,9 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use variables::Variables;
 
+/// The most bytes of scripts that are read for all requests: each has those of its folders, too.
+const SCRIPTS: usize = 8 << 20;
+
 /// Returns whether JSON is of Postman, whatever its version.
 pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
     let schema = file.get("info").and_then(|info| info["schema"].as_str());
@@ -127,7 +130,7 @@ struct Inherited<'a> {
 
 #[derive(Default)]
 struct Found<'a> {
-    requests: Vec<(&'a Value, Inherited<'a>, Said)>,
+    requests: Vec<(&'a Value, Inherited<'a>)>,
     variables: Vec<&'a Value>,
 }
 
@@ -150,14 +153,14 @@ impl<'a> Found<'a> {
                 if item["request"]["auth"].is_object() {
                     own.auth = Some(&item["request"]["auth"]);
                 }
-                self.requests.push((item, own.clone(), said(&own.scripts)));
+                self.requests.push((item, own));
             }
         }
     }
 }
 
-/// Reads all scripts of a request, those of the folders first.
-fn said(scripts: &[&Value]) -> Said {
+/// Reads all scripts of a request, those of the folders first, as long as there are bytes `left` to be read.
+fn said(scripts: &[&Value], left: &mut usize) -> Said {
     let mut said = Said::default();
     for is_after in [false, true] {
         let wanted = if is_after { "test" } else { "prerequest" };
@@ -166,6 +169,9 @@ fn said(scripts: &[&Value]) -> Said {
             .filter_map(|events| events.as_array())
             .flatten();
         for event in events.filter(|event| event["listen"] == wanted && event["disabled"] != true) {
+            if *left == 0 {
+                return said;
+            }
             let exec = &event["script"]["exec"];
             let text = match exec {
                 Value::Array(lines) => {
@@ -174,15 +180,31 @@ fn said(scripts: &[&Value]) -> Said {
                 }
                 other => other.as_str().unwrap_or_default().to_owned(),
             };
-            said.read(&text, is_after);
+            let rest = left.checked_sub(text.len());
+            *left = rest.unwrap_or(0);
+            if rest.is_some() {
+                said.read(&text, is_after);
+            }
         }
     }
     said
 }
 
 fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Files) {
-    let said = found.requests.iter().map(|(.., said)| said);
-    let set: BTreeSet<String> = said
+    let mut left = SCRIPTS;
+    let each = found.requests.iter();
+    let all_said: Vec<Said> = each
+        .map(|(_, above)| said(&above.scripts, &mut left))
+        .collect();
+    if left == 0 {
+        let told = format!(
+            "left out scripts: all requests together have more than {} MiB of them",
+            SCRIPTS >> 20
+        );
+        calls.notes.push(told);
+    }
+    let set: BTreeSet<String> = all_said
+        .iter()
         .flat_map(|said| said.before.iter().chain(&said.after))
         .map(|(name, _)| name.clone())
         .collect();
@@ -215,7 +237,8 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
     let mut folder: Option<*const Value> = None;
     let mut inner: Option<*const Value> = None;
     let mut names = BTreeSet::new();
-    for ((item, above, said), address) in found.requests.iter().zip(&addresses) {
+    let requests = found.requests.iter().zip(&all_said);
+    for (((item, above), said), address) in requests.zip(&addresses) {
         let Some(address) = address else {
             calls.notes.push(format!(
                 "left out '{}', whose address is not http or https",

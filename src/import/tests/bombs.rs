@@ -65,3 +65,81 @@ fn variables_of_a_collection_that_are_made_of_each_other_have_an_end() {
         assert_eq!(told.count(), 1, "{:?}", imported.notes);
     }
 }
+
+/// A document of many operations that refer to the same thing.
+fn shared(name: &str, operation: &Value, components: Value) -> usize {
+    let paths = (0..200).map(|number| (format!("/{number}"), json!({ "put": operation })));
+    let paths: Map<String, Value> = paths.collect();
+    let imported = read(&json!({ "openapi": "3.0.0", "paths": paths, "components": components }));
+    assert!(imported.plan.len() > 200, "{name}");
+    imported.plan.len()
+}
+
+#[test]
+fn what_many_operations_of_a_document_share_is_written_as_often_as_fits() {
+    let text = "x".repeat(200_000);
+    let content = |content: Value| json!({ "content": { "application/json": content } });
+    let body = json!({ "requestBody": { "$ref": "#/components/requestBodies/B" } });
+    let example = json!({ "B": content(json!({ "example": { "a": text } })) });
+    let length = shared("an example", &body, json!({ "requestBodies": example }));
+    assert!(length < 20 << 20, "{length}");
+    let fields: Map<String, Value> = (0..8)
+        .map(|number| {
+            (
+                format!("{number}"),
+                json!({ "$ref": "#/components/schemas/B" }),
+            )
+        })
+        .collect();
+    let levels = ["A", "B", "C", "D"].windows(2).map(|pair| {
+        let next = format!("#/components/schemas/{}", pair[1]);
+        let fields = fields
+            .keys()
+            .map(|name| (name.clone(), json!({ "$ref": next })));
+        (
+            pair[0].to_owned(),
+            json!({ "properties": fields.collect::<Map<_, _>>() }),
+        )
+    });
+    let schemas: Map<String, Value> = levels.collect();
+    let many = (0..500).map(|number| {
+        let schema = json!({ "$ref": "#/components/schemas/A" });
+        (format!("p{number}"), schema)
+    });
+    let schema = json!({ "properties": many.collect::<Map<_, _>>() });
+    let body = json!({ "content": { "multipart/form-data": { "schema": schema } } });
+    let imported = read(&json!({
+        "openapi": "3.0.0", "components": { "schemas": schemas },
+        "paths": { "/a": { "post": { "requestBody": body } } },
+    }));
+    assert!(imported.plan.len() < 1 << 20, "{}", imported.plan.len());
+}
+
+#[test]
+fn scripts_that_all_requests_share_are_read_as_often_as_fits() {
+    let script = json!({ "exec": vec!["pm.environment.set('x', 1);"; 2_000] });
+    let event = json!([{ "listen": "test", "script": script }]);
+    let request = json!({ "name": "a", "request": { "url": "http://a.x/" } });
+    let imported = read(&json!({
+        "info": { "name": "a" }, "event": event, "item": vec![request; 500],
+    }));
+    let told = imported.notes.iter();
+    let told = told.filter(|note| note.starts_with("left out scripts"));
+    assert_eq!(told.count(), 1, "{:?}", imported.notes);
+    assert!(imported.plan.len() < 30 << 20, "{}", imported.plan.len());
+}
+
+#[test]
+fn names_that_others_have_get_the_next_number() {
+    let mut names = crate::import::names::Names::default();
+    let mut secrets = crate::import::secrets::Secrets::default();
+    for expected in ["id", "id_2", "id_3"] {
+        assert_eq!(names.unique("id"), expected);
+        let value = format!("value of {expected}");
+        let name = expected.to_ascii_uppercase();
+        assert_eq!(secrets.variable("id", &value, "it"), name);
+        assert_eq!(secrets.variable("other", &value, "it"), name);
+    }
+    assert_eq!(secrets.variable("a", "", "it"), "A");
+    assert_eq!(secrets.variable("b", "", "it"), "A");
+}

@@ -12,6 +12,7 @@ use crate::plan::Hook;
 use crate::tags::Tags;
 use mlua::serde::SerializeOptions;
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use std::time::Duration;
 pub(crate) struct HeardRequest<'a> {
     pub(crate) method: &'a str,
     /// The name of its row, without the method.
-    pub(crate) name: &'a str,
+    pub(crate) name: Cow<'a, str>,
     pub(crate) scenario: &'a str,
     pub(crate) task: &'a str,
     /// The last status; 0 without a response.
@@ -40,7 +41,7 @@ impl HeardRequest<'_> {
     pub(in crate::lua) fn facts(&self, lua: &Lua) -> mlua::Result<Table> {
         let facts = lua.create_table_with_capacity(0, 11)?;
         facts.raw_set("method", self.method)?;
-        facts.raw_set("name", self.name)?;
+        facts.raw_set("name", &*self.name)?;
         facts.raw_set("scenario", self.scenario)?;
         facts.raw_set("task", self.task)?;
         facts.raw_set("status", self.status)?;

@@ -349,25 +349,38 @@ impl Vm {
         self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
     }
 
-    /// Shows the plan a request that has been counted. An error in its function is a warning.
-    pub(crate) fn hear(&mut self, heard: &HeardRequest<'_>) {
+    /// Shows the plan no more requests.
+    pub(crate) fn stop_hearing(&mut self) {
+        self.on_request = None;
+    }
+
+    /// Shows the plan requests that have been counted. An error in its function is a warning. However many they are, they
+    /// are one time slice: nothing else runs on the thread meanwhile.
+    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HeardRequest<'a>>) {
         let Some(handler) = &self.on_request else {
             return;
         };
         self.heartbeat.enter(self.host.user, self.host.task.get());
-        let facts = heard.facts(&self.lua);
         let limits = &self.host.limits;
-        let told = facts.and_then(|facts| limits::call::<()>(&self.lua, limits, handler, facts));
-        self.heartbeat.leave();
-        let raised = match (limits.killed(), told) {
-            (Some(killed), _) => {
-                self.ended_by_limit = true;
-                killed
+        let entered = limits::enter(&self.lua, limits);
+        for one in heard {
+            let facts = one.facts(&self.lua);
+            let told = facts.and_then(|facts| handler.call::<()>(facts));
+            if limits.is_killed() {
+                break;
             }
-            (None, Err(error)) => diagnostics::to_raised(&error, &self.host.program.sources),
-            (None, Ok(())) => return,
-        };
-        hooks::warn(&self.host, &raised);
+            if let Err(error) = told {
+                let error = limits.with_place(error);
+                let raised = diagnostics::to_raised(&error, &self.host.program.sources);
+                hooks::warn(&self.host, &raised);
+            }
+        }
+        drop(entered);
+        self.heartbeat.leave();
+        if let Some(killed) = limits.killed() {
+            self.ended_by_limit = true;
+            hooks::warn(&self.host, &killed);
+        }
     }
 
     /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.

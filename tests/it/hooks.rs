@@ -203,3 +203,84 @@ fn an_error_in_them_is_told_with_its_line() {
         assert_eq!(report.total("count"), 1, "{name}");
     }
 }
+
+/// Code that works for some milliseconds to some tens of them.
+const BUSY: &str = "for _ = 1, 4000000 do end";
+
+#[test]
+fn requests_that_are_counted_together_are_one_time_slice_of_the_function_that_sees_them() {
+    let server = Server::start();
+    // Each call is shorter than the limit, and all of them are longer.
+    for (name, requests) in [
+        ("hook_fetch", "user:fetch(urls)"),
+        // All are counted when the task ends: it may judge them until then.
+        (
+            "hook_judged",
+            "local kept = {} for n, url in ipairs(urls) do kept[n] = user:get(url) kept[n]:pass() end",
+        ),
+    ] {
+        let plan = format!(
+            "local seen = metric.counter 'seen'\n\
+             on('request', function() seen:add() {BUSY} end)\n\
+             task {{ function(user) local urls = {{}} for n = 1, 100 do urls[n] = '/' .. n end {requests} end }}",
+        );
+        let folder = folder(name, &[("plan.lua", &plan)]);
+        let report = read(once(
+            &folder,
+            &server,
+            &["-o", "json=-", "--lua-time", "0.3"],
+        ));
+        let warnings = report.json["warnings"].to_string();
+        let told = "raised: the task ran for 0.3 s of Lua without waiting";
+        assert!(warnings.contains(told), "{name}: {warnings}");
+        let seen = report.json["metrics"][0]["count"].as_u64().unwrap_or(0);
+        assert!((1..100).contains(&seen), "{name}: {seen}");
+        assert_eq!(report.total("count"), 100, "{name}");
+    }
+}
+
+#[test]
+fn a_function_that_sees_the_many_requests_of_a_fetch_for_a_moment_sees_all() {
+    let server = Server::start();
+    let plan = "local seen = metric.counter 'seen'\n\
+                on('request', function(request) seen:add() end)\n\
+                task { function(user) local urls = {} for n = 1, 200 do urls[n] = '/' .. n end user:fetch(urls) end }";
+    let folder = folder("hook_assets", &[("plan.lua", plan)]);
+    let report = read(once(&folder, &server, &["-o", "json=-"]));
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.json["metrics"][0]["count"], 200);
+}
+
+#[test]
+fn users_that_are_cut_off_have_the_time_of_one_task_to_see_their_requests() {
+    let server = Server::start();
+    let plan = format!(
+        "local seen = metric.counter 'seen'\n\
+         on('request', function() seen:add() {BUSY} end)\n\
+         task {{ function(user) local page = user:get '/' page:pass() user:get '/delay/10000' return page end }}",
+    );
+    let folder = folder("hook_cut_off", &[("plan.lua", &plan)]);
+    let path = folder.join("plan.lua").display().to_string();
+    let report = run([
+        &path,
+        "-H",
+        &server.url(),
+        "-u",
+        "20",
+        "-r",
+        "1000",
+        "-t",
+        "1s",
+        "--threads",
+        "1",
+        "--stop-timeout",
+        "0",
+        "--lua-time",
+        "0.1",
+    ]);
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("of users that were cut off"),
+        "{warnings}"
+    );
+}

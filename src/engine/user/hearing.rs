@@ -32,31 +32,35 @@ impl Heard {
 }
 
 impl User {
-    /// Tells the plan of requests of the operation `asked`.
-    pub(super) fn tell_plan(&mut self, heard: &[Heard], asked: &LatestOperation) {
+    /// Tells the plan of requests of these operations.
+    pub(super) fn tell_plan(&mut self, told: &[(Vec<Heard>, LatestOperation)]) {
+        if told.is_empty() {
+            return;
+        }
         let role = self.role.clone();
         let scenario = &role.scenario;
-        let task = self.task.and_then(|task| scenario.tasks.get(task));
+        let (names, index) = (self.shared.config.request_names, self.task);
+        let task = index.and_then(|task| scenario.tasks.get(task));
         // An event's user has no task but the event.
         let named = task.map_or(Some(scenario.name.as_str()), |task| task.name.as_deref());
-        for one in heard {
-            let Some(op) = asked.asked(one.place) else {
-                continue;
-            };
-            let tags = scenario.tags_of_request(self.task, op.tags.as_deref());
-            let heard = HeardRequest {
-                tags,
+        let named = named.unwrap_or("");
+        let all = told
+            .iter()
+            .flat_map(|(heard, asked)| heard.iter().map(move |one| (one, asked)));
+        self.vm.hear(all.filter_map(|(one, asked)| {
+            let op = asked.asked(one.place)?;
+            Some(HeardRequest {
+                tags: scenario.tags_of_request(index, op.tags.as_deref()),
                 method: op.request.method.as_str(),
-                name: &row_name(op, named.unwrap_or(""), self.shared.config.request_names),
+                name: row_name(op, named, names),
                 scenario: &scenario.name,
-                task: named.unwrap_or(""),
+                task: named,
                 status: one.status,
                 time: one.time,
                 bytes: one.bytes,
                 redirects: one.redirects,
                 error: one.error.as_deref(),
-            };
-            self.vm.hear(&heard);
-        }
+            })
+        }));
     }
 }

@@ -386,6 +386,6 @@ impl User {
 impl Drop for User {
     /// Counts requests that are still open: a user may be cut off between two requests.
     fn drop(&mut self) {
-        self.settle_all();
+        self.settle_cut_off();
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(super) paths: RefCell<Paths>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
+    /// How long plans have been told of requests of users that were cut off.
+    pub(super) told_late: Cell<Duration>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
     /// Whether users take no further step.
@@ -90,6 +92,7 @@ impl Shared {
             departures: Cell::default(),
             paths: RefCell::default(),
             late_vms: Rc::default(),
+            told_late: Cell::default(),
             heartbeat,
             halted: context.halted.clone(),
         })

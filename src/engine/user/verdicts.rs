@@ -11,6 +11,7 @@ use crate::engine::user::show::show_verdict;
 use crate::http::Session;
 use crate::lua::{Finished, RequestOp};
 use crate::metrics::{Entered, Failure, Recorder, Sample};
+use std::time::Instant;
 
 impl User {
     /// Makes way for another operation: counts the requests of the latest one, finally unless the plan may judge them
@@ -28,13 +29,29 @@ impl User {
     /// Counts all requests of the task finally.
     pub(crate) fn settle_all(&mut self) {
         if !self.earlier.is_empty() {
-            for earlier in std::mem::take(&mut self.earlier) {
-                self.conclude(earlier);
-            }
+            let earlier = std::mem::take(&mut self.earlier);
+            self.conclude_all(earlier);
         }
         if !self.open.is_empty() {
             self.conclude_open();
         }
+    }
+
+    /// Counts all requests of a user that is cut off. The plan is told of them as long as that takes no more than the time
+    /// of one task for all users of the shard: a run that is aborted ends soon.
+    pub(crate) fn settle_cut_off(&mut self) {
+        let is_open = !self.open.is_empty() || !self.earlier.is_empty();
+        if !is_open || !self.vm.hears_requests() {
+            return self.settle_all();
+        }
+        let (begin, before) = (Instant::now(), self.shared.told_late.get());
+        if before > self.shared.config.lua_time {
+            self.vm.stop_hearing();
+            let told = "on(\"request\") was not called for all requests of users that were cut off: it takes too long";
+            self.shared.recorder.borrow_mut().warn(told.to_owned());
+        }
+        self.settle_all();
+        self.shared.told_late.set(before + begin.elapsed());
     }
 
     /// Counts the requests of the latest operation finally.
@@ -67,15 +84,27 @@ impl User {
         // The plan's function may measure, too.
         drop(recorder);
         if !heard.is_empty() {
-            let open = std::mem::take(&mut self.open);
-            self.tell_plan(&heard, &open);
-            self.open = open;
+            let mut told = [(heard, std::mem::take(&mut self.open))];
+            self.tell_plan(&told);
+            self.open = std::mem::take(&mut told[0].1);
         }
         self.open.clear();
     }
 
-    /// Counts the requests of an earlier operation finally.
-    fn conclude(&mut self, earlier: EarlierOperation) {
+    /// Counts the requests of earlier operations finally.
+    fn conclude_all(&mut self, all: Vec<EarlierOperation>) {
+        let mut told = Vec::new();
+        for earlier in all {
+            let (heard, asked) = self.conclude(earlier);
+            if !heard.is_empty() {
+                told.push((heard, asked));
+            }
+        }
+        self.tell_plan(&told);
+    }
+
+    /// Counts the requests of an earlier operation finally; returns what the plan is to be told of them.
+    fn conclude(&mut self, earlier: EarlierOperation) -> (Vec<Heard>, LatestOperation) {
         let conclusion = Conclusion {
             asked: &earlier.asked,
             session: &self.session,
@@ -93,7 +122,7 @@ impl User {
             }
         });
         drop(recorder);
-        self.tell_plan(&heard, &earlier.asked);
+        (heard, earlier.asked)
     }
 
     /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.
@@ -142,9 +171,7 @@ impl User {
             .into_iter()
             .partition(|earlier| self.vm.holds(earlier.responses));
         self.earlier = held;
-        for earlier in dead {
-            self.conclude(earlier);
-        }
+        self.conclude_all(dead);
     }
 
     /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the

@@ -71,13 +71,18 @@ pub(in crate::lua) fn call<R: FromLuaMulti>(
     function: &Function,
     arguments: impl IntoLuaMulti,
 ) -> mlua::Result<R> {
+    let _entered = enter(lua, limits)?;
+    let called = function.call(arguments);
+    called.map_err(|error| limits.with_place(error))
+}
+
+/// Marks the VM as running outside of any coroutine, until the result is dropped. All calls meanwhile are one time slice.
+pub(in crate::lua) fn enter<'a>(lua: &Lua, limits: &'a Limits) -> mlua::Result<Entered<'a>> {
     start_timer();
     let mut state = ptr::null_mut();
     // SAFETY: the closure neither raises nor touches Lua's stack.
     unsafe { lua.exec_raw::<()>((), |own| state = own) }?;
-    let _entered = Entered::new(state, limits);
-    let called = function.call(arguments);
-    called.map_err(|error| limits.with_place(error))
+    Ok(Entered::new(state, limits))
 }
 
 /// Sets the hook of a coroutine that the plan has made: it runs inside another one, and a signal knows only that one.

@@ -180,7 +180,7 @@ impl Limits {
 
     /// Says of an error that Lua raises without a place, because its memory is full, where the plan was last seen at work.
     /// Returns every other error as it is.
-    pub(super) fn with_place(&self, error: mlua::Error) -> mlua::Error {
+    pub(in crate::lua) fn with_place(&self, error: mlua::Error) -> mlua::Error {
         let is_bare = match &error {
             mlua::Error::MemoryError(_) => true,
             mlua::Error::RuntimeError(text) => text.starts_with(NOT_ENOUGH),

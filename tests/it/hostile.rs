@@ -249,7 +249,7 @@ const HOSTILE: [(&str, &str, &str); 46] = [
 ];
 
 /// Runs two users; returns the most memory that the process has had until it ended, in KiB, and its exit code.
-fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) {
+pub(crate) fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) {
     let output = format!("json={}", report.display());
     let mut child = Command::new(env!("CARGO_BIN_EXE_lgoose"))
         .args([
@@ -295,7 +295,7 @@ fn more_than_empty(peak: u64) -> u64 {
     peak.saturating_sub(*empty)
 }
 
-fn assert_is_contained(peak: u64) {
+pub(crate) fn assert_is_contained(peak: u64) {
     let more = more_than_empty(peak);
     assert!(more < MOST, "{} MiB more than an empty run", more >> 10);
 }

@@ -36,6 +36,7 @@ mod gather;
 mod hooks;
 mod hops;
 mod hostile;
+mod hostile_requests;
 mod http2;
 mod http2_site;
 mod import;

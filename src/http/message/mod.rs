@@ -254,7 +254,10 @@ impl Response {
             .beside
             .as_ref()
             .map_or(&[][..], |beside| &beside.hop_cookies);
-        self.bytes.len() + more.map_or(0, Bytes::len) + hops.iter().map(Vec::len).sum::<usize>()
+        self.bytes.len()
+            + self.target.path.len()
+            + more.map_or(0, Bytes::len)
+            + hops.iter().map(Vec::len).sum::<usize>()
     }
 
     /// Whether reading the body needs no decoding: it has no coding, or has been read before.
@@ -283,11 +286,14 @@ impl Response {
         }
     }
 
-    /// Forgets the body for good. The head is copied: a part of the bytes would keep all of them.
-    pub fn forget_body(&mut self) {
-        self.bytes = Bytes::copy_from_slice(&self.bytes[..self.head_length]);
-        if let Some(beside) = &mut self.beside {
-            beside.encoded = None;
+    /// Forgets head and body for good, and the path of its target if that is longer than what logs show.
+    pub fn forget(&mut self) {
+        const LONG: usize = 1024;
+        self.bytes = Bytes::new();
+        self.head_length = 0;
+        self.beside = None;
+        if self.target.path.len() > LONG {
+            self.target.path = Rc::default();
         }
     }
 

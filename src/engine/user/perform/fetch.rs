@@ -130,7 +130,7 @@ impl<'a> Fetch<'a> {
         self.make_room(place);
     }
 
-    /// Forgets all bodies once those of the responses so far are too many; the latest came for that place.
+    /// Forgets all responses but for their status once those so far are too many; the latest came for that place.
     fn make_room(&self, place: usize) {
         let was_full = self.is_full();
         let mut outcomes = self.outcomes.borrow_mut();
@@ -145,14 +145,14 @@ impl<'a> Fetch<'a> {
         if !self.is_full() {
             return;
         }
-        // All those before are without bodies already if there was no room before.
+        // All those before are forgotten already if there was no room before.
         let forgotten = match was_full {
             true => &mut outcomes[place..=place],
             false => &mut outcomes[..],
         };
         for finished in forgotten.iter_mut().flatten() {
             if let Ok(response) = &mut finished.exchange.outcome {
-                response.forget_body();
+                response.forget();
             }
         }
     }

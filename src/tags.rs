@@ -52,10 +52,24 @@ impl Tags {
     /// Returns these with others, which win where both have a value.
     pub(crate) fn with(&self, others: &Tags) -> Tags {
         let mut all = self.clone();
-        for (key, value) in &others.0 {
-            all.0.insert(key.clone(), value.clone());
-        }
+        all.add(others);
         all
+    }
+
+    /// Adds others, which win where both have a value.
+    pub(crate) fn add(&mut self, others: &Tags) {
+        for (key, value) in &others.0 {
+            self.0.insert(key.clone(), value.clone());
+        }
+    }
+
+    /// Returns the memory that they take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        /// What a text and its place in the tree take beside its bytes.
+        const EACH: usize = 40;
+        self.pairs()
+            .map(|(key, value)| key.len() + value.len() + 2 * EACH)
+            .sum()
     }
 
     /// Returns the tag of a key alone, if it has one.

@@ -2,7 +2,7 @@
 
 local host, H, fail, User = ...
 
-local error, pcall, tostring, type = error, pcall, tostring, type
+local error, pcall, type = error, pcall, type
 local yield = coroutine.yield
 local STOP, EXIT_ITERATION = host("op:stop"), host("op:exit_iteration")
 
@@ -24,8 +24,10 @@ function User.transaction(self, name, options, fn)
     fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
   end
   if not tagged then return end_transaction(name, H.clock(), pcall(fn, self)) end
-  local ok, problem = pcall(H.begin_tagged, options)
-  if not ok then fail(tostring(problem)) end
+  -- From now on, coroutines look after the transactions that they are in (calls.lua).
+  H.tagged = true
+  local problem = H.begin_tagged(options)
+  if problem then fail(problem) end
   return end_tagged(name, H.clock(), pcall(fn, self))
 end
 

@@ -4,7 +4,7 @@ local host, H, fail, globals, read_only = ...
 
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local close, running = coroutine.close, coroutine.running
-local error, pcall, setmetatable, type = error, pcall, setmetatable, type
+local error, pcall, rawget, setmetatable, type = error, pcall, rawget, setmetatable, type
 
 -- The markers that operations begin with, as the keys of a table.
 local is_marker = host("op_markers")
@@ -49,9 +49,24 @@ local function of_plan(co, call)
   if type(co) == "thread" and not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
 end
 
+-- Transactions with tags belong to the coroutine that has begun them: what waits in one tags no request of another. Those
+-- of a coroutine that waits are kept here, and end with it.
+local suspended = setmetatable({}, { __mode = "k" })
+H.tagged = rawget(H, "tagged") or false
+
+local function left(co, depth, ...)
+  if H.tagged then suspended[co] = H.leave_tagged(depth) end
+  return ...
+end
+
 local function resume_in_plan(co, ...)
   of_plan(co, "resume")
-  return checked(pass_on(co, resume(co, ...)))
+  local depth = 0
+  if H.tagged then
+    depth = H.enter_tagged(suspended[co])
+    suspended[co] = nil
+  end
+  return checked(left(co, depth, pass_on(co, resume(co, ...))))
 end
 
 local coroutines = {

@@ -129,9 +129,6 @@ impl Vm {
             return Step::Op(Op::Stop);
         }
         self.host.task.set(Some(task));
-        if let Some(tags) = &mut *self.host.tags.borrow_mut() {
-            tags.begin_task();
-        }
         self.enter([
             Plain::Integer(task as i64 + 1),
             Plain::Integer(iteration as i64),
@@ -146,7 +143,13 @@ impl Vm {
 
     fn enter(&mut self, arguments: impl Arguments) -> Step {
         match self.prepare_thread() {
-            Ok(()) => self.step(arguments),
+            Ok(()) => {
+                // A task may end within transactions, and close within others what it has left open.
+                if let Some(tags) = &mut *self.host.tags.borrow_mut() {
+                    tags.leave(0);
+                }
+                self.step(arguments)
+            }
             Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
     }
@@ -326,8 +329,10 @@ impl Vm {
         let mut budget = self.host.budget(&self.lua);
         match Op::read(yielded, &mut budget, random) {
             Some(Ok(mut op)) => {
-                if let Some(tags) = &*self.host.tags.borrow() {
-                    op.tag(&tags.all());
+                if let Some(tags) = &mut *self.host.tags.borrow_mut()
+                    && let Err(problem) = op.tag(tags, &mut budget)
+                {
+                    return killed(&self.host, &mut self.ended_by_limit).ok_or(problem);
                 }
                 if let Some(found) = &*self.host.found.borrow() {
                     found.tell(&mut op);

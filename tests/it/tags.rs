@@ -333,3 +333,50 @@ fn the_log_of_requests_has_their_tags() {
         ]
     );
 }
+
+#[test]
+fn the_tags_of_a_transaction_belong_to_the_coroutine_that_began_it() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "tags_coroutine.lua",
+        "task { function(user)
+           local co = coroutine.create(function()
+             user:transaction('inner', { tags = { inner = 'yes' } }, function()
+               user:get('/a', { name = 'a' })
+               coroutine.yield()
+               user:get('/b', { name = 'b' })
+             end)
+             user:get('/c', { name = 'c' })
+             coroutine.yield()
+           end)
+           coroutine.resume(co)
+           user:get('/beside', { name = 'beside' })
+           user:transaction('outer', { tags = { outer = 'yes' } }, function()
+             coroutine.resume(co)
+             user:get('/after', { name = 'after' })
+           end)
+           user:get('/last', { name = 'last' })
+           local function deeper(n)
+             user:transaction('deep', { tags = { deep = n } }, function() deeper(n + 1) end)
+           end
+           local ok, problem = pcall(deeper, 1)
+           assert(problem:find ':19: a user may be in 100 transactions with tags at a time$', problem)
+         end }",
+    );
+    let report = run([&path, "-H", &url, "-u", "1", "-i", "1"]);
+    let errors = report.errors();
+    let is_due = |error: &String| error.contains("task deep: a user may be in 100 transactions");
+    assert!(errors.iter().all(is_due), "{errors:?}");
+    assert_eq!(report.iterations(), 1, "{errors:?}");
+    let names = |tag| -> Vec<String> {
+        let (_, rows) = tagged(&report.json, tag);
+        rows.into_iter().map(|(name, _)| name).collect()
+    };
+    let mut inner = names("inner=yes");
+    inner.sort();
+    assert_eq!(inner, ["GET a", "GET b"]);
+    let mut outer = names("outer=yes");
+    outer.sort();
+    assert_eq!(outer, ["GET after", "GET b", "GET c"]);
+}

@@ -100,6 +100,8 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
         "begin_tagged" => lua.create_function(tags::begin_transaction)?.into_lua(lua),
         "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
+        "enter_tagged" => lua.create_function(tags::enter_coroutine)?.into_lua(lua),
+        "leave_tagged" => lua.create_function(tags::leave_coroutine)?.into_lua(lua),
         "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "same_task" => lua.create_function(same_task)?.into_lua(lua),
         "task_name" => lua.create_function(task_name)?.into_lua(lua),

@@ -1,9 +1,9 @@
 //! `user.tags`, and the tags of a transaction.
 
-use crate::lua::requests::{read_transaction, set_tag};
+use crate::lua::requests::{OwnTags, Transaction, read_transaction, set_tag};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{DisplayText, escape_invalid};
-use mlua::{Lua, LuaString, Table, Value};
+use mlua::{AnyUserData, Lua, LuaString, Table, UserData, Value};
 
 /// Creates `user.tags`, which is read and written like a table.
 pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
@@ -14,7 +14,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
         lua.create_function(|lua, (_, DisplayText(key)): (Value, DisplayText)| {
             let host = Host::of(lua);
             let tags = host.tags.borrow();
-            let own = tags.iter().flat_map(|tags| tags.user.pairs());
+            let own = tags.iter().flat_map(|tags| tags.of_user().pairs());
             Ok(own
                 .filter(|(known, _)| *known == key)
                 .map(|(_, value)| value.to_owned())
@@ -26,7 +26,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
         lua.create_function(|lua, (_, key, value): (Value, LuaString, Value)| {
             let host = Host::of(lua);
             let mut tags = host.tags.borrow_mut();
-            let own = &mut tags.get_or_insert_default().user;
+            let own = tags.get_or_insert_default().of_user_mut();
             let key = escape_invalid(&key);
             match value {
                 Value::Nil => own.remove(&key),
@@ -40,19 +40,60 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     Ok(tags)
 }
 
-/// Begins a transaction with these options.
-pub(super) fn begin_transaction(lua: &Lua, options: Table) -> mlua::Result<()> {
-    let tags = read_transaction(&options).map_err(mlua::Error::runtime)?;
+/// Begins a transaction with these options. Returns what is wrong with them, if something is.
+pub(super) fn begin_transaction(lua: &Lua, options: Table) -> mlua::Result<Option<String>> {
+    Ok(enter_transaction(lua, &options).err())
+}
+
+fn enter_transaction(lua: &Lua, options: &Table) -> Result<(), String> {
+    let tags = read_transaction(options)?;
     let host = Host::of(lua);
+    let bytes = tags.bytes().saturating_mul(2);
+    host.budget(lua).take(bytes)?;
+    let transaction = Transaction::new(tags, host.account.hold(bytes));
     let mut own = host.tags.borrow_mut();
-    own.get_or_insert_default().begin_transaction(tags);
+    let own = own.get_or_insert_default();
+    own.enter(&mut vec![transaction])?;
     Ok(())
 }
 
-/// Ends the transaction that was begun last.
+/// Ends the innermost transaction, which the coroutine that runs has begun.
 pub(super) fn leave_transaction(lua: &Lua, (): ()) -> mlua::Result<()> {
-    if let Some(tags) = &mut *Host::of(lua).tags.borrow_mut() {
-        tags.end_transaction();
+    if let Some(own) = &mut *Host::of(lua).tags.borrow_mut() {
+        own.leave(own.depth().saturating_sub(1));
     }
     Ok(())
+}
+
+/// Transactions in which a coroutine of the plan's waits to be resumed: meanwhile, nothing is in them. They end with it.
+struct Suspended(Vec<Transaction>);
+
+impl UserData for Suspended {}
+
+/// Enters the transactions in which a coroutine waits, before it is resumed. Returns how many its code was in before.
+pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua::Result<usize> {
+    let host = Host::of(lua);
+    let mut own = host.tags.borrow_mut();
+    let own = own.get_or_insert_default();
+    let Some(suspended) = suspended else {
+        return Ok(own.depth());
+    };
+    let mut suspended = suspended.borrow_mut::<Suspended>()?;
+    own.enter(&mut suspended.0).map_err(mlua::Error::runtime)
+}
+
+/// Leaves the transactions that a coroutine is in, which began when its code was in that many, and returns them for the next
+/// time that it is resumed; nothing if there are none.
+pub(super) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<AnyUserData>> {
+    let host = Host::of(lua);
+    let is_in_none = |own: &OwnTags| own.depth() <= depth;
+    if host.tags.borrow().as_deref().is_none_or(is_in_none) {
+        return Ok(None);
+    }
+    // First, so that the coroutine is in no others if there is no memory for it.
+    let suspended = lua.create_userdata(Suspended(Vec::new()))?;
+    if let Some(own) = &mut *host.tags.borrow_mut() {
+        suspended.borrow_mut::<Suspended>()?.0 = own.leave(depth);
+    }
+    Ok(Some(suspended))
 }

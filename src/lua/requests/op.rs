@@ -5,6 +5,7 @@ use super::fetch;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
+use super::tags::OwnTags;
 use crate::lua::limits::{Budget, Seen, Yielded};
 use crate::lua::state::{Making, Queue, SharedQueue};
 use crate::lua::values::{
@@ -139,16 +140,45 @@ impl Op {
         }
     }
 
-    /// Adds tags to its requests, whose own win.
-    pub(in crate::lua) fn tag(&mut self, tags: &Tags) {
+    /// Adds tags of the user to its requests, whose own win. The requests of a fetch share what they were given.
+    ///
+    /// # Errors
+    /// The message for a plan that would hold more than it may.
+    pub(in crate::lua) fn tag(
+        &mut self,
+        user: &mut OwnTags,
+        budget: &mut Budget,
+    ) -> Result<(), String> {
+        let mut latest: Option<(Option<Rc<Tags>>, Rc<Tags>)> = None;
         for op in self.requests_mut() {
-            let all = match &op.tags {
-                Some(own) => tags.with(own),
-                None => tags.clone(),
+            let own = op.tags.take();
+            let all = match latest {
+                Some((given, all)) if same(given.as_ref(), own.as_ref()) => all,
+                _ => with_own(&user.all(), own.as_deref(), budget)?,
             };
-            op.tags = Some(Box::new(all));
+            op.tags = Some(all.clone());
+            latest = Some((own, all));
         }
+        Ok(())
     }
+}
+
+/// Returns whether two requests were given the same tags, or both none.
+fn same(one: Option<&Rc<Tags>>, other: Option<&Rc<Tags>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Returns tags with those of one request, if it has some.
+fn with_own(tags: &Rc<Tags>, own: Option<&Tags>, budget: &mut Budget) -> Result<Rc<Tags>, String> {
+    let Some(own) = own else {
+        return Ok(tags.clone());
+    };
+    budget.take(tags.bytes())?;
+    Ok(Rc::new(tags.with(own)))
 }
 
 fn boxed(read: Result<RequestOp, String>) -> Result<Op, String> {

@@ -106,7 +106,11 @@ pub(super) fn read(
             },
             "discard" => op.request.discard = read_discard(&value)?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
-            "tags" => op.tags = Some(Box::new(read_tags(&value, "option 'tags'")?)),
+            "tags" => {
+                let tags = read_tags(&value, "option 'tags'")?;
+                budget.take(tags.bytes())?;
+                op.tags = Some(Rc::new(tags));
+            }
             known if beside.contains(&known) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(

@@ -23,7 +23,7 @@ pub struct RequestOp {
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
     /// The tags that it has in addition to those of its task.
-    pub(crate) tags: Option<Box<Tags>>,
+    pub(crate) tags: Option<Rc<Tags>>,
 }
 
 impl RequestOp {

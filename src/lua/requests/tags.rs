@@ -1,39 +1,97 @@
 //! Tags that a plan gives to its requests while it runs: by an option, by `user.tags`, by a transaction.
 
 use crate::config::unknown_word;
+use crate::lua::limits::Held;
 use crate::lua::values::{
     DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line, unwrap_view,
 };
 use crate::tags::{MOST_BYTES, SCENARIO, Tags};
 use mlua::{Table, Value};
+use std::rc::Rc;
 
 /// Tags of a user in addition to those that its tasks declare.
 #[derive(Debug, Default)]
 pub(in crate::lua) struct OwnTags {
     /// Tags set by `user.tags`.
-    pub(in crate::lua) user: Tags,
-    /// Tags of the transactions that it is in, the outermost first.
-    transactions: Vec<Tags>,
+    user: Tags,
+    /// The transactions with tags that the running code is in, the outermost first.
+    transactions: Vec<Transaction>,
+    /// All of them together, once a request has asked for them.
+    all: Option<Rc<Tags>>,
 }
 
+/// A transaction that has tags.
+#[derive(Debug)]
+pub(in crate::lua) struct Transaction {
+    tags: Tags,
+    /// Its memory, and as much again for its part of all tags.
+    _held: Held,
+}
+
+impl Transaction {
+    /// Creates one whose tags count as held.
+    pub(in crate::lua) fn new(tags: Tags, held: Held) -> Transaction {
+        Transaction { tags, _held: held }
+    }
+}
+
+/// The most transactions with tags that code is in.
+const MOST_TRANSACTIONS: usize = 100;
+
 impl OwnTags {
-    pub(in crate::lua) fn begin_transaction(&mut self, tags: Tags) {
-        self.transactions.push(tags);
+    /// Returns the tags set by `user.tags`.
+    pub(in crate::lua) fn of_user(&self) -> &Tags {
+        &self.user
     }
 
-    pub(in crate::lua) fn end_transaction(&mut self) {
-        self.transactions.pop();
+    /// Returns the same, to change them.
+    pub(in crate::lua) fn of_user_mut(&mut self) -> &mut Tags {
+        self.all = None;
+        &mut self.user
     }
 
-    /// Leaves all transactions: a task may end within one.
-    pub(in crate::lua) fn begin_task(&mut self) {
-        self.transactions.clear();
+    /// Enters transactions, the outermost first. Returns how many the code was in before.
+    ///
+    /// # Errors
+    /// They would be too many. None is entered then.
+    pub(in crate::lua) fn enter(&mut self, inner: &mut Vec<Transaction>) -> Result<usize, String> {
+        let before = self.transactions.len();
+        if before + inner.len() > MOST_TRANSACTIONS {
+            return Err(format!(
+                "a user may be in {MOST_TRANSACTIONS} transactions with tags at a time"
+            ));
+        }
+        if !inner.is_empty() {
+            self.all = None;
+            self.transactions.append(inner);
+        }
+        Ok(before)
     }
 
-    /// Returns all of them; those of the innermost transaction win.
-    pub(in crate::lua) fn all(&self) -> Tags {
-        let transactions = self.transactions.iter();
-        transactions.fold(self.user.clone(), |all, tags| all.with(tags))
+    /// Returns how many transactions the code is in.
+    pub(in crate::lua) fn depth(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// Leaves the innermost transactions until the code is in that many, and returns them.
+    pub(in crate::lua) fn leave(&mut self, depth: usize) -> Vec<Transaction> {
+        if depth >= self.transactions.len() {
+            return Vec::new();
+        }
+        self.all = None;
+        self.transactions.split_off(depth)
+    }
+
+    /// Returns all tags; those of the innermost transaction win.
+    pub(in crate::lua) fn all(&mut self) -> Rc<Tags> {
+        let all = self.all.get_or_insert_with(|| {
+            let mut all = self.user.clone();
+            for transaction in &self.transactions {
+                all.add(&transaction.tags);
+            }
+            Rc::new(all)
+        });
+        all.clone()
     }
 }
 

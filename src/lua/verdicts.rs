@@ -1,12 +1,17 @@
 //! The responses of a VM whose verdict the plan may still change: those of its latest operation and, if the plan
 //! calls `fail` or `pass` at all, those of the whole task as long as the plan holds them.
 
+use crate::lua::limits::Held;
 use crate::lua::requests::Finished;
 use crate::lua::vm::Vm;
 
 /// The place where the responses of an operation are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Parked(usize);
+#[derive(Debug)]
+pub(crate) struct Parked {
+    index: usize,
+    /// The memory of the requests themselves.
+    _held: Held,
+}
 
 impl Vm {
     /// Returns whether the plan may overrule the verdicts of a task's requests until the task ends.
@@ -35,23 +40,28 @@ impl Vm {
         }
     }
 
-    /// Keeps the responses of the latest operation open while another begins; `None` if there are none.
-    pub(crate) fn park(&mut self) -> Option<Parked> {
-        self.host.responses.borrow_mut().park().map(Parked)
+    /// Keeps the responses of the latest operation open while another begins; `None` if there are none. Its requests, which
+    /// take that many bytes, count as the plan's memory as long as they are open.
+    pub(crate) fn park(&mut self, bytes: usize) -> Option<Parked> {
+        let index = self.host.responses.borrow_mut().park()?;
+        Some(Parked {
+            index,
+            _held: self.host.account.hold(bytes),
+        })
     }
 
     /// Calls `judge` for every response that was parked there, whose verdict is final from now on.
-    pub(crate) fn unpark(&mut self, parked: Parked, mut judge: impl FnMut(usize, &Finished)) {
+    pub(crate) fn unpark(&mut self, parked: &Parked, mut judge: impl FnMut(usize, &Finished)) {
         let mut responses = self.host.responses.borrow_mut();
-        for (place, finished) in responses.at(parked.0).iter().enumerate() {
+        for (place, finished) in responses.at(parked.index).iter().enumerate() {
             judge(place, finished);
         }
-        responses.unpark(parked.0);
+        responses.unpark(parked.index);
     }
 
     /// Returns whether the plan still holds responses that were parked there, as far as the latest collection has found.
-    pub(crate) fn holds(&self, parked: Parked) -> bool {
-        self.host.is_live(parked.0 + 1)
+    pub(crate) fn holds(&self, parked: &Parked) -> bool {
+        self.host.is_live(parked.index + 1)
     }
 
     /// Returns whether so much is held that it is time to look for dead responses.

@@ -7,6 +7,7 @@ use crate::lua::{Finished, Parked, RequestOp};
 use crate::metrics::{Context, ExchangeDetails, RequestId};
 use crate::trace::Trace;
 use crate::units::masked_url;
+use bytes::Bytes;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -42,14 +43,15 @@ enum Asked {
 impl LatestOperation {
     /// Keeps a request until it is counted; its body is not needed any more.
     pub(crate) fn keep(&mut self, mut op: Box<RequestOp>) {
-        op.request.body.clear();
+        // One that is cleared may keep its memory.
+        op.request.body = Bytes::new();
         self.asked = Asked::One(op);
     }
 
     /// Keeps requests that were sent side by side until they are counted, without their bodies.
     pub(crate) fn keep_all(&mut self, mut ops: Vec<RequestOp>) {
         for op in &mut ops {
-            op.request.body.clear();
+            op.request.body = Bytes::new();
         }
         self.asked = Asked::Many(ops);
     }
@@ -60,6 +62,15 @@ impl LatestOperation {
             Asked::Nothing => None,
             Asked::One(op) => (place == 0).then_some(op),
             Asked::Many(ops) => ops.get(place),
+        }
+    }
+
+    /// Returns the memory that its requests take, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.asked {
+            Asked::Nothing => 0,
+            Asked::One(op) => op.held_bytes(),
+            Asked::Many(ops) => ops.iter().map(RequestOp::held_bytes).sum(),
         }
     }
 

@@ -113,7 +113,7 @@ impl User {
         let (hears, shown) = (self.vm.hears_requests(), self.shared.show);
         let mut heard = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
-        self.vm.unpark(earlier.responses, |place, finished| {
+        self.vm.unpark(&earlier.responses, |place, finished| {
             conclusion.of(place, finished, &mut recorder);
             let op = earlier.asked.asked(place);
             show_verdict(shown, op, conclusion.identity.task(), finished);
@@ -136,7 +136,7 @@ impl User {
                 }
             });
         }
-        match self.vm.park() {
+        match self.vm.park(self.open.held_bytes()) {
             Some(responses) => self.earlier.push(EarlierOperation {
                 responses,
                 asked: std::mem::take(&mut self.open),
@@ -169,7 +169,7 @@ impl User {
     fn conclude_dead(&mut self) {
         let (held, dead): (Vec<_>, Vec<_>) = std::mem::take(&mut self.earlier)
             .into_iter()
-            .partition(|earlier| self.vm.holds(earlier.responses));
+            .partition(|earlier| self.vm.holds(&earlier.responses));
         self.earlier = held;
         self.conclude_all(dead);
     }

@@ -90,6 +90,18 @@ pub struct Extras {
     pub digest: Option<Rc<DigestCredentials>>,
 }
 
+impl Extras {
+    /// The memory that they take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        /// What a cookie takes beside its texts.
+        const EACH: usize = size_of::<(String, String)>();
+        let cookies = self.cookies.iter();
+        let cookies = cookies.map(|(name, value)| name.len() + value.len() + EACH);
+        let referrer = self.referrer.as_ref().map_or(0, Referrer::bytes);
+        size_of::<Extras>() + cookies.sum::<usize>() + referrer
+    }
+}
+
 /// User name and password for digest authentication.
 #[derive(Clone)]
 pub struct DigestCredentials {

@@ -25,6 +25,11 @@ impl Referrer {
         })
     }
 
+    /// The length of its URL, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.url.len()
+    }
+
     fn text(&self) -> &str {
         self.url.to_str().unwrap_or_default()
     }

@@ -371,7 +371,7 @@ fn lists_without_responses_hold_nothing() {
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
     let step = vm.answer_list(Vec::new(), false);
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
-    assert!(vm.park().is_none());
+    assert!(vm.park(0).is_none());
 }
 
 #[test]

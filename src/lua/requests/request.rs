@@ -45,6 +45,17 @@ impl RequestOp {
         size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
     }
 
+    /// Returns the memory that it takes without its body, in bytes; what others share is divided among them.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let headers = self.request.headers.iter();
+        let headers = headers.map(|(name, value)| name.as_str().len() + value.len());
+        let tags = self.tags.as_ref();
+        let tags = tags.map_or(0, |tags| tags.bytes() / Rc::strong_count(tags));
+        let extras = self.request.extras.as_ref();
+        let extras = extras.map_or(0, |extras| extras.bytes() / Rc::strong_count(extras));
+        self.copy_bytes() + headers.sum::<usize>() + tags + extras
+    }
+
     /// Reads a request without options.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod api;
 mod diagnostics;
 #[cfg(test)]
 mod fixture;
+mod hearing;
 mod hooks;
 mod limits;
 mod loading;

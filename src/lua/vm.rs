@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
-use crate::lua::hooks::{self, HeardRequest};
 use crate::lua::limits::{
     self, Arguments, Converted, Coroutine, Heartbeat, Limits, Plain, Resumed,
 };
@@ -36,14 +35,14 @@ pub struct Vm {
     pub(super) host: Rc<Host>,
     run: Function,
     /// The plan's function that sees each request.
-    on_request: Option<Function>,
+    pub(super) on_request: Option<Function>,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
-    stopped_while_loading: bool,
+    pub(super) stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
-    heartbeat: Arc<Heartbeat>,
+    pub(super) heartbeat: Arc<Heartbeat>,
     /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
-    ended_by_limit: bool,
+    pub(super) ended_by_limit: bool,
 }
 
 impl Vm {
@@ -346,45 +345,6 @@ impl Vm {
                 line: None,
                 backtrace: None,
             })),
-        }
-    }
-
-    /// Returns whether the plan wants to see each request.
-    pub(crate) fn hears_requests(&self) -> bool {
-        self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
-    }
-
-    /// Shows the plan no more requests.
-    pub(crate) fn stop_hearing(&mut self) {
-        self.on_request = None;
-    }
-
-    /// Shows the plan requests that have been counted. An error in its function is a warning. However many they are, they
-    /// are one time slice: nothing else runs on the thread meanwhile.
-    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HeardRequest<'a>>) {
-        let Some(handler) = &self.on_request else {
-            return;
-        };
-        self.heartbeat.enter(self.host.user, self.host.task.get());
-        let limits = &self.host.limits;
-        let entered = limits::enter(&self.lua, limits);
-        for one in heard {
-            let facts = one.facts(&self.lua);
-            let told = facts.and_then(|facts| handler.call::<()>(facts));
-            if limits.is_killed() {
-                break;
-            }
-            if let Err(error) = told {
-                let error = limits.with_place(error);
-                let raised = diagnostics::to_raised(&error, &self.host.program.sources);
-                hooks::warn(&self.host, &raised);
-            }
-        }
-        drop(entered);
-        self.heartbeat.leave();
-        if let Some(killed) = limits.killed() {
-            self.ended_by_limit = true;
-            hooks::warn(&self.host, &killed);
         }
     }
 

@@ -135,9 +135,11 @@ impl Expect {
                 }
             }
         }
-        let body = response.body_bytes();
-        let missing =
-            |wanted: &&Vec<u8>| !time.spend(body.len()) || memmem::find(body, wanted).is_none();
+        // A body in which nothing is looked for need not be decoded.
+        let missing = |wanted: &&Vec<u8>| {
+            let body = response.body_bytes();
+            !time.spend(body.len()) || memmem::find(body, wanted).is_none()
+        };
         self.text.iter().find(missing).map(|wanted| {
             format!(
                 "expected text '{}' is missing",
@@ -186,8 +188,10 @@ impl More {
     }
 
     fn unwanted_text(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        let body = response.body_bytes();
-        let there = |text: &&Vec<u8>| !time.spend(body.len()) || memmem::find(body, text).is_some();
+        let there = |text: &&Vec<u8>| {
+            let body = response.body_bytes();
+            !time.spend(body.len()) || memmem::find(body, text).is_some()
+        };
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",

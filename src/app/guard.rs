@@ -20,14 +20,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Time from an abort to the end of the process: a little less than the promised second.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// Time from an abort to the end of the process: with the last words, a little less than the promised second.
+const PATIENCE: Duration = Duration::from_millis(650);
 
 /// The same while files are still to be written, which may take long on a busy machine. Another signal ends that, too.
 const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 
-/// Time for the last bytes to the terminal.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// Time for the last bytes to the terminal: enough for a thread that writes them beside others that compute.
+const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
 const ECHO: Duration = Duration::from_secs(2);

@@ -318,11 +318,11 @@ fn expectations_on_many_answers_that_decode_to_much_take_the_memory_of_one() {
 
 #[test]
 fn a_field_that_is_expected_of_a_large_response_takes_no_memory_for_the_others() {
-    let list = format!("[{}0]", "{\"\":0},".repeat(4_000_000));
+    let list = format!("[{}0]", "{\"\":0},".repeat(1_000_000));
     let site = Site::start(move |_| answer(200, "", list.as_bytes()));
     let path = plan(
         "large_json.lua",
-        "task { function(user) user:get('/', { expect = { json = { ['4000001'] = 0, ['1.'] = 0 } } }) end }",
+        "task { function(user) user:get('/', { expect = { json = { ['1000001'] = 0, ['1.'] = 0 } } }) end }",
     );
     let report = scratch("large_json.json");
     let (peak, code) = watch(&path, &site.url(), &report);

@@ -18,4 +18,4 @@ pub(super) use interrupt::{call, enter, watch};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
 pub(crate) use vm_limits::LOADING_TIME;
-pub(super) use vm_limits::{Limits, NOT_ENOUGH, TABLE_LOOK};
+pub(super) use vm_limits::{Limits, NOT_ENOUGH, TABLE_LOOK, processor_time};

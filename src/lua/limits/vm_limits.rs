@@ -269,7 +269,7 @@ fn out_of_memory(memory: usize, by_flags: bool) -> String {
 }
 
 /// Returns the processor time of this thread: a busy machine must not end a task that computes little.
-fn processor_time() -> Duration {
+pub(in crate::lua) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(
         time.tv_sec.unsigned_abs(),

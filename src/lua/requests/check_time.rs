@@ -1,10 +1,11 @@
 //! The time for the expectations of one response: large bodies and many expectations multiply, and nobody else of the
 //! thread runs meanwhile.
 
+use crate::lua::limits::processor_time;
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The time for all expectations of one response together.
+/// The time for all expectations of one response together, on the processor.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The work between two looks at the clock, in bytes. Most responses take less in all.
@@ -14,24 +15,40 @@ const LOOK: u64 = 4 << 20;
 pub(super) const STEP_BYTES: usize = 64;
 
 /// The time that is left for the expectations of one response. It begins at the first look at the clock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CheckTime {
+    limit: Duration,
     work: Cell<u64>,
-    begin: Cell<Option<Instant>>,
+    begin: Cell<Option<Duration>>,
     is_over: Cell<bool>,
 }
 
 impl CheckTime {
+    pub(super) fn new() -> CheckTime {
+        CheckTime::of(LIMIT)
+    }
+
+    fn of(limit: Duration) -> CheckTime {
+        CheckTime {
+            limit,
+            work: Cell::new(0),
+            begin: Cell::new(None),
+            is_over: Cell::new(false),
+        }
+    }
+
     /// Counts work, in bytes that are compared. Returns whether there is time for it.
     pub(super) fn spend(&self, bytes: usize) -> bool {
         let work = self.work.get().saturating_add(bytes as u64);
         self.work.set(work);
         if work >= LOOK {
             self.work.set(0);
-            let begin = self.begin.get().unwrap_or_else(Instant::now);
+            let now = processor_time();
+            let begin = self.begin.get().unwrap_or(now);
             self.begin.set(Some(begin));
-            self.is_over
-                .set(self.is_over.get() || begin.elapsed() >= LIMIT);
+            if now - begin >= self.limit {
+                self.is_over.set(true);
+            }
         }
         !self.is_over.get()
     }
@@ -51,11 +68,7 @@ impl CheckTime {
 impl CheckTime {
     /// Creates one whose time is over once somebody looks.
     pub(super) fn over() -> CheckTime {
-        let begin = Instant::now().checked_sub(LIMIT);
-        CheckTime {
-            begin: Cell::new(begin),
-            ..CheckTime::default()
-        }
+        CheckTime::of(Duration::ZERO)
     }
 }
 
@@ -72,6 +85,6 @@ mod tests {
         let told =
             "its expectations take longer than 1 s to check: expect less of so large a response";
         assert_eq!(time.failure().as_deref(), Some(told));
-        assert!(CheckTime::default().spend(LOOK as usize));
+        assert!(CheckTime::new().spend(LOOK as usize));
     }
 }

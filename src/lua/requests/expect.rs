@@ -69,7 +69,7 @@ impl Expect {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
             Ok(response) => {
-                let time = CheckTime::default();
+                let time = CheckTime::new();
                 // Where the redirect led says more about a form that came back than what is missing on its page.
                 let miss = self
                     .wrong_status(response)

@@ -313,7 +313,7 @@ mod tests {
     use serde_json::json;
 
     fn told(body: &str, path: &str, wanted: Value) -> Option<String> {
-        let time = CheckTime::default();
+        let time = CheckTime::new();
         wrong(body.as_bytes(), &[(path.to_owned(), wanted)], &time)
     }
 
@@ -344,7 +344,7 @@ mod tests {
     fn several_fields_are_told_in_their_order() {
         let wanted = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
         let body = br#"{"c": 2, "a": {"b": 1}}"#;
-        let told = wrong(body, &wanted, &CheckTime::default());
+        let told = wrong(body, &wanted, &CheckTime::new());
         let other = "expected JSON field 'a.b' to be {\"b\":1}, got 1";
         assert_eq!(told.as_deref(), Some(other));
         assert_eq!(
@@ -365,7 +365,7 @@ mod tests {
         }
         let no_text = b"{\"a\": 1, \"b\": \"\xff\"}";
         let wanted = [("a".to_owned(), json!(1))];
-        assert!(wrong(no_text, &wanted, &CheckTime::default()).is_some());
+        assert!(wrong(no_text, &wanted, &CheckTime::new()).is_some());
     }
 
     #[test]

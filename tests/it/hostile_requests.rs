@@ -88,11 +88,11 @@ fn requests_share_the_tags_that_they_are_given() {
         (
             "tags_of_fetch",
             "for n, v in next, t do user.tags[n] = v end\n\
-             local urls = {} for n = 1, 20000 do urls[n] = '/' .. n end user:fetch(urls)",
+             local urls = {} for n = 1, 20000 do urls[n] = '/' .. n end user:fetch(urls, { name = 'n' })",
         ),
         (
             "tags_of_batch",
-            "local all = {} for n = 1, 20000 do all[n] = { path = '/' .. n, tags = t } end user:batch(all)",
+            "local all = {} for n = 1, 20000 do all[n] = { path = '/' .. n, name = 'n', tags = t } end user:batch(all)",
         ),
     ] {
         let tags = "local t = {} for n = 1, 100 do t[('k'):rep(90) .. n] = ('v'):rep(90) end\n";

@@ -83,6 +83,16 @@ fn bodies_of_requests_that_wait_for_a_verdict_are_not_kept() {
 }
 
 #[test]
+fn long_reasons_of_failed_requests_are_cut_for_good() {
+    contained(
+        "judged_reasons",
+        "local s, kept = ('x'):rep(1 << 20), {}\n\
+         for n = 1, 700 do kept[n] = user:get '/' kept[n]:fail(n .. s) end",
+        small,
+    );
+}
+
+#[test]
 fn requests_share_the_tags_that_they_are_given() {
     for (name, task) in [
         (

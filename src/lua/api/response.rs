@@ -143,15 +143,17 @@ impl This {
                 "this response has been counted: call fail and pass before its task ends",
             ));
         }
-        let finished = responses.get_mut(address).ok_or_else(gone)?;
-        if failure.is_some() && finished.exchange.outcome.is_err() {
-            // Why there was no response says more than what the page lacked.
-            return Ok(());
-        }
-        finished.line = failure.as_ref().and_then(|_| line(lua));
-        finished.failure = failure.map(diagnostics::cut);
-        finished.overruled = true;
-        Ok(())
+        let line = failure.as_ref().and_then(|_| line(lua));
+        let overruled = responses.change(address, |finished| {
+            if failure.is_some() && finished.exchange.outcome.is_err() {
+                // Why there was no response says more than what the page lacked.
+                return;
+            }
+            finished.line = line;
+            finished.failure = failure.map(diagnostics::cut);
+            finished.overruled = true;
+        });
+        overruled.ok_or_else(gone)
     }
 }
 

@@ -3,9 +3,13 @@
 use crate::lua::plan_files::SourceLine;
 use mlua::Lua;
 
+/// The most levels of calls that are searched for a line: Lua walks to each of them from the innermost one, and code
+/// that is in no file may call itself 200,000 levels deep.
+pub(in crate::lua) const MOST_LEVELS: usize = 500;
+
 /// Finds the innermost line of the plan's files that is being executed.
 pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<SourceLine> {
-    (0..)
+    (0..MOST_LEVELS)
         .map_while(|level| {
             lua.inspect_stack(level, |debug| {
                 let source = debug.source();

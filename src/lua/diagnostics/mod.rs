@@ -6,7 +6,7 @@ mod syntax;
 mod tokens;
 mod word_line;
 
-pub(super) use location::{here, plan_line};
+pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub(crate) use raised::Raised;
 pub(super) use raised::{cut, diagnose, to_raised};
 pub(super) use tokens::{Kind, Token, tokens};

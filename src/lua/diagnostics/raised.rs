@@ -94,6 +94,7 @@ pub(in crate::lua) fn cut(mut message: String) -> String {
     if message.len() > MOST_BYTES {
         message.truncate(message.floor_char_boundary(MOST_BYTES));
         message.push('…');
+        message.shrink_to_fit();
     }
     message
 }

@@ -12,6 +12,7 @@
 )]
 
 use super::vm_limits::Limits;
+use crate::lua::diagnostics::MOST_LEVELS;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, ffi};
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
@@ -227,7 +228,7 @@ pub(super) fn running_line() -> Option<(String, u32)> {
 
 /// Finds the innermost line of the plan's files that a state is executing.
 fn line_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
-    for level in 0.. {
+    for level in 0..MOST_LEVELS as i32 {
         // SAFETY: `lua_Debug` is plain data that Lua fills, and neither call raises; `source` is a text of Lua's
         // as long as the function is on the stack.
         let (source, line) = unsafe {

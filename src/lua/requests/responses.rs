@@ -112,7 +112,10 @@ impl Finished {
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
         let document = self.document.as_ref();
-        HEAD + document.map_or(0, |document| document.weight())
+        let told = self.told.as_ref().map_or(0, |told| told.0.len());
+        HEAD + self.failure.as_ref().map_or(0, String::len)
+            + told
+            + document.map_or(0, |document| document.weight())
             + self
                 .exchange
                 .outcome
@@ -234,7 +237,7 @@ impl Responses {
         }
     }
 
-    pub(in crate::lua) fn get_mut(&mut self, address: Address) -> Option<&mut Finished> {
+    fn get_mut(&mut self, address: Address) -> Option<&mut Finished> {
         match self.slots.get_mut(address.slot.wrapping_sub(1))? {
             Slot::Free => None,
             Slot::One(finished) => (address.place == 0).then_some(finished),

@@ -5,6 +5,7 @@ local host, H, fail, globals, read_only = ...
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local close, running = coroutine.close, coroutine.running
 local error, pcall, rawget, setmetatable, type = error, pcall, rawget, setmetatable, type
+local within = H.within
 
 -- The markers that operations begin with, as the keys of a table.
 local is_marker = host("op_markers")
@@ -12,7 +13,7 @@ local is_marker = host("op_markers")
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 
 local function pass_on(co, ok, first, ...)
-  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
+  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, within(resume, co, yield(first, ...))) end
   return ok, first, ...
 end
 
@@ -40,13 +41,12 @@ local own = setmetatable({}, { __mode = "k" })
 
 local function new_coroutine(fn)
   local co = create(fn)
-  H.watch(co)
   own[co] = true
   return co
 end
 
 local function of_plan(co, call)
-  if type(co) == "thread" and not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
+  if type(co) ~= "thread" or not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
 end
 
 -- Transactions with tags belong to the coroutine that has begun them: what waits in one tags no request of another. Those
@@ -66,7 +66,7 @@ local function resume_in_plan(co, ...)
     depth = H.enter_tagged(suspended[co])
     suspended[co] = nil
   end
-  return checked(left(co, depth, pass_on(co, resume(co, ...))))
+  return checked(left(co, depth, pass_on(co, within(resume, co, ...))))
 end
 
 local coroutines = {
@@ -84,7 +84,7 @@ local coroutines = {
   close = function(co)
     H.reraise()
     of_plan(co, "close")
-    return checked(close(co))
+    return checked(within(close, co))
   end,
   isyieldable = coroutine.isyieldable,
   running = running,

@@ -303,6 +303,8 @@ fn the_first_signal_after_a_run_ends_the_wait_for_a_pipe_that_nobody_reads() {
     for (name, kind) in [
         ("unread_after", Signal::INT),
         ("unread_later", Signal::TERM),
+        ("unread_hangup", Signal::HUP),
+        ("unread_cpu", Signal::XCPU),
     ] {
         let pipe = scratch(&format!("{name}.pipe"));
         let read = scratch(&format!("{name}_read.pipe"));
@@ -319,12 +321,36 @@ fn the_first_signal_after_a_run_ends_the_wait_for_a_pipe_that_nobody_reads() {
         program.signal(kind);
         let ended = program.end();
         assert_eq!(ended.code, 3, "{}", ended.stderr);
+        assert!(
+            !ended.stderr.contains("the run goes on"),
+            "{}",
+            ended.stderr
+        );
         let told = format!("cannot write the report to '{}'", pipe.display());
         assert!(ended.stderr.contains(&told), "{}", ended.stderr);
         assert!(!ended.stderr.contains("_read"), "{}", ended.stderr);
         let other = reader.join().expect("a reader").expect("a report");
         assert_eq!(other, std::fs::read_to_string(&report).expect("a file"));
     }
+}
+
+#[test]
+fn after_an_interrupt_a_signal_that_announces_a_kill_ends_the_wait_for_a_pipe() {
+    let server = Server::start();
+    let pipe = scratch("announced_unread.pipe");
+    let _none = std::fs::remove_file(&pipe);
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let to_pipe = format!("json={}", pipe.display());
+    let (program, report) = start("announced_unread", LOAD, &server, &["-o", &to_pipe]);
+    let before = server.received();
+    wait_until("users work", || server.received() > before);
+    program.signal(Signal::INT);
+    wait_until("the file is written", || report.exists());
+    program.signal(Signal::USR1);
+    let ended = program.end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert_eq!(saved(&report)["ending"]["cause"], "signal");
 }
 
 #[test]

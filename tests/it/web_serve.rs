@@ -1,8 +1,10 @@
 //! `lgoose serve`: runs that are started over HTTP, the queue, the history, and what must not come through.
 
 use crate::program::{Lgoose, Running, plan, scratch, wait_until};
+use crate::report::saved;
 use crate::server::Server;
 use crate::web_client::{TOKEN, Web};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -294,6 +296,28 @@ fn an_interrupt_stops_the_run_whose_report_is_kept_and_those_that_wait_are_told_
         .to_owned();
     assert!(told.contains("before this run began"), "{told}");
     host.end();
+}
+
+#[test]
+fn what_announces_a_kill_stops_a_server_and_its_run_and_a_repeat_aborts_nothing() {
+    let server = Server::start();
+    let waits = "task { function(user) user:get \"/\" user:wait(0.5) end }";
+    let host = Host::start("serve_announced", &[("waits.lua", waits)], &[]);
+    let id = host.run("waits.lua", &json!({ "host": server.url(), "users": 1 }));
+    host.wait_for_requests();
+    let folder = host.data.clone();
+    for kind in [Signal::USR1, Signal::XCPU, Signal::USR2] {
+        host.running.signal(kind);
+    }
+    let ended = host.running.end();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = saved(&folder.join(&id).join("report.json"));
+    assert_eq!(
+        report["aggregated"]["count"].as_u64(),
+        Some(server.received())
+    );
+    let record = saved(&folder.join(&id).join("run.json"));
+    assert!(!record["end"].is_null(), "{record}");
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub(super) async fn write_until(
         () = &mut interrupted => true,
         () = std::future::ready(()) => false,
     };
+    guard::note_over();
     let (files, streams) = files_and_streams(outputs);
     let mut troubles: Vec<Error> = files
         .iter()

@@ -1,7 +1,8 @@
 //! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
 
 use super::web::{announce, options};
-use crate::app::{guard, runtime};
+use crate::app::guard::{self, Notices};
+use crate::app::runtime;
 use crate::cli::{self, WebPlace};
 use crate::console;
 use crate::error::{Diagnostic, Error, exit, printable};
@@ -55,27 +56,38 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
     })
 }
 
-/// Starts to listen for the signals that end the server; each one sends a message to the receiver.
+/// Starts to listen for the signals that end the server; each one sends a message to the receiver. One that announces a
+/// kill is a first Ctrl-C, and never a second one.
 async fn listen() -> Result<mpsc::Receiver<()>, Error> {
     let cannot = |error| Error::cannot("listen for Ctrl-C", error);
     guard::outlive_file_limit().map_err(cannot)?;
-    let (sender, interrupts) = mpsc::channel(8);
-    for kind in [
+    let kinds = [
         SignalKind::interrupt(),
         SignalKind::terminate(),
         SignalKind::hangup(),
-    ] {
-        if kind == SignalKind::hangup() && machine::ignores(kind.as_raw_value()) {
-            continue;
-        }
-        let signals = signal(kind).map_err(cannot)?;
-        tokio::spawn(pass_on(signals, sender.clone()));
-    }
+    ];
+    let ignored =
+        |kind: SignalKind| kind == SignalKind::hangup() && machine::ignores(kind.as_raw_value());
+    let heeded = kinds.into_iter().filter(|kind| !ignored(*kind));
+    let signals = heeded.map(signal).collect::<Result<_, _>>();
+    let notices = Notices::listen().map_err(cannot)?;
+    let (sender, interrupts) = mpsc::channel(8);
+    tokio::spawn(pass_on(signals.map_err(cannot)?, notices, sender));
     Ok(interrupts)
 }
 
-async fn pass_on(mut signals: Signal, interrupts: mpsc::Sender<()>) {
-    while signals.recv().await.is_some() {
+async fn pass_on(mut signals: Vec<Signal>, mut notices: Notices, interrupts: mpsc::Sender<()>) {
+    let mut is_first = true;
+    loop {
+        tokio::select! {
+            () = guard::any_of(&mut signals) => {}
+            () = notices.received() => {
+                if !is_first {
+                    continue;
+                }
+            }
+        }
+        is_first = false;
         // More than eight waiting interrupts mean nothing new.
         let _heard_already = interrupts.try_send(());
     }

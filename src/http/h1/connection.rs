@@ -281,6 +281,7 @@ impl Connection {
         let mut chunks = ChunkDecoder::default();
         loop {
             let mut rest = &raw[..];
+            body.make_room();
             let before = body.bytes.len();
             let done = chunks.decode(&mut rest, &mut body.bytes)?;
             body.count_from(before)?;
@@ -297,6 +298,7 @@ impl Connection {
         // The bytes that came with the head count, too.
         body.count_from(body.bytes.len())?;
         loop {
+            body.make_room();
             let before = body.bytes.len();
             if self.read_or_end(&mut body.bytes, READ_SIZE).await? == 0 {
                 return Ok(());

@@ -4,7 +4,7 @@ use super::connection::READ_SIZE;
 use crate::http::failure::Failure;
 use crate::http::message::{
     BodyLimits, BodyPart, Framing, InterimResponses, RawResponse, ResponseHead, body_too_large,
-    unfolded,
+    reserve_more, unfolded,
 };
 use bytes::{Bytes, BytesMut};
 use http::Method;
@@ -143,6 +143,12 @@ impl BodyBuffer {
     pub(super) fn take_encoded(&mut self) -> BytesMut {
         self.length = 0;
         self.bytes.split_off(self.head)
+    }
+
+    /// Makes room for the next read of a body of which no length is announced.
+    pub(super) fn make_room(&mut self) {
+        let left = self.limits.max_body.saturating_sub(self.length);
+        reserve_more(&mut self.bytes, READ_SIZE, left);
     }
 
     /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.

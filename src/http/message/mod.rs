@@ -19,7 +19,9 @@ pub(super) use head::{
 };
 pub(super) use interim::InterimResponses;
 use patience::Patience;
-pub(super) use raw::{BodyLimits, BodyPart, RawResponse, body_too_large, reserve_rest};
+pub(super) use raw::{
+    BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
+};
 pub(crate) use raw::{BodyRoom, Discard};
 pub(crate) use referrer::Referrer;
 

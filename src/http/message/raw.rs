@@ -146,6 +146,15 @@ pub(in crate::http) fn reserve_rest(bytes: &mut BytesMut, left: u64) {
     bytes.reserve(usize::try_from(left).map_or(trusted, |left| left.min(trusted)));
 }
 
+/// Reserves room for a piece of a body of which no length is announced, and which may have `left` more bytes. Once much has
+/// come, room for more than the piece: it would double each time.
+pub(in crate::http) fn reserve_more(bytes: &mut BytesMut, piece: usize, left: u64) {
+    const MUCH: usize = 256 * 1024;
+    if bytes.len() >= MUCH && bytes.capacity() - bytes.len() < piece {
+        reserve_rest(bytes, left.saturating_add(piece as u64));
+    }
+}
+
 /// The bodies of responses that are only counted, and not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discard {
@@ -168,6 +177,24 @@ pub(in crate::http) fn body_too_large(max_body: u64) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_body_of_unknown_length_moves_while_it_is_small() {
+        const PIECE: usize = 64 * 1024;
+        const END: usize = 60 * 1024 * 1024;
+        let (mut body, mut moved) = (BytesMut::new(), Vec::new());
+        while body.len() < END {
+            let (before, left) = (body.capacity(), (END - body.len()) as u64);
+            reserve_more(&mut body, PIECE, left);
+            body.extend_from_slice(&[b'x'; PIECE]);
+            if body.capacity() != before {
+                moved.push(body.len());
+            }
+        }
+        let last = moved.last().expect("it grows");
+        assert!(*last < END / 3 && moved.len() < 9, "{moved:?}");
+        assert!(body.capacity() <= END + PIECE, "{}", body.capacity());
+    }
 
     #[test]
     fn bodies_side_by_side_share_their_room_until_it_is_full() {

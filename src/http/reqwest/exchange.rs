@@ -6,7 +6,8 @@ use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::hop::Hop;
 use crate::http::message::{
-    BodyLimits, BodyPart, RawResponse, ResponseHead, body_too_large, head_as_text, reserve_rest,
+    BodyLimits, BodyPart, RawResponse, ResponseHead, body_too_large, head_as_text, reserve_more,
+    reserve_rest,
 };
 use crate::http::progress::Progress;
 use crate::http::target::Target;
@@ -94,8 +95,14 @@ async fn send(
                 limits.keep_body &= part.grow(piece.len());
                 if limits.keep_body {
                     if bytes.capacity() - bytes.len() < piece.len() {
-                        let rest = hyper::body::Body::size_hint(&body).lower();
-                        reserve_rest(&mut bytes, piece.len() as u64 + rest);
+                        let hint = hyper::body::Body::size_hint(&body);
+                        match hint.exact() {
+                            Some(rest) => reserve_rest(&mut bytes, piece.len() as u64 + rest),
+                            None => {
+                                let left = limits.max_body - received;
+                                reserve_more(&mut bytes, piece.len(), left);
+                            }
+                        }
                     }
                     bytes.extend_from_slice(&piece);
                 } else if bytes.len() > length {

@@ -81,12 +81,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "reraise" => lua
             .create_function(|lua, ()| Host::of(lua).limits.reraise())?
             .into_lua(lua),
-        "watch" => lua
-            .create_function(|_, coroutine| {
-                limits::watch(&coroutine);
-                Ok(())
-            })?
-            .into_lua(lua),
+        "within" => limits::within(lua)?.into_lua(lua),
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),

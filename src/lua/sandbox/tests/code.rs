@@ -53,6 +53,18 @@ fn a_coroutine_of_the_plan_is_ended_with_its_task() {
              while true do coroutine.wrap(more)() end",
         ],
     );
+    // No instruction runs between the calls, each of which goes through all that the table has held.
+    let holes = "local t = {} for n = 1, 2e4 do t[n] = n end for n = 1, 2e4 do t[n] = nil end\n\
+                 setmetatable(t, { __index = next })\n";
+    for lines in [
+        "coroutine.wrap(function() table.unpack(t, 1, 900000) end)()",
+        "coroutine.wrap(table.unpack)(t, 1, 900000)",
+        "coroutine.wrap(coroutine.wrap(table.unpack))(t, 1, 900000)",
+    ] {
+        let raised = attempt(&format!("{holes}{lines}")).expect("it ends by time");
+        assert_eq!(raised.message, TIME, "{lines}");
+        assert_eq!(raised.line.as_deref(), Some("p.lua:5"), "{lines}");
+    }
 }
 
 #[test]

@@ -4,13 +4,16 @@
 //! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
 //! the guard knows only whether it is written.
 
+mod kinds;
+
 use crate::console;
 use crate::control::{Asked, Command, Done, Handle, Interrupt};
 use crate::error::{Error, exit};
-use crate::machine;
 use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
 use crate::tui;
+use kinds::{Hangups, Heard};
+pub(super) use kinds::{Notices, any_of};
 use rustix::process::Signal as RawSignal;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,9 +32,6 @@ const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
 /// Time for the last bytes to the terminal: enough for a thread that writes them beside others that compute.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
-/// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
-const ECHO: Duration = Duration::from_secs(2);
-
 /// A run that signals interrupt.
 #[derive(Debug, Clone)]
 struct Attended {
@@ -48,6 +48,9 @@ static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).
 
 /// Whether the run has files that have not been written yet.
 static FILES_DUE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the run is over: what may still be waited for are readers of what it writes.
+static OVER: AtomicBool = AtomicBool::new(false);
 
 /// Whether the run can be steered without its terminal.
 static STEERED_FROM_AFAR: AtomicBool = AtomicBool::new(false);
@@ -97,6 +100,7 @@ pub(super) fn attend_without_terminal(run: &Handle) {
 }
 
 fn attend_to(run: &Handle, outlives_terminal: bool) {
+    OVER.store(false, Ordering::Relaxed);
     RUN.send_modify(|place| {
         let before = place.replace(Attended {
             run: run.clone(),
@@ -122,6 +126,20 @@ pub(super) fn leave() {
 /// Notes whether the run has files that have not been written yet.
 pub(super) fn note_files_due(due: bool) {
     FILES_DUE.store(due, Ordering::Relaxed);
+}
+
+/// Notes that the run is over: until the next run, each signal ends a wait for readers.
+pub(super) fn note_over() {
+    OVER.store(true, Ordering::Relaxed);
+}
+
+/// Ends the wait for readers if the run is over, and returns whether it is.
+fn leave_readers() -> bool {
+    let is_over = OVER.load(Ordering::Relaxed);
+    if is_over {
+        HEARD.send_modify(|heard| *heard += 1);
+    }
+    is_over
 }
 
 /// Notes whether the run can be steered without its terminal, as over HTTP.
@@ -154,60 +172,6 @@ pub(super) fn interrupted() -> impl Future<Output = ()> {
     }
 }
 
-/// The signals that the terminal has gone.
-#[derive(Debug)]
-struct Hangups {
-    /// `None` in a process that was started to outlive its terminal, as by 'nohup'.
-    signals: Option<Signal>,
-    /// When the latest came.
-    latest: Option<Instant>,
-}
-
-/// What a signal that the terminal has gone means.
-#[derive(Debug, PartialEq, Eq)]
-enum Heard {
-    /// The one before, told again.
-    Echo,
-    /// The run goes on without a terminal.
-    Outlived,
-    /// It ends the run as Ctrl-C does.
-    Interrupt,
-}
-
-impl Hangups {
-    fn listen() -> std::io::Result<Hangups> {
-        let signals = match machine::ignores(RawSignal::HUP.as_raw()) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
-        };
-        Ok(Hangups {
-            signals,
-            latest: None,
-        })
-    }
-
-    async fn received(&mut self) {
-        match &mut self.signals {
-            // A stream of signals never ends.
-            Some(signals) => drop(signals.recv().await),
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Returns the meaning of a signal that came at that time.
-    fn count(&mut self, at: Instant, outlives_terminal: bool) -> Heard {
-        let is_echo = self.latest.is_some_and(|latest| at < latest + ECHO);
-        if is_echo {
-            return Heard::Echo;
-        }
-        let is_first = self.latest.replace(at).is_none();
-        if is_first && outlives_terminal {
-            return Heard::Outlived;
-        }
-        Heard::Interrupt
-    }
-}
-
 /// Makes writing beyond the limit on the size of files fail as on a full disk, where the signal would kill the process:
 /// a signal with a listener does nothing else.
 ///
@@ -215,49 +179,6 @@ impl Hangups {
 /// Returns why there can be no listener.
 pub(super) fn outlive_file_limit() -> std::io::Result<()> {
     signal(SignalKind::from_raw(RawSignal::XFSZ.as_raw())).map(drop)
-}
-
-/// Signals that announce that the process will be killed.
-#[derive(Debug)]
-struct Notices {
-    signals: Vec<Signal>,
-    /// Whether one has come.
-    came: bool,
-}
-
-impl Notices {
-    /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
-    /// batches send some time before they kill. What whoever started this process wants it to ignore stays ignored.
-    /// Programs that are started from here inherit no listener.
-    fn listen() -> std::io::Result<Notices> {
-        const ANNOUNCE: [RawSignal; 4] = [
-            RawSignal::XCPU,
-            RawSignal::USR1,
-            RawSignal::USR2,
-            RawSignal::ALARM,
-        ];
-        let heeded = |kind: &RawSignal| !machine::ignores(kind.as_raw());
-        let listener = |kind: RawSignal| signal(SignalKind::from_raw(kind.as_raw()));
-        let signals = ANNOUNCE.into_iter().filter(heeded).map(listener);
-        Ok(Notices {
-            signals: signals.collect::<Result<_, _>>()?,
-            came: false,
-        })
-    }
-
-    async fn received(&mut self) {
-        let waits = self.signals.iter_mut();
-        let waits: Vec<_> = waits.map(|signal| Box::pin(signal.recv())).collect();
-        match waits.is_empty() {
-            true => std::future::pending().await,
-            false => drop(futures_util::future::select_all(waits).await),
-        }
-    }
-
-    /// Returns whether one that has come now is not the first: that is no second Ctrl-C.
-    fn is_repeat(&mut self) -> bool {
-        std::mem::replace(&mut self.came, true)
-    }
 }
 
 async fn guard(
@@ -280,11 +201,15 @@ async fn guard(
             _ = terminate.recv() => {}
             () = notices.received() => {
                 let is_stopped = attended.is_some_and(|attended| attended.run.is_stopped());
-                if notices.is_repeat() || is_stopped {
+                let is_repeat = notices.is_repeat();
+                if leave_readers() || is_repeat || is_stopped {
                     continue;
                 }
             }
             () = hangups.received() => {
+                if leave_readers() {
+                    continue;
+                }
                 let outliving = attended.filter(|attended| attended.outlives_terminal);
                 match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
                     (Heard::Interrupt, _) => {}
@@ -347,32 +272,6 @@ fn end() -> ! {
 mod tests {
     use super::*;
     use crate::control::{Call, Control};
-
-    #[test]
-    fn a_terminal_that_has_gone_is_heard_once_and_stops_what_outlives_it_when_told_again() {
-        let mut hangups = Hangups {
-            signals: None,
-            latest: None,
-        };
-        let begin = Instant::now();
-        for (after, outlives_terminal, counts) in [
-            (Duration::ZERO, true, Heard::Outlived),
-            (ECHO / 2, true, Heard::Echo),
-            (ECHO, true, Heard::Interrupt),
-            (ECHO * 3 / 2, true, Heard::Echo),
-            (ECHO * 2, true, Heard::Interrupt),
-        ] {
-            let counted = hangups.count(begin + after, outlives_terminal);
-            assert_eq!(counted, counts, "{after:?}");
-        }
-        hangups.latest = None;
-        assert_eq!(hangups.count(begin, false), Heard::Interrupt);
-        assert_eq!(
-            hangups.count(begin, false),
-            Heard::Echo,
-            "it aborts nothing"
-        );
-    }
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {

@@ -13,7 +13,7 @@
 
 use super::vm_limits::Limits;
 use crate::lua::diagnostics::MOST_LEVELS;
-use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, ffi};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, ffi};
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -27,17 +27,17 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 const NEVER: c_int = 0;
 /// A hook before the next instruction.
 const AT_ONCE: c_int = 1;
-/// The instructions between two hooks in a coroutine of the plan's own, which the signal does not know of.
-const EVERY_IN_COROUTINE: c_int = 200;
-/// The same where there is no timer: each hook reads the clock, which is a system call.
+/// The instructions between two hooks where there is no timer: each hook reads the clock, which is a system call.
 const EVERY_WITHOUT_TIMER: c_int = 10_000;
 /// The same once the time is over: what still runs (`__close`, a handler) must end soon.
 const EVERY_WHEN_KILLED: c_int = 1_000;
 
 /// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
 struct Running {
-    /// The Lua state that was resumed, null while no code of a plan runs.
+    /// The Lua state that was resumed last and runs, null while no code of a plan runs.
     state: AtomicPtr<ffi::lua_State>,
+    /// The one that has resumed it, null if it is no coroutine of the plan's own.
+    outer: Cell<*const Outer>,
     /// The number of the resumption.
     resumption: AtomicU32,
     /// The number that the latest signal saw.
@@ -50,11 +50,42 @@ struct Running {
     timed: Cell<bool>,
 }
 
+/// A state that waits for a coroutine that it has resumed, kept on the stack of the call that resumes.
+struct Outer {
+    state: *mut ffi::lua_State,
+    outer: *const Outer,
+}
+
+impl Running {
+    /// Shows the signal what runs now.
+    fn show(&self, state: *mut ffi::lua_State, outer: *const Outer) {
+        self.outer.set(outer);
+        self.state.store(state, Ordering::Relaxed);
+    }
+
+    /// Finds the innermost line of the plan's files that is being executed.
+    fn line(&self) -> Option<(String, u32)> {
+        let (mut state, mut outer) = (self.state.load(Ordering::Relaxed), self.outer.get());
+        loop {
+            if state.is_null() {
+                return None;
+            }
+            if let Some(line) = line_of(state) {
+                return Some(line);
+            }
+            // SAFETY: it lives as long as the call that waits, and is null where none does.
+            let waits = unsafe { outer.as_ref() }?;
+            (state, outer) = (waits.state, waits.outer);
+        }
+    }
+}
+
 thread_local! {
     // Constant and without a destructor: it is there whenever a signal comes.
     static RUNNING: Running = const {
         Running {
             state: AtomicPtr::new(ptr::null_mut()),
+            outer: Cell::new(ptr::null()),
             resumption: AtomicU32::new(0),
             seen: AtomicU32::new(0),
             armed: AtomicBool::new(false),
@@ -86,14 +117,35 @@ pub(in crate::lua) fn enter<'a>(lua: &Lua, limits: &'a Limits) -> mlua::Result<E
     Ok(Entered::new(state, limits))
 }
 
-/// Sets the hook of a coroutine that the plan has made: it runs inside another one, and a signal knows only that one.
-pub(in crate::lua) fn watch(thread: &Thread) {
-    let every = RUNNING.with(|running| match running.timed.get() {
-        true => EVERY_IN_COROUTINE,
-        false => EVERY_WITHOUT_TIMER,
-    });
-    // SAFETY: the state is alive as long as `thread`.
-    unsafe { set_hook(thread.state(), every) };
+/// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and meanwhile the
+/// signal knows that this coroutine of the plan's own is the one that runs. Where there is no signal, the coroutine has the
+/// hook of the code that made it.
+pub(in crate::lua) fn within(lua: &Lua) -> mlua::Result<Function> {
+    // SAFETY: the function is called as one of Lua's only.
+    unsafe { lua.create_c_function(call_within) }
+}
+
+/// # Safety
+/// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
+unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
+    // SAFETY: Lua calls with room on the stack (LUA_MINSTACK). The coroutine is on it, so it is alive until what was shown
+    // is restored, which is done after an error, too.
+    unsafe {
+        let coroutine = ffi::lua_tothread(state, 2);
+        let before = RUNNING.with(|running| Outer {
+            state: running.state.load(Ordering::Relaxed),
+            outer: running.outer.get(),
+        });
+        if !coroutine.is_null() && !before.state.is_null() {
+            RUNNING.with(|running| running.show(coroutine, &raw const before));
+        }
+        let status = ffi::lua_pcall(state, ffi::lua_gettop(state) - 1, ffi::LUA_MULTRET, 0);
+        RUNNING.with(|running| running.show(before.state, before.outer));
+        if status != ffi::LUA_OK {
+            ffi::lua_error(state);
+        }
+        ffi::lua_gettop(state)
+    }
 }
 
 /// The time in which a state runs, until it is dropped.
@@ -163,8 +215,7 @@ fn look() {
 }
 
 /// Sets or removes the hook of a state, which is called every `every` instructions; at once, also at the next call: a
-/// function of C that calls others, such as `table.unpack` of what `json.encode` looks up, executes no instructions. In a
-/// coroutine of the plan's own, where the hook stays, that would make calls five times as slow.
+/// function of C that calls others, such as `table.unpack` of what `json.encode` looks up, executes no instructions.
 ///
 /// # Safety
 /// The state is alive, and this thread or a signal of it calls.
@@ -209,7 +260,7 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
             unsafe { set_hook(state, NEVER) };
         }
         let due = limits.take_due() || !timed;
-        let over = limits.is_killed() || due && limits.is_over(|| line_of(state));
+        let over = limits.is_killed() || due && limits.is_over(|| running.line());
         if over {
             running.armed.store(true, Ordering::Relaxed);
             // SAFETY: as above.
@@ -222,8 +273,7 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
 /// Finds the line of the plan's files at which the state is that runs. One that waits for an operation runs as well as
 /// long as lgoose reads that.
 pub(super) fn running_line() -> Option<(String, u32)> {
-    let state = RUNNING.with(|running| running.state.load(Ordering::Relaxed));
-    (!state.is_null()).then(|| line_of(state)).flatten()
+    RUNNING.with(Running::line)
 }
 
 /// Finds the innermost line of the plan's files that a state is executing.
@@ -293,63 +343,4 @@ fn new_timer() -> Option<Timer> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lua::limits::{Converted, Coroutine};
-    use std::time::Duration;
-
-    /// Runs a loop of that many rounds, and returns its coroutine.
-    fn run(rounds: f64, limits: &Limits) -> (Lua, Coroutine) {
-        let lua = Lua::new();
-        let code = "local n = ... while n > 0 do n = n - 1 end";
-        let function = lua.load(code).into_function().expect("it is Lua");
-        let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
-        let entered = coroutine.enter(limits);
-        let raised = coroutine.resume(limits, Converted(rounds)).is_err();
-        drop(entered);
-        assert_eq!(raised, limits.is_killed());
-        (lua, coroutine)
-    }
-
-    #[test]
-    fn a_thread_without_a_timer_counts_instructions() {
-        TIMER.with(|timer| assert!(timer.set(None).is_ok(), "this thread is new"));
-        let limits = Limits::new(Duration::from_millis(20), 1 << 20, None);
-        let _vm = run(f64::INFINITY, &limits);
-        assert!(limits.is_killed());
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn calls_without_an_instruction_between_them_are_ended() {
-        let lua = Lua::new();
-        let calls = std::rc::Rc::new(Cell::new(0));
-        let seen = calls.clone();
-        // It takes its time and looks at no limit.
-        let busy = lua.create_function(move |_, _: mlua::MultiValue| {
-            let begin = std::time::Instant::now();
-            while begin.elapsed() < Duration::from_millis(2) {}
-            seen.set(seen.get() + 1);
-            Ok(())
-        });
-        let limits = Limits::new(Duration::from_millis(20), 1 << 20, None);
-        let code = "table.unpack(setmetatable({}, { __index = ... }), 1, 1000)";
-        let function = lua.load(code).into_function().expect("it is Lua");
-        let called = call::<()>(&lua, &limits, &function, busy.expect("a function"));
-        assert!(called.is_err() && limits.is_killed());
-        assert!(calls.get() < 1_000, "{}", calls.get());
-    }
-
-    #[test]
-    fn what_has_come_back_in_time_has_no_hook_left() {
-        let limits = Limits::new(Duration::from_secs(60), 1 << 20, None);
-        let (_lua, coroutine) = run(2e7, &limits);
-        assert!(!limits.is_killed());
-        // SAFETY: the coroutine keeps its state.
-        assert!(unsafe { ffi::lua_gethook(coroutine.state()) }.is_none());
-        RUNNING.with(|running| {
-            let signals = running.seen.load(Ordering::Relaxed) > 0;
-            assert_eq!(signals, cfg!(target_os = "linux"));
-        });
-    }
-}
+mod tests;

@@ -1,0 +1,148 @@
+//! Signals that are not always an interrupt: the end of the terminal, and what announces that the process will be
+//! killed.
+
+use crate::machine;
+use rustix::process::Signal as RawSignal;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
+
+/// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
+const ECHO: Duration = Duration::from_secs(2);
+
+/// The signals that the terminal has gone.
+#[derive(Debug)]
+pub(super) struct Hangups {
+    /// `None` in a process that was started to outlive its terminal, as by 'nohup'.
+    signals: Option<Signal>,
+    /// When the latest came.
+    latest: Option<Instant>,
+}
+
+/// What a signal that the terminal has gone means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// The one before, told again.
+    Echo,
+    /// The run goes on without a terminal.
+    Outlived,
+    /// It ends the run as Ctrl-C does.
+    Interrupt,
+}
+
+impl Hangups {
+    pub(super) fn listen() -> std::io::Result<Hangups> {
+        let signals = match machine::ignores(RawSignal::HUP.as_raw()) {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
+        Ok(Hangups {
+            signals,
+            latest: None,
+        })
+    }
+
+    pub(super) async fn received(&mut self) {
+        match &mut self.signals {
+            // A stream of signals never ends.
+            Some(signals) => drop(signals.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns the meaning of a signal that came at that time.
+    pub(super) fn count(&mut self, at: Instant, outlives_terminal: bool) -> Heard {
+        let is_echo = self.latest.is_some_and(|latest| at < latest + ECHO);
+        if is_echo {
+            return Heard::Echo;
+        }
+        let is_first = self.latest.replace(at).is_none();
+        if is_first && outlives_terminal {
+            return Heard::Outlived;
+        }
+        Heard::Interrupt
+    }
+}
+
+/// Signals that announce that the process will be killed.
+#[derive(Debug)]
+pub(in crate::app) struct Notices {
+    signals: Vec<Signal>,
+    /// Whether one has come.
+    came: bool,
+}
+
+impl Notices {
+    /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
+    /// batches send some time before they kill. What whoever started this process wants it to ignore stays ignored.
+    /// Programs that are started from here inherit no listener.
+    ///
+    /// # Errors
+    /// Returns why there can be no listener.
+    pub(in crate::app) fn listen() -> std::io::Result<Notices> {
+        const ANNOUNCE: [RawSignal; 4] = [
+            RawSignal::XCPU,
+            RawSignal::USR1,
+            RawSignal::USR2,
+            RawSignal::ALARM,
+        ];
+        let heeded = |kind: &RawSignal| !machine::ignores(kind.as_raw());
+        let listener = |kind: RawSignal| signal(SignalKind::from_raw(kind.as_raw()));
+        let signals = ANNOUNCE.into_iter().filter(heeded).map(listener);
+        Ok(Notices {
+            signals: signals.collect::<Result<_, _>>()?,
+            came: false,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(in crate::app) async fn received(&mut self) {
+        any_of(&mut self.signals).await;
+    }
+
+    /// Returns whether one that has come now is not the first: that is no second Ctrl-C.
+    pub(super) fn is_repeat(&mut self) -> bool {
+        std::mem::replace(&mut self.came, true)
+    }
+}
+
+/// Waits for the next signal of any kind of these.
+pub(in crate::app) async fn any_of(signals: &mut [Signal]) {
+    let waits = signals.iter_mut();
+    let waits: Vec<_> = waits.map(|signal| Box::pin(signal.recv())).collect();
+    match waits.is_empty() {
+        true => std::future::pending().await,
+        false => drop(futures_util::future::select_all(waits).await),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_has_gone_is_heard_once_and_stops_what_outlives_it_when_told_again() {
+        let mut hangups = Hangups {
+            signals: None,
+            latest: None,
+        };
+        let begin = Instant::now();
+        for (after, outlives_terminal, counts) in [
+            (Duration::ZERO, true, Heard::Outlived),
+            (ECHO / 2, true, Heard::Echo),
+            (ECHO, true, Heard::Interrupt),
+            (ECHO * 3 / 2, true, Heard::Echo),
+            (ECHO * 2, true, Heard::Interrupt),
+        ] {
+            let counted = hangups.count(begin + after, outlives_terminal);
+            assert_eq!(counted, counts, "{after:?}");
+        }
+        hangups.latest = None;
+        assert_eq!(hangups.count(begin, false), Heard::Interrupt);
+        assert_eq!(
+            hangups.count(begin, false),
+            Heard::Echo,
+            "it aborts nothing"
+        );
+    }
+}

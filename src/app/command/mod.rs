@@ -59,6 +59,9 @@ use view::{View, ViewThread};
 /// Time without progress at the end of the process, after which the rest of standard output is given up.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// The same after a signal: whoever reads gets all.
+const HURRIED: Duration = Duration::from_millis(200);
+
 /// Time for standard error, which comes after standard output and is often the same terminal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -366,7 +369,7 @@ async fn conclude(
     summary.show(flags);
     let state = tokio::select! {
         state = console::out().settled_within(FAREWELL) => state,
-        () = Signals::Obeyed.interrupted(run) => console::out().state(),
+        () = Signals::Obeyed.interrupted(run) => console::out().settled_within(HURRIED).await,
     };
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);

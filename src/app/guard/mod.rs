@@ -207,17 +207,15 @@ async fn guard(
                 }
             }
             () = hangups.received() => {
-                if leave_readers() {
-                    continue;
-                }
                 let outliving = attended.filter(|attended| attended.outlives_terminal);
                 match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
-                    (Heard::Interrupt, _) => {}
+                    (Heard::Echo, _) => continue,
+                    _ if leave_readers() => continue,
                     (Heard::Outlived, Some(Attended { run, .. })) => {
                         tokio::spawn(tell_without_terminal(run));
                         continue;
                     }
-                    _ => continue,
+                    _ => {}
                 }
             }
             _ = runs.changed() => continue,

@@ -5,7 +5,6 @@ local host, H, fail, globals, read_only = ...
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local close, running = coroutine.close, coroutine.running
 local error, pcall, rawget, setmetatable, type = error, pcall, rawget, setmetatable, type
-local within = H.within
 
 -- The markers that operations begin with, as the keys of a table.
 local is_marker = host("op_markers")
@@ -13,7 +12,7 @@ local is_marker = host("op_markers")
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 
 local function pass_on(co, ok, first, ...)
-  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, within(resume, co, yield(first, ...))) end
+  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, H.within(resume, co, yield(first, ...))) end
   return ok, first, ...
 end
 
@@ -66,7 +65,7 @@ local function resume_in_plan(co, ...)
     depth = H.enter_tagged(suspended[co])
     suspended[co] = nil
   end
-  return checked(left(co, depth, pass_on(co, within(resume, co, ...))))
+  return checked(left(co, depth, pass_on(co, H.within(resume, co, ...))))
 end
 
 local coroutines = {
@@ -84,7 +83,7 @@ local coroutines = {
   close = function(co)
     H.reraise()
     of_plan(co, "close")
-    return checked(within(close, co))
+    return checked(H.within(close, co))
   end,
   isyieldable = coroutine.isyieldable,
   running = running,

@@ -2,15 +2,15 @@
 //! the other user goes on.
 
 use crate::faulty::{Site, answer};
-use crate::program::{plan, scratch};
+use crate::program::{peak_memory, plan, scratch};
 use crate::report::saved;
 use crate::server::Server;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// What a run may take beside an empty one, in KiB.
-const MOST: u64 = 256 << 10;
+/// What a run may take beside an empty one, in bytes.
+const MOST: u64 = 256 << 20;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
 const HOSTILE: [(&str, &str, &str); 46] = [
@@ -248,7 +248,7 @@ const HOSTILE: [(&str, &str, &str); 46] = [
     ),
 ];
 
-/// Runs two users; returns the most memory that the process has had until it ended, in KiB, and its exit code.
+/// Runs two users; returns the most memory that the process has had until it ended, in bytes, and its exit code.
 pub(crate) fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) {
     let output = format!("json={}", report.display());
     let mut child = Command::new(env!("CARGO_BIN_EXE_lgoose"))
@@ -261,13 +261,9 @@ pub(crate) fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) 
         .stderr(Stdio::null())
         .spawn()
         .expect("it was built");
-    let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let code = loop {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(kib.unwrap_or(0));
+        peak = peak.max(peak_memory(&child).unwrap_or(0));
         if let Some(status) = child.try_wait().expect("it is our child") {
             break status.code();
         }
@@ -276,7 +272,7 @@ pub(crate) fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) 
     (peak, code)
 }
 
-/// The most memory that a process has had until it ended, in KiB, with its exit code and its report.
+/// The most memory that a process has had until it ended, in bytes, with its exit code and its report.
 fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_json::Value) {
     let source = format!(
         "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {task}\nend }}"
@@ -288,7 +284,7 @@ fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_
     (peak, code, saved(&report))
 }
 
-/// What a run with that peak takes beside an empty one, in KiB.
+/// What a run with that peak takes beside an empty one, in bytes.
 fn more_than_empty(peak: u64) -> u64 {
     static EMPTY: OnceLock<u64> = OnceLock::new();
     let empty = EMPTY.get_or_init(|| peak_of("empty", "", &Server::start()).0);
@@ -297,7 +293,7 @@ fn more_than_empty(peak: u64) -> u64 {
 
 pub(crate) fn assert_is_contained(peak: u64) {
     let more = more_than_empty(peak);
-    assert!(more < MOST, "{} MiB more than an empty run", more >> 10);
+    assert!(more < MOST, "{} MiB more than an empty run", more >> 20);
 }
 
 #[test]
@@ -387,7 +383,7 @@ fn a_plan_that_wants_too_much_memory_costs_its_user_a_task_and_nobody_else_anyth
             let errors: String = errors.chars().take(300).collect();
             wrong.push(format!(
                 "{name}: {} MiB more, exit code {code:?}, {own:?} runs, {errors}",
-                more_than_empty(peak) >> 10
+                more_than_empty(peak) >> 20
             ));
         }
     }

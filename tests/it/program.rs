@@ -68,6 +68,17 @@ pub(crate) fn exit_code(child: &mut Child) -> Option<i32> {
     status.and_then(|status| status.code())
 }
 
+/// Returns the peak resident memory of lgoose so far, in bytes; `None` if it does not run. A child that the kernel has
+/// not replaced by the program yet shows the memory of this process, under the name of the thread that started it.
+pub(crate) fn peak_memory(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let value = |name| status.lines().find_map(|line| line.strip_prefix(name));
+    let is_loaded = value("Name:")?.trim() == "lgoose";
+    let kib = value("VmHWM:").filter(|_| is_loaded)?.trim();
+    let kib: u64 = kib.strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Returns the process id of a child.
 pub(crate) fn process_id(child: &Child) -> i32 {
     i32::try_from(child.id()).expect("a process id is small")
@@ -227,15 +238,7 @@ impl Running {
 
     /// Returns its peak resident memory so far, in bytes.
     pub(crate) fn peak_memory(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("the child is running");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let words = line
-            .expect("a process has a peak")
-            .split_whitespace()
-            .next();
-        let kib: u64 = words.expect("in kB").parse().expect("a number");
-        kib * 1024
+        peak_memory(&self.child).expect("the child is running")
     }
 
     /// Waits for the end.

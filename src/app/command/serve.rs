@@ -9,6 +9,7 @@ use crate::error::{Diagnostic, Error, exit, printable};
 use crate::machine;
 use crate::serve::{Data, Ended, Plans, Runs, run_all};
 use crate::web::Server;
+use rustix::process::Signal as RawSignal;
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -61,15 +62,12 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
 async fn listen() -> Result<mpsc::Receiver<()>, Error> {
     let cannot = |error| Error::cannot("listen for Ctrl-C", error);
     guard::outlive_file_limit().map_err(cannot)?;
-    let kinds = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
+    let ends = [
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
     ];
-    let ignored =
-        |kind: SignalKind| kind == SignalKind::hangup() && machine::ignores(kind.as_raw_value());
-    let heeded = kinds.into_iter().filter(|kind| !ignored(*kind));
-    let signals = heeded.map(signal).collect::<Result<_, _>>();
+    let signals = ends.into_iter().chain(guard::heeded(RawSignal::HUP));
+    let signals = signals.collect::<Result<_, _>>();
     let notices = Notices::listen().map_err(cannot)?;
     let (sender, interrupts) = mpsc::channel(8);
     tokio::spawn(pass_on(signals.map_err(cannot)?, notices, sender));

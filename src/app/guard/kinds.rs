@@ -32,12 +32,8 @@ pub(super) enum Heard {
 
 impl Hangups {
     pub(super) fn listen() -> std::io::Result<Hangups> {
-        let signals = match machine::ignores(RawSignal::HUP.as_raw()) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
-        };
         Ok(Hangups {
-            signals,
+            signals: heeded(RawSignal::HUP).transpose()?,
             latest: None,
         })
     }
@@ -74,8 +70,7 @@ pub(in crate::app) struct Notices {
 
 impl Notices {
     /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
-    /// batches send some time before they kill. What whoever started this process wants it to ignore stays ignored.
-    /// Programs that are started from here inherit no listener.
+    /// batches send some time before they kill. Programs that are started from here inherit no listener.
     ///
     /// # Errors
     /// Returns why there can be no listener.
@@ -86,9 +81,7 @@ impl Notices {
             RawSignal::USR2,
             RawSignal::ALARM,
         ];
-        let heeded = |kind: &RawSignal| !machine::ignores(kind.as_raw());
-        let listener = |kind: RawSignal| signal(SignalKind::from_raw(kind.as_raw()));
-        let signals = ANNOUNCE.into_iter().filter(heeded).map(listener);
+        let signals = ANNOUNCE.into_iter().filter_map(heeded);
         Ok(Notices {
             signals: signals.collect::<Result<_, _>>()?,
             came: false,
@@ -104,6 +97,12 @@ impl Notices {
     pub(super) fn is_repeat(&mut self) -> bool {
         std::mem::replace(&mut self.came, true)
     }
+}
+
+/// Listens for a kind of signal; `None` if whoever started this process wants it to ignore that kind.
+pub(in crate::app) fn heeded(kind: RawSignal) -> Option<std::io::Result<Signal>> {
+    let is_ignored = machine::ignores(kind.as_raw());
+    (!is_ignored).then(|| signal(SignalKind::from_raw(kind.as_raw())))
 }
 
 /// Waits for the next signal of any kind of these.

@@ -13,7 +13,7 @@ use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
 use crate::tui;
 use kinds::{Hangups, Heard};
-pub(super) use kinds::{Notices, any_of};
+pub(super) use kinds::{Notices, any_of, heeded};
 use rustix::process::Signal as RawSignal;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -72,11 +72,15 @@ local function less(a, b) return a < b end
 -- More texts are compared so often that even short ones may take long: C compares each piece between two zeros by itself.
 local FEW = 2000
 
+-- So many values of any kind take long.
+local MANY = 1 << 18
+
 -- Returns a comparison during which a task can be ended, nil where that of Lua itself takes no time.
 local function comparison(list, n, before)
   -- It may be one of C's.
   if type(before) == "function" then return function(a, b) return before(a, b) end end
   if before == nil then
+    if n > MANY then return less end
     for i = 1, n do
       local value = list[i]
       if type(value) == "string" and (n > FEW or #value > 256) then return less end

@@ -184,7 +184,7 @@ fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
 }
 
 /// Calls that took seconds in which nothing could end them.
-const LONG_CALLS: [(&str, &str); 37] = [
+const LONG_CALLS: [(&str, &str); 39] = [
     (
         "code without a file that is many calls deep",
         "load('local f f = function(n) if n == 0 then while true do end end local a = f(n - 1) return a end f(150000)')()",
@@ -204,6 +204,14 @@ const LONG_CALLS: [(&str, &str); 37] = [
     (
         "short texts of zeros",
         "local t, s = {}, ('\\0'):rep(256) for n = 1, 200000 do t[n] = s end table.sort(t)",
+    ),
+    (
+        "numbers that are sorted",
+        "local t = {} for n = 1, 2000000 do t[n] = -n end table.sort(t)",
+    ),
+    (
+        "an address of references",
+        "user:post('/echo', '<a href=\"' .. ('&x'):rep(10 << 20) .. '\">'):links()",
     ),
     (
         "groups of a long match",

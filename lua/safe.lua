@@ -72,7 +72,7 @@ local function less(a, b) return a < b end
 -- More texts are compared so often that even short ones may take long: C compares each piece between two zeros by itself.
 local FEW = 2000
 
--- So many values of any kind take long.
+-- More values than these take long, whatever they are.
 local MANY = 1 << 18
 
 -- Returns a comparison during which a task can be ended, nil where that of Lua itself takes no time.

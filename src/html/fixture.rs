@@ -1,10 +1,20 @@
-//! Pages in the shapes that Drupal 7 and Drupal 8 (Umami) send, for the tests of this folder.
+//! Pages in the shapes that Drupal 7 and Drupal 8 (Umami) send, and noise, for the tests of this folder.
 
 use url::Url;
 
 /// The address of the pages.
 pub(super) fn page_url() -> Url {
     Url::parse("http://site/node/7").expect("a URL of the tests")
+}
+
+/// Returns numbers of 31 bits that look random, and are the same each time: the upper bits of Knuth's linear congruential
+/// generator for MMIX.
+pub(super) fn noise() -> impl Iterator<Item = u32> {
+    let next = |state: &u64| {
+        let scaled = state.wrapping_mul(6_364_136_223_846_793_005);
+        Some(scaled.wrapping_add(1_442_695_040_888_963_407))
+    };
+    std::iter::successors(next(&0), next).map(|state| (state >> 33) as u32)
 }
 
 /// Returns a Drupal 7 page: absolute asset URLs, styles by `@import`, the login block, and this many teasers.

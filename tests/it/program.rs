@@ -73,9 +73,11 @@ pub(crate) fn exit_code(child: &mut Child) -> Option<i32> {
 pub(crate) fn peak_memory(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let value = |name| status.lines().find_map(|line| line.strip_prefix(name));
-    let is_loaded = value("Name:")?.trim() == "lgoose";
-    let kib = value("VmHWM:").filter(|_| is_loaded)?.trim();
-    let kib: u64 = kib.strip_suffix(" kB")?.parse().ok()?;
+    if value("Name:")?.trim() != "lgoose" {
+        return None;
+    }
+    let kib = value("VmHWM:")?.trim().strip_suffix(" kB")?;
+    let kib: u64 = kib.parse().ok()?;
     Some(kib * 1024)
 }
 

@@ -2,6 +2,8 @@
 
 use url::Url;
 
+use crate::html::fixture;
+
 use super::{HOST_WORK, Host, PageAddress, Resolver};
 
 fn url(text: &str) -> Url {
@@ -59,15 +61,10 @@ fn string_work_and_url_join_give_the_same_address() {
         let page = url(page);
         let address = PageAddress::from(&page);
         let resolver = Resolver::new(&address);
-        let mut state = 7_usize;
-        for _ in 0..20_000 {
-            let mut raw = String::new();
-            for _ in 0..1 + state % 5 {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1_442_695_040_888_963_407);
-                raw.push_str(pieces[(state >> 33) % pieces.len()]);
-            }
+        let mut numbers = fixture::noise().map(|number| number as usize);
+        for count in (1..=5).cycle().take(20_000) {
+            let drawn = numbers.by_ref().take(count);
+            let raw: String = drawn.map(|number| pieces[number % pieces.len()]).collect();
             let mut joined = page
                 .join(&raw)
                 .ok()

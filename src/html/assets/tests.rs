@@ -95,15 +95,12 @@ fn any_bytes_are_read_without_harm() {
         links(&page[end..], &url);
     }
     let pieces = b"<<<//>>>!--\"'= \nabaseimgscriptstyletitlesvgtemplatehrefsrcset&#;@import url()\xff\xc3\0";
-    let mut state = 11_u64;
+    let mut numbers = fixture::noise();
     for _ in 0..20_000 {
         let mut noise = Vec::new();
-        for _ in 0..64 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let at = (state >> 33) as usize % pieces.len();
-            noise.extend(&pieces[at..pieces.len().min(at + 1 + (state >> 60) as usize)]);
+        for number in numbers.by_ref().take(64) {
+            let (at, more) = (number as usize % pieces.len(), (number >> 27) as usize);
+            noise.extend(&pieces[at..pieces.len().min(at + 1 + more)]);
         }
         assets(&noise, &url);
         links(&noise, &url);

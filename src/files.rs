@@ -99,12 +99,13 @@ pub(crate) fn read_all(input: impl io::Read) -> io::Result<Vec<u8>> {
 fn read_at_most(input: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(too_large(format!(
+    if bytes.len() as u64 > most {
+        Err(too_large(format!(
             "there is memory for {} of it, and it has more",
             show_size(most as f64)
-        ))),
-        false => Ok(bytes),
+        )))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -111,9 +111,10 @@ pub(crate) fn factor(text: &str) -> Result<f64, String> {
     let factor = decimal(text.trim()).ok_or_else(|| {
         format!("'{text}' is not a factor: write a number of at least 0, such as 0.1")
     })?;
-    match factor > FASTEST {
-        true => Err(format!("'{text}' is more than a billion")),
-        false => Ok(factor),
+    if factor > FASTEST {
+        Err(format!("'{text}' is more than a billion"))
+    } else {
+        Ok(factor)
     }
 }
 

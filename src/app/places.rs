@@ -98,9 +98,10 @@ pub(super) fn leads_out(folder: &Path, path: &Path) -> bool {
 
 /// Returns the folder, the current one for an empty path.
 pub(super) fn or_here(folder: &Path) -> &Path {
-    match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     }
 }
 

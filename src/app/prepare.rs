@@ -268,9 +268,10 @@ pub(super) fn check_host(host: &str) -> Result<(), Error> {
 }
 
 fn checked_url(host: &str) -> Result<String, Error> {
-    let with_scheme = match host.contains("://") {
-        true => host.to_owned(),
-        false => format!("http://{host}"),
+    let with_scheme = if host.contains("://") {
+        host.to_owned()
+    } else {
+        format!("http://{host}")
     };
     crate::http::check_base(&with_scheme).map_err(|failure| {
         Diagnostic::new(format!(

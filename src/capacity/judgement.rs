@@ -123,9 +123,10 @@ fn fails_in_bursts(points: &[SeriesPoint], limit: f64) -> Option<String> {
     let calm: Vec<&SeriesPoint> = calm.map(|(_, point)| point).collect();
     let late = points.len() - calm.len();
     let (calm_count, calm_failures) = totals(calm.iter().copied());
-    let excused = match calm.len() >= LEAST_CALM {
-        true => calm_failures <= limit * calm_count,
-        false => failures <= MOST_OF_BURSTS * count,
+    let excused = if calm.len() >= LEAST_CALM {
+        calm_failures <= limit * calm_count
+    } else {
+        failures <= MOST_OF_BURSTS * count
     };
     (late > 0 && excused).then(|| {
         format!(

@@ -38,9 +38,10 @@ pub(super) fn trend(figures: &[f64], matters: f64) -> Trend {
     if change.abs() < matters.max(level.abs() / 10.0) || deviation(figures, slope) < SIGNIFICANT {
         return Trend::Steady;
     }
-    match change > 0.0 {
-        true => Trend::Rising,
-        false => Trend::Falling,
+    if change > 0.0 {
+        Trend::Rising
+    } else {
+        Trend::Falling
     }
 }
 

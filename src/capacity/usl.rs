@@ -194,12 +194,11 @@ mod tests {
             let all =
                 near(found.lambda, lambda) && near(found.alpha, alpha) && near(found.beta, beta);
             assert!(all && found.r_squared > 0.999, "{found:?}");
-            match beta > 0.0 {
-                true => {
-                    let n = ((1.0 - alpha) / beta).sqrt();
-                    assert!(near(found.peak_concurrency.unwrap_or(0.0), n), "{found:?}");
-                }
-                false => assert!(near(found.peak.unwrap_or(0.0), lambda / alpha), "{found:?}"),
+            if beta > 0.0 {
+                let n = ((1.0 - alpha) / beta).sqrt();
+                assert!(near(found.peak_concurrency.unwrap_or(0.0), n), "{found:?}");
+            } else {
+                assert!(near(found.peak.unwrap_or(0.0), lambda / alpha), "{found:?}")
             }
         }
     }

@@ -130,9 +130,10 @@ impl Watch<'_> {
         }
         let broken = self.broken(look);
         let rest_s = self.lengths.most_s - look.elapsed_s;
-        let anew = match rest_s > self.stretch_s * LONGER {
-            true => Decision::Anew,
-            false => Decision::GoOn,
+        let anew = if rest_s > self.stretch_s * LONGER {
+            Decision::Anew
+        } else {
+            Decision::GoOn
         };
         let direction = match transient(&averages(look.points), self.matters()) {
             Trend::Steady => self.trend(look.points),
@@ -246,9 +247,10 @@ impl Watch<'_> {
         let limits = self.slo.iter().filter(|limit| limit.is_upper());
         let limits = limits.filter_map(|limit| Some(limit.limit / limit.unit.per_millisecond()?));
         let least = limits.fold(f64::INFINITY, f64::min);
-        match least.is_finite() {
-            true => (least / 50.0).max(1.0),
-            false => 1.0,
+        if least.is_finite() {
+            (least / 50.0).max(1.0)
+        } else {
+            1.0
         }
     }
 
@@ -271,9 +273,10 @@ impl Watch<'_> {
             let part = row.value.map_or(1.0, |value| value / row.limit);
             (1.0 / NEAR..NEAR).contains(&part)
         });
-        match near {
-            true => self.lengths.least_s * NEAR_STRETCHES,
-            false => self.lengths.least_s,
+        if near {
+            self.lengths.least_s * NEAR_STRETCHES
+        } else {
+            self.lengths.least_s
         }
     }
 }

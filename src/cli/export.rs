@@ -18,13 +18,14 @@ pub(crate) struct Export {
 /// Reads the URL of a collector; an empty text leaves it to the environment.
 fn collector(text: &str) -> Result<String, String> {
     let fits = text.is_empty() || text.starts_with("http://") || text.starts_with("https://");
-    match fits {
-        true => Ok(text.to_owned()),
+    if fits {
+        Ok(text.to_owned())
+    } else {
         // What stands there may hold a password, unless it is a plan in the wrong place.
-        false => Err(
+        Err(
             "a collector is named by its URL, such as http://collector:4318; put '--otlp' after the plan for the usual one"
                 .to_owned(),
-        ),
+        )
     }
 }
 

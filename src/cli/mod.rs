@@ -296,11 +296,11 @@ fn command() -> clap::Command {
 
 fn from_environment(arg: Arg) -> Arg {
     let name = arg.get_id().as_str().to_owned();
-    match NOT_FROM_ENVIRONMENT.contains(&name.as_str()) {
-        true => arg,
-        false => arg
-            .env(format!("LGOOSE_{}", name.to_uppercase()))
-            .hide_env(true),
+    if NOT_FROM_ENVIRONMENT.contains(&name.as_str()) {
+        arg
+    } else {
+        arg.env(format!("LGOOSE_{}", name.to_uppercase()))
+            .hide_env(true)
     }
 }
 

@@ -78,24 +78,26 @@ fn place(text: &str) -> Result<WebPlace, String> {
     // What ends so is a plan in the wrong place.
     let is_name = !host.is_empty() && host.chars().all(plain) && !host.ends_with(".lua");
     let is_number = host.chars().all(|c| c.is_ascii_digit() || c == '.');
-    match is_address || is_name && !is_number {
-        true => Ok(WebPlace {
+    if is_address || is_name && !is_number {
+        Ok(WebPlace {
             host: host.to_owned(),
             port,
-        }),
-        false => Err(wrong()),
+        })
+    } else {
+        Err(wrong())
     }
 }
 
 fn token(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-    match text.len() >= TOKEN && text.chars().all(plain) {
-        true => Ok(text.to_owned()),
+    if text.len() >= TOKEN && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
         // Not the token itself: it may be almost right.
-        false => Err(format!(
+        Err(format!(
             "a token has {TOKEN} or more of the characters a-z, A-Z, 0-9, '-', '_', '.' and '~', such as those of \
              'openssl rand -hex 16'"
-        )),
+        ))
     }
 }
 

@@ -98,9 +98,10 @@ fn autocorrelation(series: &[f64]) -> f64 {
     let off: Vec<f64> = series.iter().map(|value| value - mean).collect();
     let variance: f64 = off.iter().map(|value| value * value).sum();
     let pairs: f64 = off.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let found = match variance > 0.0 {
-        true => pairs / variance,
-        false => 0.0,
+    let found = if variance > 0.0 {
+        pairs / variance
+    } else {
+        0.0
     };
     (found + (1.0 + 3.0 * found) / n).clamp(0.0, 0.9)
 }

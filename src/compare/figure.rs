@@ -67,17 +67,15 @@ impl Figure {
 
     /// Returns the value on the scale on which changes are differences: the logarithm, if changes are ratios.
     pub(super) fn scaled(self, value: f64) -> f64 {
-        match self.is_ratio() {
-            true => value.ln(),
-            false => value,
-        }
+        if self.is_ratio() { value.ln() } else { value }
     }
 
     /// Returns the change for a difference on that scale: 0.05 is 5 % more.
     pub(super) fn change(self, difference: f64) -> f64 {
-        match self.is_ratio() {
-            true => difference.exp_m1(),
-            false => difference,
+        if self.is_ratio() {
+            difference.exp_m1()
+        } else {
+            difference
         }
     }
 

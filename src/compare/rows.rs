@@ -74,9 +74,10 @@ fn rows_of(label: &Label, sides: &[Vec<Run<'_>>; 2]) -> Vec<Row> {
         let [before, after] = [0, 1].map(|side: usize| totals[side].value(figure));
         let difference = before.zip(after).map(|(before, after)| {
             // Of what was nothing and is nothing, nothing has changed.
-            match before == after {
-                true => 0.0,
-                false => figure.scaled(after) - figure.scaled(before),
+            if before == after {
+                0.0
+            } else {
+                figure.scaled(after) - figure.scaled(before)
             }
         });
         let difference = difference.filter(|difference| difference.is_finite());
@@ -145,9 +146,10 @@ fn together(both: [Spread; 2]) -> Spread {
     let parts = a.variance.powi(2) / a.freedom + b.variance.powi(2) / b.freedom;
     Spread {
         variance,
-        freedom: match parts > 0.0 {
-            true => variance.powi(2) / parts,
-            false => a.freedom + b.freedom,
+        freedom: if parts > 0.0 {
+            variance.powi(2) / parts
+        } else {
+            a.freedom + b.freedom
         },
     }
 }

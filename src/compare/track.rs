@@ -202,28 +202,30 @@ pub(super) fn quantile(
     // Steps that double, away from a bucket that is near, then halves.
     let mut step = 1;
     let mut place = near.min(last);
-    let (below, mut above) = match reaches(place) {
-        true => loop {
+    let (below, mut above) = if reaches(place) {
+        loop {
             match place.checked_sub(step) {
                 None => break (None, place),
                 Some(next) if !reaches(next) => break (Some(next), place),
                 Some(next) => (place, step) = (next, step * 2),
             }
-        },
-        false => loop {
+        }
+    } else {
+        loop {
             let next = (place + step).min(last);
             if next == last || reaches(next) {
                 break (Some(place), next);
             }
             (place, step) = (next, step * 2);
-        },
+        }
     };
     let mut first = below.map_or(0, |below| below + 1);
     while first < above {
         let middle = first.midpoint(above);
-        match reaches(middle) {
-            true => above = middle,
-            false => first = middle + 1,
+        if reaches(middle) {
+            above = middle
+        } else {
+            first = middle + 1
         }
     }
     let shorter = first.checked_sub(1).map_or(0, no_longer) as f64;

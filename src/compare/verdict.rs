@@ -53,9 +53,10 @@ pub(super) fn decide(rows: &mut [Row], limits: &[Limit]) {
 
 fn verdict(row: &Row, called: bool) -> Verdict {
     let change = row.change.unwrap_or_default();
-    let least = match row.figure.is_ratio() {
-        true => LEAST_CHANGE,
-        false => 0.0,
+    let least = if row.figure.is_ratio() {
+        LEAST_CHANGE
+    } else {
+        0.0
     };
     if !called || change.abs() <= least {
         return Verdict::NoDifference;

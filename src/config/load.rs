@@ -81,11 +81,10 @@ impl Stage {
         let bad = |why: &str| format!("'{text}' is not a stage: {why}{STAGE_GRAMMAR}");
         let (time, goal) = text.split_once(':').ok_or_else(|| bad(""))?;
         let time = units::duration(time).map_err(|_| bad("its time is not a duration; "))?;
-        let to = match goal.contains('/') {
-            true => Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?),
-            false => Goal::Users(
-                users(goal).ok_or_else(|| bad("its number of users is not a number; "))?,
-            ),
+        let to = if goal.contains('/') {
+            Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?)
+        } else {
+            Goal::Users(users(goal).ok_or_else(|| bad("its number of users is not a number; "))?)
         };
         Ok(Stage { time, to })
     }
@@ -116,9 +115,10 @@ impl Stage {
 /// Reads a rate that may be 0, which other rates may not.
 fn stage_rate(text: &str) -> Option<f64> {
     let number = text.split('/').next().unwrap_or_default().trim();
-    match !number.is_empty() && number.bytes().all(|byte| b"0.".contains(&byte)) {
-        true => units::rate(&text.replacen(number, "1", 1)).map(|_| 0.0),
-        false => units::rate(text),
+    if !number.is_empty() && number.bytes().all(|byte| b"0.".contains(&byte)) {
+        units::rate(&text.replacen(number, "1", 1)).map(|_| 0.0)
+    } else {
+        units::rate(text)
     }
     .ok()
 }

@@ -157,9 +157,10 @@ impl Config {
             proxy,
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
-            co_mitigation: settings.co_mitigation.unwrap_or(match open {
-                true => CoMitigation::Disabled,
-                false => CoMitigation::Average,
+            co_mitigation: settings.co_mitigation.unwrap_or(if open {
+                CoMitigation::Disabled
+            } else {
+                CoMitigation::Average
             }),
             co_wanted: settings.co_mitigation.is_some(),
             trace_sample: settings.traces(),

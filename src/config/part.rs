@@ -69,9 +69,10 @@ impl Part {
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
         let number = number.trim().parse().map_err(|_| wrong())?;
         let of = of.trim().parse().map_err(|_| wrong())?;
-        match (1..=of).contains(&number) && of <= MOST {
-            true => Ok(Part::of_shares(number - 1..number, of)),
-            false => Err(wrong()),
+        if (1..=of).contains(&number) && of <= MOST {
+            Ok(Part::of_shares(number - 1..number, of))
+        } else {
+            Err(wrong())
         }
     }
 

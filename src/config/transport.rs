@@ -133,9 +133,10 @@ impl Proxy {
 /// # Errors
 /// What is wrong with it. The text itself may hold a password and is not repeated.
 pub(super) fn proxy_url(text: &str) -> Result<Url, String> {
-    let with_scheme = match text.contains("://") {
-        true => text.to_owned(),
-        false => format!("http://{text}"),
+    let with_scheme = if text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
     };
     let mut url =
         Url::parse(&with_scheme).map_err(|error| format!("this is not a proxy's URL ({error})"))?;

@@ -105,9 +105,10 @@ impl Handle {
             Command::Reload => self.reloads.send(reply).is_err(),
             _ => self.calls.send(Call::Command(command, reply)).is_err(),
         };
-        let otherwise = match refused && !self.calls.is_closed() {
-            true => Refusal::NoReload,
-            false => Refusal::Over,
+        let otherwise = if refused && !self.calls.is_closed() {
+            Refusal::NoReload
+        } else {
+            Refusal::Over
         };
         Asked { answer, otherwise }
     }

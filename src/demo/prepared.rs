@@ -70,9 +70,10 @@ impl PreparedBody {
 
 /// An answer whose body is for this client alone, compressed if the client accepts it.
 pub(super) fn uncached(body: String, headers: &HeaderMap) -> Answer {
-    let mut answer = match accepts_gzip(headers) {
-        true => encoded(gzip(body.as_bytes(), Compression::fast())),
-        false => Response::new(Full::from(body)),
+    let mut answer = if accepts_gzip(headers) {
+        encoded(gzip(body.as_bytes(), Compression::fast()))
+    } else {
+        Response::new(Full::from(body))
     };
     vary(&mut answer);
     answer

@@ -54,9 +54,10 @@ impl Clock {
         let own = i128::from(manager) - i128::from(offset.monotonic);
         let ns = u64::try_from(own.unsigned_abs()).unwrap_or(u64::MAX);
         let distance = Duration::from_nanos(ns);
-        let moment = match own < 0 {
-            false => self.0.checked_add(distance),
-            true => self.0.checked_sub(distance),
+        let moment = if own < 0 {
+            self.0.checked_sub(distance)
+        } else {
+            self.0.checked_add(distance)
         };
         moment.unwrap_or_else(Instant::now)
     }

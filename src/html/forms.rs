@@ -19,9 +19,10 @@ pub enum FormMethod {
 
 impl FormMethod {
     fn parse(text: &str) -> FormMethod {
-        match text.eq_ignore_ascii_case("post") {
-            true => FormMethod::Post,
-            false => FormMethod::Get,
+        if text.eq_ignore_ascii_case("post") {
+            FormMethod::Post
+        } else {
+            FormMethod::Get
         }
     }
 

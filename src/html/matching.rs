@@ -108,9 +108,12 @@ impl<'a, 's> Counted<'a, 's> {
         &self,
         mut nodes: impl Iterator<Item = ego_tree::NodeRef<'a, scraper::Node>>,
     ) -> Option<Self> {
-        let element = nodes.find_map(|node| match self.steps.take(1) {
-            true => ElementRef::wrap(node).map(Some),
-            false => Some(None),
+        let element = nodes.find_map(|node| {
+            if self.steps.take(1) {
+                ElementRef::wrap(node).map(Some)
+            } else {
+                Some(None)
+            }
         })??;
         Some(Counted {
             element,

@@ -128,9 +128,10 @@ impl Found {
 
     /// Returns the best of it; `error` is a page whose heading says what is wrong.
     fn reason(self, error: Option<&[u8]>) -> Option<String> {
-        let messages = match self.messages.is_empty() {
-            true => self.likely,
-            false => self.messages,
+        let messages = if self.messages.is_empty() {
+            self.likely
+        } else {
+            self.messages
         };
         if !messages.is_empty() {
             return Some(cut(messages.join(" · ")));

@@ -23,12 +23,13 @@ impl AllowedHosts {
             return Ok(());
         }
         let name = host.to_lowercase();
-        match self.0.iter().any(|pattern| fits(pattern, &name)) {
-            true => Ok(()),
-            false => Err(Failure::new(
+        if self.0.iter().any(|pattern| fits(pattern, &name)) {
+            Ok(())
+        } else {
+            Err(Failure::new(
                 ErrorClass::NotAllowed,
                 format!("'{host}' is not among the hosts of '--allow-host'"),
-            )),
+            ))
         }
     }
 }

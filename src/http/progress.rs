@@ -60,9 +60,10 @@ impl Progress {
         begin: Instant,
         outcome: Option<Result<Response, Failure>>,
     ) -> Exchange {
-        let timeout = match self.connecting {
-            true => ErrorClass::ConnectTimeout,
-            false => ErrorClass::Timeout,
+        let timeout = if self.connecting {
+            ErrorClass::ConnectTimeout
+        } else {
+            ErrorClass::Timeout
         };
         // A failure may come after the last phase was stamped; a response comes with a stamp.
         let end = match &outcome {

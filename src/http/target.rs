@@ -141,12 +141,13 @@ impl Target {
     /// # Errors
     /// A [`Failure`] of class `bad url`.
     pub(super) fn join_shared(&self, reference: &Rc<str>) -> Result<Target, Failure> {
-        match reference.starts_with('/') && plain_path(&self.origin, reference).is_some() {
-            true => Ok(Target {
+        if reference.starts_with('/') && plain_path(&self.origin, reference).is_some() {
+            Ok(Target {
                 origin: self.origin.clone(),
                 path: reference.clone(),
-            }),
-            false => self.join(reference),
+            })
+        } else {
+            self.join(reference)
         }
     }
 
@@ -169,12 +170,13 @@ impl Target {
         let target = Target::of(&url)?;
         // A reference to the same site keeps the site's credentials, unless it has its own.
         let shares = target.origin.same(&self.origin) && target.origin.credentials.is_none();
-        Ok(match shares {
-            true => Target {
+        Ok(if shares {
+            Target {
                 origin: self.origin.clone(),
                 path: target.path,
-            },
-            false => target,
+            }
+        } else {
+            target
         })
     }
 }

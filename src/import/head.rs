@@ -133,9 +133,10 @@ pub(super) fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
             || ["sess", "sid", "token", "auth"]
                 .iter()
                 .any(|word| lower.contains(word));
-        let value = match is_session {
-            true => resolver.secrets.variable(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first")),
-            false => quoted(&value),
+        let value = if is_session {
+            resolver.secrets.variable(&format!("COOKIE_{name}"), &value, &format!("cookie '{name}', which the recording had from before: a session, or log in first"))
+        } else {
+            quoted(&value)
         };
         statements.push(format!("user.cookies:set({}, {value})", quoted(&name)));
     }

@@ -72,17 +72,19 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Returns a key of a table, as it stands before `=`.
 pub(super) fn key(text: &str) -> String {
-    match is_name(text) {
-        true => text.to_owned(),
-        false => format!("[{}]", quoted(text)),
+    if is_name(text) {
+        text.to_owned()
+    } else {
+        format!("[{}]", quoted(text))
     }
 }
 
 /// Returns the access to a field, as it stands after a value: `.name`, `["na-me"]`.
 pub(super) fn field(text: &str) -> String {
-    match is_name(text) {
-        true => format!(".{text}"),
-        false => format!("[{}]", quoted(text)),
+    if is_name(text) {
+        format!(".{text}")
+    } else {
+        format!("[{}]", quoted(text))
     }
 }
 
@@ -154,9 +156,10 @@ pub(super) fn json(
                 .iter()
                 .map(|item| json(item, keys, indent + 2, replace))
                 .collect();
-            match items.is_empty() {
-                true => "json.array {}".to_owned(),
-                false => list(&items, indent),
+            if items.is_empty() {
+                "json.array {}".to_owned()
+            } else {
+                list(&items, indent)
             }
         }
         scalar => match replace(keys, scalar) {

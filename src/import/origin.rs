@@ -221,9 +221,10 @@ fn from_page(answer: &Answer, wanted: &Wanted<'_>) -> Option<(How, String)> {
     if !body.contains(wanted.value) {
         return None;
     }
-    let element = match answer.is_html() {
-        true => from_element(body, wanted.value),
-        false => None,
+    let element = if answer.is_html() {
+        from_element(body, wanted.value)
+    } else {
+        None
     };
     element.or_else(|| from_text(body, wanted.value))
 }

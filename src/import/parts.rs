@@ -106,9 +106,10 @@ pub(super) fn encoded(expression: &str, value: &str) -> String {
     let plain = value
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte));
-    match plain {
-        true => expression.to_owned(),
-        false => format!("url.encode({expression})"),
+    if plain {
+        expression.to_owned()
+    } else {
+        format!("url.encode({expression})")
     }
 }
 

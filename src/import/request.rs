@@ -182,9 +182,10 @@ impl<'a> Call<'a, '_> {
         let mut used = CALL + form.chars().count();
         if !fields.is_empty() || !options.is_empty() {
             arguments.push(table_after(&fields, self.indent, used));
-            used = match arguments[1].contains('\n') {
-                true => 0,
-                false => used + arguments[1].chars().count(),
+            used = if arguments[1].contains('\n') {
+                0
+            } else {
+                used + arguments[1].chars().count()
             };
         }
         if !options.is_empty() {
@@ -318,9 +319,10 @@ impl<'a> Call<'a, '_> {
                 lua_text::comment(&user),
                 exchange.url.path()
             );
-            let password = match password.is_empty() {
-                true => "\"\"".to_owned(),
-                false => self.resolver.secrets.variable("PASSWORD", &password, &what),
+            let password = if password.is_empty() {
+                "\"\"".to_owned()
+            } else {
+                self.resolver.secrets.variable("PASSWORD", &password, &what)
             };
             return Some(format!("{{ {}, {password} }}", quoted(&user)));
         }

@@ -164,9 +164,10 @@ impl<'a> Resolver<'a> {
             );
             return Meaning::Secret(self.secrets.variable(key, value, &what));
         }
-        match random {
-            true => Meaning::Unknown,
-            false => Meaning::Plain,
+        if random {
+            Meaning::Unknown
+        } else {
+            Meaning::Plain
         }
     }
 
@@ -282,9 +283,10 @@ impl<'a> Resolver<'a> {
     /// Returns the expression for a value.
     pub(super) fn expression(&self, number: usize) -> String {
         let value = &self.values[number];
-        match value.is_local {
-            true => value.name.clone(),
-            false => format!("user.data.{}", value.name),
+        if value.is_local {
+            value.name.clone()
+        } else {
+            format!("user.data.{}", value.name)
         }
     }
 

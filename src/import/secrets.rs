@@ -43,9 +43,10 @@ impl Secrets {
 
     /// Returns the expression for a variable.
     pub(super) fn expression(&self, name: &str) -> String {
-        match self.all.get(name).is_some_and(|secret| secret.is_local) {
-            true => name.to_owned(),
-            false => format!("env {}", quoted(name)),
+        if self.all.get(name).is_some_and(|secret| secret.is_local) {
+            name.to_owned()
+        } else {
+            format!("env {}", quoted(name))
         }
     }
 
@@ -55,9 +56,10 @@ impl Secrets {
 
     /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
-        let known = match value.is_empty() {
-            true => self.by_what.get(what),
-            false => self.by_value.get(value),
+        let known = if value.is_empty() {
+            self.by_what.get(what)
+        } else {
+            self.by_value.get(value)
         };
         if let Some(known) = known {
             return self.expression(known);
@@ -75,9 +77,10 @@ impl Secrets {
             "PASS" | "PWD" | "PASSWD" | "" => "PASSWORD",
             upper => upper,
         };
-        let upper = match upper.starts_with(|c: char| c.is_ascii_digit()) {
-            true => format!("SECRET_{upper}"),
-            false => upper.to_owned(),
+        let upper = if upper.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("SECRET_{upper}")
+        } else {
+            upper.to_owned()
         };
         let mut unique = upper.clone();
         while self.all.contains_key(&unique) {
@@ -85,9 +88,10 @@ impl Secrets {
             unique = format!("{upper}_{number}");
             *number += 1;
         }
-        match value.is_empty() {
-            true => self.by_what.insert(what.to_owned(), unique.clone()),
-            false => self.by_value.insert(value.to_owned(), unique.clone()),
+        if value.is_empty() {
+            self.by_what.insert(what.to_owned(), unique.clone())
+        } else {
+            self.by_value.insert(value.to_owned(), unique.clone())
         };
         let secret = Secret {
             value: value.to_owned(),

@@ -86,12 +86,13 @@ pub(super) fn choose(
             hosts[0].0
         ));
     }
-    match kept.is_empty() {
-        true => None,
-        false => Some(Kept {
+    if kept.is_empty() {
+        None
+    } else {
+        Some(Kept {
             site,
             exchanges: kept,
-        }),
+        })
     }
 }
 

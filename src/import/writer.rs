@@ -249,9 +249,10 @@ impl Writer<'_, '_> {
         variable: Option<(&str, bool)>,
     ) {
         let line = self.out.matches('\n').count() + 1;
-        let form = submit.map(|submit| match page == Some(submit.source) {
-            true => super::origin::How::Form(submit.selector.clone()).expression("page"),
-            false => {
+        let form = submit.map(|submit| {
+            if page == Some(submit.source) {
+                super::origin::How::Form(submit.selector.clone()).expression("page")
+            } else {
                 let number = self
                     .resolver
                     .form(submit.source, submit.selector.clone(), task);
@@ -338,9 +339,10 @@ impl Writer<'_, '_> {
     fn tell(&mut self, line: usize, at: usize, mut told: Vec<String>, is_form: bool) {
         let request = &self.kept.exchanges[at];
         if lacks_body(request) {
-            let what = match is_form {
-                true => "the form is submitted as it comes, with a small file where one is wanted",
-                false => "write its body",
+            let what = if is_form {
+                "the form is submitted as it comes, with a small file where one is wanted"
+            } else {
+                "write its body"
             };
             told.push(format!("the recording lacks what it sent: {what}"));
         }
@@ -361,9 +363,10 @@ impl Writer<'_, '_> {
             .iter()
             .map(|at| {
                 let url = &self.kept.exchanges[*at].url;
-                match self.kept.is_site(url) {
-                    true => quoted(&url[url::Position::BeforePath..]),
-                    false => quoted(url.as_str()),
+                if self.kept.is_site(url) {
+                    quoted(&url[url::Position::BeforePath..])
+                } else {
+                    quoted(url.as_str())
                 }
             })
             .collect();

@@ -72,9 +72,10 @@ fn told(hook: Hook, raised: &Raised) -> String {
     let name = hook.name();
     let line = raised.line.as_deref();
     let place = line.map_or_else(String::new, |line| format!(" ({line})"));
-    let message = match raised.message.contains("yield from outside a coroutine") {
-        true => "it has no user: it cannot send requests nor wait",
-        false => &raised.message,
+    let message = if raised.message.contains("yield from outside a coroutine") {
+        "it has no user: it cannot send requests nor wait"
+    } else {
+        &raised.message
     };
     format!("on(\"{name}\") raised: {message}{place}")
 }

@@ -102,11 +102,12 @@ impl Vm {
         let run: Function = prelude.raw_get("run")?;
         let live = prelude.raw_get("live")?;
         host.live.get_or_init(|| live);
-        let on_request = match program.hears_requests {
-            true => prelude
+        let on_request = if program.hears_requests {
+            prelude
                 .raw_get::<Table>("handlers")?
-                .raw_get(Hook::Request.name())?,
-            false => None,
+                .raw_get(Hook::Request.name())?
+        } else {
+            None
         };
         drop((load, prelude));
         sandbox::collect_young(&lua);
@@ -231,14 +232,15 @@ impl Vm {
         let status = finished.status();
         let failed = finished.failure.is_some();
         let slot = self.host.responses.borrow_mut().insert_one(finished);
-        match full {
+        if full {
             // The response counts all the same; the message is raised at the plan's line.
-            true => self.raise_full(failed),
-            false => self.step([
+            self.raise_full(failed)
+        } else {
+            self.step([
                 Plain::Integer(status.into()),
                 Plain::Integer(slot as i64),
                 Plain::Flag(failed),
-            ]),
+            ])
         }
     }
 
@@ -253,13 +255,14 @@ impl Vm {
             0 => 0,
             _ => self.host.responses.borrow_mut().insert_many(finished),
         };
-        match full {
-            true => self.raise_full(failed),
-            false => self.step([
+        if full {
+            self.raise_full(failed)
+        } else {
+            self.step([
                 Plain::Integer(slot as i64),
                 Plain::Integer(count),
                 Plain::Flag(failed),
-            ]),
+            ])
         }
     }
 

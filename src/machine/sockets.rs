@@ -70,9 +70,10 @@ fn busiest(tables: &[String], (first, last): (u16, u16)) -> Option<Destination> 
             continue;
         }
         let (open, waiting) = counts.entry((from, remote)).or_default();
-        match state == TIME_WAIT {
-            true => *waiting += 1,
-            false => *open += 1,
+        if state == TIME_WAIT {
+            *waiting += 1
+        } else {
+            *open += 1
         }
     }
     let ((_, remote), (open, waiting)) = counts.into_iter().max_by_key(|(_, (a, b))| a + b)?;

@@ -102,12 +102,11 @@ impl EventLog {
 
     /// Returns at most the last `limit` events.
     pub(super) fn last(&self, limit: usize, origin: u64) -> Vec<Event> {
-        match self.events.is_empty() {
-            true => Vec::new(),
-            false => {
-                let mut rows = self.rows(origin);
-                rows.split_off(rows.len().saturating_sub(limit))
-            }
+        if self.events.is_empty() {
+            Vec::new()
+        } else {
+            let mut rows = self.rows(origin);
+            rows.split_off(rows.len().saturating_sub(limit))
         }
     }
 

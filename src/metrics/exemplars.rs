@@ -226,9 +226,10 @@ pub(super) fn start_of(text: &str, most: usize) -> &str {
 /// Returns the first bytes as text. A character that is cut off at the end is left out.
 fn start_of_bytes(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
-    match bytes.len() > most {
-        true => text.trim_end_matches('\u{fffd}').to_owned(),
-        false => text.into_owned(),
+    if bytes.len() > most {
+        text.trim_end_matches('\u{fffd}').to_owned()
+    } else {
+        text.into_owned()
     }
 }
 

@@ -70,9 +70,10 @@ fn decode(file: &str, piece: &str) -> Result<PortableDelta, String> {
         .decode(piece)
         .map_err(|error| format!("'{file}' is damaged: {error}"))?;
     let piece = PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))?;
-    match piece.is_plausible() {
-        true => Ok(piece),
-        false => Err(not_of_its_run(file)),
+    if piece.is_plausible() {
+        Ok(piece)
+    } else {
+        Err(not_of_its_run(file))
     }
 }
 

@@ -193,9 +193,10 @@ impl Lateness {
         let spread = |middle, high: Duration| high.saturating_sub(middle).as_secs_f64();
         let whole = spread(latencies.p50, latencies.p99);
         let own = spread(p50, high);
-        let ratio = match whole > 0.0 {
-            true => (own / whole).min(1.0),
-            false => 0.0,
+        let ratio = if whole > 0.0 {
+            (own / whole).min(1.0)
+        } else {
+            0.0
         };
         let even = 1.0 - (1.0 - ratio * ratio).sqrt();
         let share = even + (ratio - even) * ratio.powi(4);

@@ -73,9 +73,10 @@ impl TaggedNames {
         if let Some(Some(id)) = known {
             return Interned { id: *id, overflow };
         }
-        let set = match self.labels.len() < MAX_TAGGED {
-            true => set,
-            false => 0,
+        let set = if self.labels.len() < MAX_TAGGED {
+            set
+        } else {
+            0
         };
         let numbers = &mut self.numbers[set as usize];
         if numbers.len() <= name as usize {

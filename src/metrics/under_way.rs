@@ -79,9 +79,10 @@ impl UnderWay {
 
     /// Ends a request. If its response ended a long time without one, returns that time.
     pub(super) fn end(&mut self, flight: Flight, at: u64, answered: bool) -> Option<Quiet> {
-        let quiet = match answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
-            true => Some(self.quiet(at)),
-            false => None,
+        let quiet = if answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
+            Some(self.quiet(at))
+        } else {
+            None
         };
         let under_way = (self.begun.len() - self.free.len()) as u64;
         let begun = std::mem::replace(&mut self.begun[flight.0 as usize], FREE);

@@ -62,9 +62,10 @@ impl Sender {
         message: &impl Message,
     ) -> Result<Answer, String> {
         let bytes = message.encode_to_vec();
-        let body = match self.target.gzip {
-            true => packed(&bytes).map_err(|error| error.to_string())?,
-            false => bytes,
+        let body = if self.target.gzip {
+            packed(&bytes).map_err(|error| error.to_string())?
+        } else {
+            bytes
         };
         let request = self.client.post(self.target.url.clone());
         let request = request.timeout(self.target.timeout);

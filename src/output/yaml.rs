@@ -11,10 +11,11 @@ use crate::metrics::Report;
 pub(crate) fn to_yaml(report: &Report) -> Result<String, Error> {
     let text = serde_saphyr::to_string(report)
         .map_err(|error| Error::cannot("write the report as YAML", error))?;
-    match text.contains(is_directing) {
+    if text.contains(is_directing) {
         // The serializer does not escape what changes the direction of writing. JSON is YAML too, and has it escaped.
-        true => to_json(report),
-        false => Ok(text),
+        to_json(report)
+    } else {
+        Ok(text)
     }
 }
 

@@ -19,9 +19,10 @@ pub(crate) fn without_ids(path: &str) -> Cow<'_, str> {
     }
     let segments = path.split('/').map(|segment| {
         let (stem, ending) = segment.split_at(segment.find('.').unwrap_or(segment.len()));
-        match is_id(stem) {
-            true => format!(":id{ending}").into(),
-            false => Cow::from(segment),
+        if is_id(stem) {
+            format!(":id{ending}").into()
+        } else {
+            Cow::from(segment)
         }
     });
     segments.collect::<Vec<_>>().join("/").into()

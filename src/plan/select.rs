@@ -72,10 +72,11 @@ impl Plan {
             !left_out(&scenario.tags)
                 && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
         });
-        match self.scenarios.is_empty() {
-            true => Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
-                .help("leave one of the tags out")),
-            false => Ok(()),
+        if self.scenarios.is_empty() {
+            Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
+                .help("leave one of the tags out"))
+        } else {
+            Ok(())
         }
     }
 
@@ -87,11 +88,10 @@ impl Plan {
         };
         let near = nearest(tag, known.iter().map(String::as_str));
         let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        let all = match known.is_empty() {
-            true => {
-                "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
-            }
-            false => format!("{hint}tags of this plan: {}", known.join(", ")),
+        let all = if known.is_empty() {
+            "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
+        } else {
+            format!("{hint}tags of this plan: {}", known.join(", "))
         };
         let message = format!("nothing has the tag '{tag}' ('{flag}')");
         Err(Diagnostic::new(message).help(all))

@@ -107,9 +107,10 @@ impl Work {
 
 /// Multiplies a pause; the result is at most ten years.
 pub(crate) fn scaled(pause: Duration, factor: f64) -> Duration {
-    match factor == 1.0 {
-        true => pause,
-        false => seconds(pause.as_secs_f64() * factor),
+    if factor == 1.0 {
+        pause
+    } else {
+        seconds(pause.as_secs_f64() * factor)
     }
 }
 

@@ -94,9 +94,10 @@ impl Plans {
         let path = self.folder.join(name);
         let first = path.as_os_str().as_encoded_bytes();
         let is_odd = first.starts_with(b"-") || first.starts_with(b"demo:");
-        match is_odd {
-            true => Path::new(".").join(path),
-            false => path,
+        if is_odd {
+            Path::new(".").join(path)
+        } else {
+            path
         }
     }
 }

@@ -172,17 +172,19 @@ impl Gone {
         }
         let text = self.complained.trim();
         // The log comes before.
-        let begin = match text.starts_with("error: ") {
-            true => Some(0),
-            false => text.find("\nerror: ").map(|at| at + 1),
+        let begin = if text.starts_with("error: ") {
+            Some(0)
+        } else {
+            text.find("\nerror: ").map(|at| at + 1)
         };
         let told = begin.map_or("", |begin| &text[begin..]);
         let told = told.strip_prefix("error: ").unwrap_or(told);
-        Some(match told.is_empty() {
-            false => told.to_owned(),
-            true => format!("the process of the run ended with {}\n{text}", self.status)
+        Some(if told.is_empty() {
+            format!("the process of the run ended with {}\n{text}", self.status)
                 .trim_end()
-                .to_owned(),
+                .to_owned()
+        } else {
+            told.to_owned()
         })
     }
 }
@@ -217,8 +219,9 @@ impl Tail {
 
 /// Returns this program, also after another was put in its place.
 fn program() -> io::Result<std::path::PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok("/proc/self/exe".into()),
-        false => std::env::current_exe(),
+    if cfg!(target_os = "linux") {
+        Ok("/proc/self/exe".into())
+    } else {
+        std::env::current_exe()
     }
 }

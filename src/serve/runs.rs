@@ -150,11 +150,12 @@ impl Runs {
         if state.closed {
             return Err(Refusal::Conflict("lgoose is shutting down".to_owned()));
         }
-        match state.queue.len() < MOST_QUEUED {
-            true => Ok(()),
-            false => Err(Refusal::Conflict(format!(
+        if state.queue.len() < MOST_QUEUED {
+            Ok(())
+        } else {
+            Err(Refusal::Conflict(format!(
                 "{MOST_QUEUED} runs wait already: take some out of the queue, or wait"
-            ))),
+            )))
         }
     }
 

@@ -41,9 +41,10 @@ impl Distribution {
                 Some((_, below)) => *below += count,
                 None => beyond += count,
             }
-            match seconds > 0.0 {
-                true => *exponential.entry(index(seconds)).or_default() += count,
-                false => zero += count,
+            if seconds > 0.0 {
+                *exponential.entry(index(seconds)).or_default() += count
+            } else {
+                zero += count
             }
         }
         Distribution {

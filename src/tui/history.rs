@@ -76,9 +76,12 @@ impl History {
 pub(super) fn bars(values: impl Iterator<Item = f64> + Clone) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.clone().fold(0.0, f64::max);
-    let bar = |value: f64| match most > 0.0 {
-        true => BARS[((value / most * 7.0).round() as usize).min(7)],
-        false => BARS[0],
+    let bar = |value: f64| {
+        if most > 0.0 {
+            BARS[((value / most * 7.0).round() as usize).min(7)]
+        } else {
+            BARS[0]
+        }
     };
     values.map(bar).collect()
 }

@@ -92,10 +92,7 @@ impl Listing {
             Order::Column(at) => key(b, at).total_cmp(&key(a, at)),
         };
         for rows in self.rows.split_mut(|row| row.heading) {
-            rows.sort_by(|a, b| match reversed {
-                true => order(b, a),
-                false => order(a, b),
-            });
+            rows.sort_by(|a, b| if reversed { order(b, a) } else { order(a, b) });
         }
     }
 
@@ -110,9 +107,10 @@ impl Listing {
             .retain(|row| row.heading || row.name.to_lowercase().contains(&wanted));
         let mut below = false;
         let mut kept: Vec<Entry> = self.rows.drain(..).rev().collect();
-        kept.retain(|row| match row.heading {
-            true => std::mem::take(&mut below),
-            false => {
+        kept.retain(|row| {
+            if row.heading {
+                std::mem::take(&mut below)
+            } else {
                 below = true;
                 true
             }

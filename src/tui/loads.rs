@@ -101,8 +101,9 @@ pub(super) fn wanted(load: &LiveLoad) -> String {
         Some(rate) => format!("{rate} iterations/s wanted by at most {users}"),
         None => format!("{users} wanted"),
     };
-    match load.is_under_way {
-        true => wanted,
-        false => format!("{wanted}, not under way"),
+    if load.is_under_way {
+        wanted
+    } else {
+        format!("{wanted}, not under way")
     }
 }

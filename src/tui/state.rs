@@ -58,9 +58,10 @@ impl Tab {
 
     /// Returns the tabs of a run.
     pub(crate) fn of(snapshot: &Snapshot) -> &'static [Tab] {
-        match snapshot.workers.is_empty() {
-            true => &Tab::ALL[..Tab::ALL.len() - 1],
-            false => &Tab::ALL,
+        if snapshot.workers.is_empty() {
+            &Tab::ALL[..Tab::ALL.len() - 1]
+        } else {
+            &Tab::ALL
         }
     }
 

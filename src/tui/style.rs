@@ -25,9 +25,12 @@ pub(super) struct Styles {
 impl Styles {
     pub(super) fn of(self, meaning: Meaning) -> Style {
         let style = Style::new();
-        let coloured = |colour: Color| match self.colours {
-            true => style.fg(colour),
-            false => style,
+        let coloured = |colour: Color| {
+            if self.colours {
+                style.fg(colour)
+            } else {
+                style
+            }
         };
         match meaning {
             Meaning::Plain => style,

@@ -89,16 +89,14 @@ impl Timeline {
         self.look_at_pause(snapshot);
         self.look_at_events(snapshot, origin);
         let recent = &snapshot.recent;
-        let from = match self.points.is_empty() {
-            true => 0,
+        let from = if self.points.is_empty() {
+            0
+        } else {
             // Seconds that are over and known do not change any more.
-            false => {
-                let known = |point: &SeriesPoint| {
-                    self.points.contains_key(&(origin.as_secs() + point.second))
-                };
-                let new = recent.iter().position(|point| !known(point));
-                new.unwrap_or(recent.len()).saturating_sub(LATE)
-            }
+            let known =
+                |point: &SeriesPoint| self.points.contains_key(&(origin.as_secs() + point.second));
+            let new = recent.iter().position(|point| !known(point));
+            new.unwrap_or(recent.len()).saturating_sub(LATE)
         };
         for (at, point) in recent.iter().enumerate().skip(from) {
             let neighbour = match recent.get(at + 1) {

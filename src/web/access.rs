@@ -111,9 +111,10 @@ impl Access {
         }
         let offered = uri.query().and_then(token_of);
         if let Some(token) = offered.filter(|_| uri.path() == "/" && reads) {
-            return match self.is_token(token) {
-                true => Ok(Entrance::WithCookie),
-                false => Err(wrong_token()),
+            return if self.is_token(token) {
+                Ok(Entrance::WithCookie)
+            } else {
+                Err(wrong_token())
             };
         }
         if !self.knows(headers)? {
@@ -173,11 +174,12 @@ impl Access {
                 .and_then(|origin| origin.strip_prefix(scheme));
             origin.and_then(|rest| rest.strip_prefix("://")) == Some(host)
         };
-        match headers.get_all(ORIGIN).iter().all(own) {
-            true => Ok(()),
-            false => Err(forbidden(
+        if headers.get_all(ORIGIN).iter().all(own) {
+            Ok(())
+        } else {
+            Err(forbidden(
                 "this request comes from a page of another origin",
-            )),
+            ))
         }
     }
 
@@ -218,12 +220,13 @@ impl Access {
     /// Leads to the page without the token in its address. A browser that comes by a link of another site would not
     /// send the cookie after a redirect, which that site has caused; it does when a page of this one leads on.
     fn welcome(&self, headers: &HeaderMap) -> Response {
-        let mut answer = match is_foreign(headers) {
-            true => Html(
+        let mut answer = if is_foreign(headers) {
+            Html(
                 "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>lgoose</title>",
             )
-            .into_response(),
-            false => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
+            .into_response()
+        } else {
+            (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
         };
         let secure = if self.secure { "; Secure" } else { "" };
         let name = self.cookie_name();

@@ -88,9 +88,10 @@ impl Site {
 
     /// Returns the figures of now; after the end, the last ones.
     pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        match self.is_over() {
-            true => self.feed.latest(),
-            false => self.handle.snapshot(),
+        if self.is_over() {
+            self.feed.latest()
+        } else {
+            self.handle.snapshot()
         }
     }
 
@@ -126,9 +127,10 @@ impl Site {
     /// # Errors
     /// 404 if no request has the tag; 503 if the run has come to no report.
     pub(super) async fn tag(&self, tag: &str) -> Result<LiveTag, Failure> {
-        let live = match self.is_over() {
-            true => None,
-            false => self.handle.tag_in(tag.into(), false).await,
+        let live = if self.is_over() {
+            None
+        } else {
+            self.handle.tag_in(tag.into(), false).await
         };
         let none = || {
             Failure::new(

@@ -126,9 +126,10 @@ fn serve(
         }
         let arrived = log.now();
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-        let status = match path.starts_with("/broken") {
-            true => "500 Internal Server Error",
-            false => "200 OK",
+        let status = if path.starts_with("/broken") {
+            "500 Internal Server Error"
+        } else {
+            "200 OK"
         };
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok");
         thread::sleep(takes(&path, Duration::from_nanos(arrived)));

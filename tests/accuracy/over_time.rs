@@ -40,9 +40,10 @@ scenario { "visitor",
 fn service_time(path: &str) -> Duration {
     let numbers = path.bytes().map(u64::from);
     let spread = numbers.fold(7, |sum, byte| (sum * 31 + byte) % 1_000);
-    Duration::from_micros(match path.starts_with("/quick") {
-        true => 3_000 + 5 * spread,
-        false => 15_000 + 45 * spread,
+    Duration::from_micros(if path.starts_with("/quick") {
+        3_000 + 5 * spread
+    } else {
+        15_000 + 45 * spread
     })
 }
 
@@ -56,9 +57,10 @@ fn name(visit: &Visit) -> &str {
 
 fn pause(before: &Visit, after: &Visit) -> u64 {
     // A user that is told to go does not wait.
-    match name(before) == "slow" && name(after) == "quick" {
-        true => WAIT,
-        false => 0,
+    if name(before) == "slow" && name(after) == "quick" {
+        WAIT
+    } else {
+        0
     }
 }
 

@@ -264,9 +264,10 @@ impl Pipe {
             let answer = self.output.recv_timeout(PATIENCE);
             let answer = answer.unwrap_or_else(|error| panic!("{method}: {error}"));
             if answer["id"] == self.sent {
-                return match answer["error"].is_null() {
-                    true => Ok(answer["result"].clone()),
-                    false => Err(answer),
+                return if answer["error"].is_null() {
+                    Ok(answer["result"].clone())
+                } else {
+                    Err(answer)
                 };
             }
             self.events.push(answer);

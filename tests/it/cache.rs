@@ -36,9 +36,10 @@ fn site() -> Site {
 
 /// An answer that is sent whole only to who has not got it.
 fn kept(asked: &Asked, header: &str, value: &str, headers: &str) -> Vec<Act> {
-    match asked.header(header) == value {
-        true => answer(304, headers, ""),
-        false => answer(200, headers, "whole"),
+    if asked.header(header) == value {
+        answer(304, headers, "")
+    } else {
+        answer(200, headers, "whole")
     }
 }
 

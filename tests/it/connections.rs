@@ -22,9 +22,10 @@ fn forgetful() -> Site {
             .lock()
             .expect("no script panics")
             .insert(asked.connection);
-        match is_new {
-            true => answer(200, "", "good"),
-            false => vec![Act::Close],
+        if is_new {
+            answer(200, "", "good")
+        } else {
+            vec![Act::Close]
         }
     })
 }
@@ -158,9 +159,10 @@ fn what_is_sent_again_takes_none_of_the_other_idle_connections() {
         if asked.path != "/again" {
             together.wait();
         }
-        match is_new {
-            true => answer(200, "", "good"),
-            false => vec![Act::Close],
+        if is_new {
+            answer(200, "", "good")
+        } else {
+            vec![Act::Close]
         }
     });
     let body = "local paths = {} for n = 1, 6 do paths[n] = '/wait/' .. n end

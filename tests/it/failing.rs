@@ -443,17 +443,18 @@ fn users_that_cannot_log_in_are_told_by_the_cause_first_and_once() {
 fn the_reason_that_a_page_gives_stands_in_the_row_of_the_error_and_in_a_rehearsal() {
     let site = Site::start(|request| {
         let html = "content-type: text/html; charset=utf-8\r\n";
-        match request.path == "/login" {
-            true => answer(
+        if request.path == "/login" {
+            answer(
                 200,
                 html,
                 "<title>Log in</title><form><p class=errornote>Wrong\n name &amp; password.\x1b</p></form>",
-            ),
-            false => answer(
+            )
+        } else {
+            answer(
                 403,
                 html,
                 "<h1>Forbidden <span>(403)</span></h1><p>CSRF verification failed.</p>",
-            ),
+            )
         }
     });
     let text = "task { 'log in', function(user)

@@ -97,9 +97,10 @@ pub(crate) fn suffer(name: &str, faults: &'static [Fault], options: &[&str]) -> 
 /// library under reqwest.
 fn comparable(message: &str) -> &str {
     let class = message.split(": ").next().unwrap_or_default();
-    match crate::CLIENT.is_some() && ["protocol", "too large"].contains(&class) {
-        true => class,
-        false => message,
+    if crate::CLIENT.is_some() && ["protocol", "too large"].contains(&class) {
+        class
+    } else {
+        message
     }
 }
 

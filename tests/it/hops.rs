@@ -431,15 +431,16 @@ fn a_site_that_asks_for_a_digest_gets_it_once_and_from_then_on_at_once() {
         } else {
             "n1"
         };
-        match answers(asked, nonce) {
-            true => answer(200, "", "welcome"),
-            false => answer(
+        if answers(asked, nonce) {
+            answer(200, "", "welcome")
+        } else {
+            answer(
                 401,
                 &format!(
                     "www-authenticate: Basic realm=\"x\"\r\nwww-authenticate: Digest realm=\"shop\", nonce=\"{nonce}\", qop=\"auth\"\r\n"
                 ),
                 "who?",
-            ),
+            )
         }
     });
     let body = "local auth = { 'ada', 'secret', digest = true }\n\

@@ -39,9 +39,12 @@ fn heads_that_are_fetched_take_no_more_than_a_user_may_hold() {
     let report = contained(
         "fetched_heads",
         "local urls = {} for n = 1, 2500 do urls[n] = '/large' .. n end user:fetch(urls)",
-        move |asked| match asked.path.starts_with("/large") {
-            true => answer(200, &head, "small"),
-            false => small(asked),
+        move |asked| {
+            if asked.path.starts_with("/large") {
+                answer(200, &head, "small")
+            } else {
+                small(asked)
+            }
         },
     );
     assert_has_error(&report, "not enough memory");

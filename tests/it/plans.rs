@@ -38,9 +38,10 @@ pub(crate) fn plans_below(folder: &str) -> Vec<String> {
 fn start(plan: &str) -> Running {
     let text = std::fs::read_to_string(in_repository(plan)).expect("the plan can be read");
     // What is left out of a threshold must not be all of it.
-    let time = match text.contains("after = \"5s\"") {
-        true => "6s",
-        false => "1s",
+    let time = if text.contains("after = \"5s\"") {
+        "6s"
+    } else {
+        "1s"
     };
     let mut arguments = vec![plan, "-t", time, "--wait-factor", "0.05"];
     // A plan with a rate keeps it, as that is what it shows; any other load becomes a few users.

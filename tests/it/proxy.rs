@@ -128,9 +128,10 @@ fn socks_passes_what_a_plan_asks_for() {
         ("socks5h", false, ""),
     ] {
         let server = Server::start();
-        let proxy = match guarded {
-            true => Forward::guarded(),
-            false => Forward::start(),
+        let proxy = if guarded {
+            Forward::guarded()
+        } else {
+            Forward::start()
         };
         let path = asks(3, &format!("proxy_{scheme}_{guarded}.lua"));
         let report = through(&proxy.url(scheme, credentials), &server.url(), &path);

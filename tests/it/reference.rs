@@ -93,9 +93,10 @@ fn split_type(rest: &str) -> (&str, &str) {
 
 /// Writes a list item of a field or parameter.
 fn item(page: &mut String, annotation: &str) {
-    let end = match annotation.starts_with('[') {
-        true => annotation.find(']').map_or(0, |at| at + 1),
-        false => annotation.find(' ').unwrap_or(annotation.len()),
+    let end = if annotation.starts_with('[') {
+        annotation.find(']').map_or(0, |at| at + 1)
+    } else {
+        annotation.find(' ').unwrap_or(annotation.len())
     };
     let optional = annotation[end..].starts_with('?');
     let (name, rest) = annotation.split_at(end + usize::from(optional));
@@ -118,9 +119,10 @@ fn function(page: &mut String, signature: &str, said: &Annotated<'_>) {
         None => head.to_owned(),
     };
     let results: Vec<&str> = said.returns.iter().map(|line| split_type(line).0).collect();
-    let results = match results.is_empty() {
-        true => String::new(),
-        false => format!(" → {}", shown(&results.join(", "))),
+    let results = if results.is_empty() {
+        String::new()
+    } else {
+        format!(" → {}", shown(&results.join(", ")))
     };
     page.push_str(&format!("\n### `{head}{results}`\n"));
     said.doc(page);

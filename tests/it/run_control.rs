@@ -207,9 +207,10 @@ fn without_a_view_a_terminal_that_takes_nothing_or_is_closed_changes_nothing_eit
         let more = ["--headless", "-t", "3s", "--running-metrics", "100ms"];
         let (mut terminal, report) = watch(name, BUSY, &server, &more);
         terminal.wait_for("users started in");
-        match closes {
-            true => terminal.close(),
-            false => terminal.hold(true),
+        if closes {
+            terminal.close()
+        } else {
+            terminal.hold(true)
         }
         assert_eq!(terminal.end(), 0, "{name}");
         assert_eq!(saved(&report)["ending"]["cause"], "time_up");
@@ -347,9 +348,10 @@ fn ctrl_z_pauses_the_run_and_no_request_shows_the_time() {
     for (name, more, key) in [("left", "", true), ("left_lines", "--headless -q", false)] {
         let server = Server::start();
         let (mut shell, process, report) = under_shell(name, &server, more);
-        match key {
-            true => shell.press_for("\x1a", "Stopped"),
-            false => signal(process, Signal::TSTP),
+        if key {
+            shell.press_for("\x1a", "Stopped")
+        } else {
+            signal(process, Signal::TSTP)
         }
         wait_until("it is stopped", || is_stopped(process));
         pass(Duration::from_secs(4));

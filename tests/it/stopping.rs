@@ -150,9 +150,10 @@ fn the_end_of_the_terminal_stops_what_has_no_end_of_its_own_and_nothing_else() {
         let before = server.received();
         wait_until("requests arrive", || server.received() > before + 2);
         program.signal(Signal::HUP);
-        let told = match goes_on {
-            true => "the run goes on without it",
-            false => "stopping",
+        let told = if goes_on {
+            "the run goes on without it"
+        } else {
+            "stopping"
         };
         wait_until(name, || program.stderr().contains(told));
         if goes_on {

@@ -191,10 +191,7 @@ impl Terminal {
         let no_control = rustix::fs::OFlags::NOCTTY.bits() as i32;
         options.write(true).custom_flags(no_control);
         let terminal = options.open(path).expect("it can be opened");
-        let action = match on_hold {
-            true => Action::OOff,
-            false => Action::OOn,
-        };
+        let action = if on_hold { Action::OOff } else { Action::OOn };
         tcflow(terminal, action).expect("it is a terminal");
     }
 

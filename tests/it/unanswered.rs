@@ -76,9 +76,10 @@ fn is_direct() -> bool {
 #[test]
 fn a_timeout_before_the_answer_has_the_phases_up_to_it() {
     let silent = listener();
-    let before: &[&str] = match is_direct() {
-        true => &["dns", "connect", "send"],
-        false => &["connect"],
+    let before: &[&str] = if is_direct() {
+        &["dns", "connect", "send"]
+    } else {
+        &["connect"]
     };
     let url = url("http", &silent);
     assert_open("silent", &url, &[], "timeout", before, "first_byte");
@@ -86,9 +87,10 @@ fn a_timeout_before_the_answer_has_the_phases_up_to_it() {
 
 #[test]
 fn a_timeout_within_the_answer_has_the_phases_up_to_it() {
-    let before: &[&str] = match is_direct() {
-        true => &["dns", "connect", "send", "first_byte"],
-        false => &["connect", "first_byte"],
+    let before: &[&str] = if is_direct() {
+        &["dns", "connect", "send", "first_byte"]
+    } else {
+        &["connect", "first_byte"]
     };
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
     let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
@@ -100,9 +102,10 @@ fn a_timeout_within_the_answer_has_the_phases_up_to_it() {
 #[test]
 fn a_timeout_during_the_handshake_has_the_phases_up_to_it() {
     let silent = listener();
-    let (before, open): (&[&str], _) = match is_direct() {
-        true => (&["dns", "connect"], "tls"),
-        false => (&[], "connect"),
+    let (before, open): (&[&str], _) = if is_direct() {
+        (&["dns", "connect"], "tls")
+    } else {
+        (&[], "connect")
     };
     let url = url("https", &silent);
     let more = ["--insecure"];
@@ -123,10 +126,7 @@ fn a_timeout_while_connecting_has_the_phases_up_to_it() {
         })
         .collect();
     assert!(waiting.len() < 8, "the queue is not full");
-    let before: &[&str] = match is_direct() {
-        true => &["dns"],
-        false => &[],
-    };
+    let before: &[&str] = if is_direct() { &["dns"] } else { &[] };
     let url = url("http", &full);
     assert_open("full", &url, &[], "connect timeout", before, "connect");
 }
@@ -136,9 +136,10 @@ fn over_http_2_it_is_the_same() {
     let site = Http2::start(None);
     let url = site.url("http");
     let more = ["--http", "2"];
-    let before: &[&str] = match is_direct() {
-        true => &["dns", "connect", "send"],
-        false => &["connect"],
+    let before: &[&str] = if is_direct() {
+        &["dns", "connect", "send"]
+    } else {
+        &["connect"]
     };
     assert_open("http2", &url, &more, "timeout", before, "first_byte");
 }

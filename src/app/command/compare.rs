@@ -87,9 +87,10 @@ pub(super) fn read_reports(
         let (file, text) = read(path)?;
         let report = output::json::from_json(&text, &file)?;
         if let Some((other, _)) = texts.iter().find(|(_, known)| *known == text) {
-            let message = match *other == file {
-                true => format!("'{file}' is named twice"),
-                false => format!("'{other}' and '{file}' are the same report"),
+            let message = if *other == file {
+                format!("'{file}' is named twice")
+            } else {
+                format!("'{other}' and '{file}' are the same report")
             };
             let help = "give the reports of different runs: a run says nothing of how runs differ";
             return Err(Diagnostic::new(message).help(help).into());

@@ -71,9 +71,10 @@ pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
         let _infallible = writeln!(text, "✗ {users}: {}", told.replace(" = help: ", "  "));
     }
     say(text.trim_end())?;
-    Ok(match shortages.is_empty() {
-        true => exit::OK,
-        false => exit::VERDICT,
+    Ok(if shortages.is_empty() {
+        exit::OK
+    } else {
+        exit::VERDICT
     })
 }
 
@@ -187,9 +188,10 @@ fn broker() -> Finding {
     let found = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
     Finding::fine(
         "broker",
-        match found {
-            true => "nats-server is there: runs on several machines can start from here",
-            false => "no nats-server here, which only runs on several machines need",
+        if found {
+            "nats-server is there: runs on several machines can start from here"
+        } else {
+            "no nats-server here, which only runs on several machines need"
         },
     )
 }

@@ -130,9 +130,10 @@ pub(super) fn log_file(flags: &cli::Run) -> Option<Place> {
 fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
         once(config, plan);
-        config.local.show = match flags.screen.http_debug {
-            true => Show::Messages,
-            false => Show::Requests,
+        config.local.show = if flags.screen.http_debug {
+            Show::Messages
+        } else {
+            Show::Requests
         };
     }
     config.local.paused = flags.load.paused;

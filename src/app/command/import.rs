@@ -21,21 +21,20 @@ pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
         path: Some(flags.file.clone())
             .filter(|path| path.as_os_str() != "-" && !files::is_handed_over(path)),
     };
-    let imported = match flags.file.as_os_str() == "-" {
-        true => import::import("standard input", std::io::stdin().lock(), &choices)?,
-        false => {
-            let name = flags.file.display().to_string();
-            let file = files::open(&flags.file).map_err(|error| {
-                Diagnostic::new(format!("cannot read '{name}': {error}")).help(
-                    "name a HAR file or a file with a curl command line, or '-' for standard input",
-                )
-            })?;
-            import::import(
-                &format!("'{name}'"),
-                BufReader::with_capacity(1 << 16, file),
-                &choices,
-            )?
-        }
+    let imported = if flags.file.as_os_str() == "-" {
+        import::import("standard input", std::io::stdin().lock(), &choices)?
+    } else {
+        let name = flags.file.display().to_string();
+        let file = files::open(&flags.file).map_err(|error| {
+            Diagnostic::new(format!("cannot read '{name}': {error}")).help(
+                "name a HAR file or a file with a curl command line, or '-' for standard input",
+            )
+        })?;
+        import::import(
+            &format!("'{name}'"),
+            BufReader::with_capacity(1 << 16, file),
+            &choices,
+        )?
     };
     if let Some(folder) = &flags.to {
         for (name, content) in &imported.files {

@@ -254,9 +254,10 @@ fn conduct(
     #[cfg(feature = "tui")]
     let mut view = {
         let run = (begun.prepared().name.clone(), begun.target());
-        let view = match screen::wants_view(flags) {
-            true => View::open(run, flags, begun.handle().clone()),
-            false => None,
+        let view = if screen::wants_view(flags) {
+            View::open(run, flags, begun.handle().clone())
+        } else {
+            None
         };
         #[cfg(feature = "web")]
         let view = view.map(|view| match &beside.web {

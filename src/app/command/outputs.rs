@@ -60,9 +60,10 @@ pub(super) async fn write_until(
     guard::note_files_due(false);
     for part in streams {
         let patience = async {
-            match is_interrupted {
-                true => tokio::time::sleep(AFTER_INTERRUPT).await,
-                false => interrupted.as_mut().await,
+            if is_interrupted {
+                tokio::time::sleep(AFTER_INTERRUPT).await
+            } else {
+                interrupted.as_mut().await
             }
         };
         let written = part.write_beside(report, patience).await;
@@ -79,9 +80,10 @@ pub(super) async fn write_until(
 }
 
 fn told(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
-    match troubles.is_empty() {
-        true => Ok(()),
-        false => Err(troubles),
+    if troubles.is_empty() {
+        Ok(())
+    } else {
+        Err(troubles)
     }
 }
 
@@ -127,9 +129,10 @@ impl Part {
     }
 
     fn render(&self, report: &Report) -> Result<Vec<u8>, Error> {
-        match self.is_series {
-            true => Ok(output::csv::series(report)?.into_bytes()),
-            false => output::render(report, self.format),
+        if self.is_series {
+            Ok(output::csv::series(report)?.into_bytes())
+        } else {
+            output::render(report, self.format)
         }
     }
 

@@ -67,15 +67,16 @@ impl<'a> Runs<'a> {
         let files = wanted.file.iter().chain(&wanted.after);
         let plans: Vec<&PathBuf> = files.filter(|path| is_plan(path)).collect();
         let [plan] = plans[..] else {
-            return match plans.is_empty() {
-                true => Ok(without_plan(wanted).map(|()| None)?),
-                false => Err(Diagnostic::new(format!(
+            return if plans.is_empty() {
+                Ok(without_plan(wanted).map(|()| None)?)
+            } else {
+                Err(Diagnostic::new(format!(
                     "'{}' and '{}' are two plans, and only runs of one can be compared",
                     plans[0].display(),
                     plans[1].display()
                 ))
                 .help("name one plan, and say with '--against URL' which site is the other")
-                .into()),
+                .into())
             };
         };
         let before = before(wanted, plan)?;

@@ -122,18 +122,20 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         Load::Users if config.hatch_rate.is_finite() => {
             let rate = config.hatch_rate;
             // No more digits than matter to anybody.
-            let rate = match rate < 10.0 {
-                true => (rate * 1e3).round() / 1e3,
-                false => (rate * 10.0).round() / 10.0,
+            let rate = if rate < 10.0 {
+                (rate * 1e3).round() / 1e3
+            } else {
+                (rate * 10.0).round() / 10.0
             };
             match config.users {
                 0 | 1 => users,
                 others => {
                     let start = (others - 1) as f64 / config.hatch_rate;
                     let start = Duration::try_from_secs_f64(start).unwrap_or(Duration::MAX);
-                    let start = match start < Duration::from_secs(1) {
-                        true => units::show_duration(start),
-                        false => units::show_long(start),
+                    let start = if start < Duration::from_secs(1) {
+                        units::show_duration(start)
+                    } else {
+                        units::show_long(start)
                     };
                     format!("{users}, {rate} started per second (all run after {start})")
                 }
@@ -151,9 +153,10 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
     });
     let own: Vec<String> = own.collect();
     let shares = own.len() < prepared.plan.scenarios.len();
-    let shared = match own.is_empty() {
-        true => format!("{load}, {span}"),
-        false => format!("the others: {load}, {span}"),
+    let shared = if own.is_empty() {
+        format!("{load}, {span}")
+    } else {
+        format!("the others: {load}, {span}")
     };
     let loads: Vec<String> = own.into_iter().chain(shares.then_some(shared)).collect();
     format!("{}: {part}{}", prepared.name, loads.join("; "))

@@ -42,9 +42,10 @@ impl Summary {
     pub(super) fn show(&self, run: &cli::Run) {
         for text in &self.texts {
             let text = String::from_utf8_lossy(text);
-            match screen::writes_to_stdout(run) {
-                true => screen::aside(&text),
-                false => screen::say_last(&text),
+            if screen::writes_to_stdout(run) {
+                screen::aside(&text)
+            } else {
+                screen::say_last(&text)
             }
         }
     }

@@ -92,9 +92,10 @@ fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
 
 /// Opens an address in the browser of this machine, if there is one.
 fn show(url: &str) {
-    let opener = match cfg!(target_os = "macos") {
-        true => "open",
-        false => "xdg-open",
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
     };
     let mut command = Command::new(opener);
     command

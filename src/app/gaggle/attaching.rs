@@ -62,15 +62,16 @@ pub(in crate::app) async fn attach(
         resolver: std::sync::Arc::new(resolver),
         sites: Sites::default(),
     };
-    let told = match is_led {
-        true => format!(
+    let told = if is_led {
+        format!(
             "run {run} of {}: watched, while its manager steers it",
             facts.name
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "run {run} of {}: nothing is heard from its manager",
             facts.name
-        ),
+        )
     };
     let attached = AttachedRun {
         prepared,

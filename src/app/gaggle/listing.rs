@@ -54,16 +54,18 @@ fn text(
             worker.version.clone(),
             worker.threads.to_string(),
             worker.cores.to_string(),
-            match offset.abs() < known + 500.0 {
-                true => "within 1 s".to_owned(),
-                false => format!("{:+.1} s", offset / 1e3),
+            if offset.abs() < known + 500.0 {
+                "within 1 s".to_owned()
+            } else {
+                format!("{:+.1} s", offset / 1e3)
             },
             labels_text(&worker.labels),
         ]);
     }
-    let mut text = match workers.is_empty() {
-        true => "there are no workers: start one with 'lgoose worker URL'\n".to_owned(),
-        false => table(&rows),
+    let mut text = if workers.is_empty() {
+        "there are no workers: start one with 'lgoose worker URL'\n".to_owned()
+    } else {
+        table(&rows)
     };
     if !gathers.is_empty() {
         let mut rows = vec![["gather", "state", "version", "labels"].map(str::to_owned)];
@@ -71,9 +73,10 @@ fn text(
             let labels: Vec<&str> = gather.labels.iter().map(String::as_str).collect();
             [
                 gather.name.clone(),
-                match gather.runs.is_empty() {
-                    true => "waits".to_owned(),
-                    false => format!("run {}", gather.runs.join(", ")),
+                if gather.runs.is_empty() {
+                    "waits".to_owned()
+                } else {
+                    format!("run {}", gather.runs.join(", "))
                 },
                 gather.version.clone(),
                 labels.join(" or "),

@@ -60,9 +60,10 @@ impl Server {
             .process_group(0)
             .spawn()
             .map_err(|error| Trouble::cannot("start 'nats-server'").because(error))?;
-        let host = match address.ip().is_unspecified() {
-            true => own_address(address.ip()),
-            false => address.ip(),
+        let host = if address.ip().is_unspecified() {
+            own_address(address.ip())
+        } else {
+            address.ip()
         };
         let reached = SocketAddr::new(host, address.port());
         let mut server = Server {

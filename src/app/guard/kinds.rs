@@ -109,9 +109,10 @@ pub(in crate::app) fn heeded(kind: RawSignal) -> Option<std::io::Result<Signal>>
 pub(in crate::app) async fn any_of(signals: &mut [Signal]) {
     let waits = signals.iter_mut();
     let waits: Vec<_> = waits.map(|signal| Box::pin(signal.recv())).collect();
-    match waits.is_empty() {
-        true => std::future::pending().await,
-        false => drop(futures_util::future::select_all(waits).await),
+    if waits.is_empty() {
+        std::future::pending().await
+    } else {
+        drop(futures_util::future::select_all(waits).await)
     }
 }
 

@@ -100,9 +100,12 @@ fn ended(aims: Aims, holds: impl Fn(f64) -> StepResult) -> (End, Vec<f64>) {
 }
 
 fn up_to(limit: f64) -> impl Fn(f64) -> StepResult {
-    move |load| match load <= limit {
-        true => StepResult::Held,
-        false => StepResult::Failed,
+    move |load| {
+        if load <= limit {
+            StepResult::Held
+        } else {
+            StepResult::Failed
+        }
     }
 }
 
@@ -147,9 +150,12 @@ fn a_first_step_that_fails_ends_the_search() {
 
 #[test]
 fn a_generator_that_is_too_slow_again_and_again_ends_the_search_with_what_was_found() {
-    let (end, loads) = ended(aims(), |load| match load < 100.0 {
-        true => StepResult::Held,
-        false => StepResult::Generator,
+    let (end, loads) = ended(aims(), |load| {
+        if load < 100.0 {
+            StepResult::Held
+        } else {
+            StepResult::Generator
+        }
     });
     assert_eq!(loads, [10.0, 20.0, 40.0, 80.0, 160.0, 160.0, 160.0]);
     let told = (end.outcome, end.low, end.confirmed);

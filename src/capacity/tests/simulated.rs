@@ -123,9 +123,10 @@ impl Site {
                 let (mut low, mut high) = (0.0, most(workers, service_ms));
                 for _ in 0..9 {
                     let middle = (low + high) / 2.0;
-                    match self.p95_at(middle) < limit_ms {
-                        true => low = middle,
-                        false => high = middle,
+                    if self.p95_at(middle) < limit_ms {
+                        low = middle
+                    } else {
+                        high = middle
                     }
                 }
                 low
@@ -210,9 +211,10 @@ fn step(
     let ramped = rate * RAMP_S / 2.0;
     for n in 0_u32.. {
         let n = f64::from(n);
-        let at = match n < ramped {
-            true => (2.0 * n * RAMP_S / rate).sqrt(),
-            false => RAMP_S + (n - ramped) / rate,
+        let at = if n < ramped {
+            (2.0 * n * RAMP_S / rate).sqrt()
+        } else {
+            RAMP_S + (n - ramped) / rate
         };
         if at > lengths.most_s + 1.0 {
             break;

@@ -174,10 +174,13 @@ impl Api {
                 Err((status, why)) => refusal(status, why),
             },
             (Route::Orders, _) => found(self.orders.list(customer)),
-            (Route::Order(id), "DELETE") => match self.orders.remove(customer, id) {
-                true => with_status(Response::default(), StatusCode::NO_CONTENT),
-                false => none(),
-            },
+            (Route::Order(id), "DELETE") => {
+                if self.orders.remove(customer, id) {
+                    with_status(Response::default(), StatusCode::NO_CONTENT)
+                } else {
+                    none()
+                }
+            }
             (Route::Order(id), "PUT" | "PATCH") => {
                 let Some(known) = self.orders.wanted(customer, id) else {
                     return none();

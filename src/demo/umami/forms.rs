@@ -25,9 +25,10 @@ pub(super) enum FormOutcome {
 
 impl FormOutcome {
     fn of(errors: Vec<String>) -> FormOutcome {
-        match errors.is_empty() {
-            true => FormOutcome::Good,
-            false => FormOutcome::Again(errors),
+        if errors.is_empty() {
+            FormOutcome::Good
+        } else {
+            FormOutcome::Again(errors)
         }
     }
 }
@@ -41,9 +42,10 @@ pub(super) fn login(fields: &FormFields) -> FormOutcome {
     if !missing.is_empty() {
         return FormOutcome::Again(missing);
     }
-    match fields.get("name").trim() == ADMIN && fields.get("pass") == PASSWORD {
-        true => FormOutcome::Good,
-        false => FormOutcome::Again(vec![UNRECOGNIZED.to_owned()]),
+    if fields.get("name").trim() == ADMIN && fields.get("pass") == PASSWORD {
+        FormOutcome::Good
+    } else {
+        FormOutcome::Again(vec![UNRECOGNIZED.to_owned()])
     }
 }
 
@@ -95,9 +97,10 @@ pub(super) fn edit(fields: &FormFields, machine_name: &str, token: &str) -> Form
         return FormOutcome::Again(vec![OUTDATED.to_owned()]);
     }
     // Whoever sends no title keeps the old one.
-    match fields.has("title[0][value]") {
-        true => FormOutcome::of(missing(fields, &[("title[0][value]", "Title")])),
-        false => FormOutcome::Good,
+    if fields.has("title[0][value]") {
+        FormOutcome::of(missing(fields, &[("title[0][value]", "Title")]))
+    } else {
+        FormOutcome::Good
     }
 }
 

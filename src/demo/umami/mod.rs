@@ -304,9 +304,10 @@ fn results_path(fields: &FormFields) -> String {
 fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -> Answer {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
     const DRUPAL_CACHE: HeaderName = HeaderName::from_static("x-drupal-cache");
-    let (cache, age) = match is_cached {
-        true => ("HIT", "max-age=900, public"),
-        false => ("MISS", "must-revalidate, no-cache, private"),
+    let (cache, age) = if is_cached {
+        ("HIT", "max-age=900, public")
+    } else {
+        ("MISS", "must-revalidate, no-cache, private")
     };
     let headers = answer.headers_mut();
     headers.reserve(12);

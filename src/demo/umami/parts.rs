@@ -140,9 +140,10 @@ impl PageParts {
     /// The form of a node, for an editor.
     pub(super) fn edit_form(&self, lang: Lang, node: &Node, member: &Member) -> String {
         let options = self.terms.iter().map(|term| {
-            let selected = match term.nids.contains(&node.nid) {
-                true => " selected=\"selected\"",
-                false => "",
+            let selected = if term.nids.contains(&node.nid) {
+                " selected=\"selected\""
+            } else {
+                ""
             };
             let name = escape(&term.titles[lang as usize]);
             format!("<option value=\"{name}\"{selected}>{name}</option>\n")

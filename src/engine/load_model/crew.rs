@@ -40,9 +40,10 @@ impl Crew {
         match self {
             Crew::Users(pool) => {
                 let users = timetable.users(lane)?;
-                match pool.has_come_to(users.users_at(elapsed)) {
-                    true => users.next_change(elapsed),
-                    false => Some(elapsed),
+                if pool.has_come_to(users.users_at(elapsed)) {
+                    users.next_change(elapsed)
+                } else {
+                    Some(elapsed)
                 }
             }
             Crew::Arrivals(dispatcher) => match dispatcher.next(&timetable.lanes[lane]) {

@@ -92,9 +92,10 @@ impl Timetable {
     pub(crate) fn aim(&self, elapsed: Duration) -> Aim {
         let mut aim = Aim::default();
         for (number, lane) in self.lanes.iter().enumerate() {
-            let (users, rate) = match self.goes_on(number, elapsed) {
-                true => lane.goal_at(elapsed.saturating_sub(lane.start)),
-                false => (0, lane.load.is_open().then_some(0.0)),
+            let (users, rate) = if self.goes_on(number, elapsed) {
+                lane.goal_at(elapsed.saturating_sub(lane.start))
+            } else {
+                (0, lane.load.is_open().then_some(0.0))
             };
             aim.users += users;
             aim.rate = match (aim.rate, rate) {

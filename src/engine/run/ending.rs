@@ -196,9 +196,10 @@ impl Director {
         ending.all_lost = departures.all_lost();
         ending.users_started = departures.started;
         // How many users a lost shard has started is not known.
-        ending.users_due = match self.roster.is_complete() {
-            true => self.users_due,
-            false => 0,
+        ending.users_due = if self.roster.is_complete() {
+            self.users_due
+        } else {
+            0
         };
         let why = stopped.and_then(|stopped| stopped.why.clone());
         match cause {

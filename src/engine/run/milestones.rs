@@ -80,9 +80,10 @@ impl Milestones {
     /// Returns whether somebody has set the users or the rate of that lane; `is_own` says whether it is a scenario's
     /// own.
     pub(crate) fn is_load_set(&self, lane: usize, is_own: bool) -> bool {
-        match is_own {
-            true => self.own_set.contains(&lane),
-            false => self.load_set,
+        if is_own {
+            self.own_set.contains(&lane)
+        } else {
+            self.load_set
         }
     }
 }

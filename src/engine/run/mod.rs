@@ -162,17 +162,16 @@ pub(crate) async fn run_at(
     };
     let stopped = begun.asked.is_some() || begun.stopped().is_some();
     if begun.raised.is_some() || stopped || begun.trouble.is_some() {
-        let happened = match begun.raised.is_none() && !begun.cut_off {
-            true => {
-                let directing = Directing {
-                    store: &mut store,
-                    calls: &mut calls,
-                    memory: &mut memory,
-                    name: &name,
-                };
-                run_event(&events, &context, &plan_version, last, directing).await?
-            }
-            false => Happened::default(),
+        let happened = if begun.raised.is_none() && !begun.cut_off {
+            let directing = Directing {
+                store: &mut store,
+                calls: &mut calls,
+                memory: &mut memory,
+                name: &name,
+            };
+            run_event(&events, &context, &plan_version, last, directing).await?
+        } else {
+            Happened::default()
         };
         return Ok(not_started(
             begun,

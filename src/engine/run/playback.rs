@@ -214,9 +214,10 @@ impl Director {
                 }
             } else {
                 self.journal.next_tick += TICK;
-                match self.context.now().saturating_sub(next) < RECENT {
-                    true => drop(self.show()),
-                    false => self.let_pass(),
+                if self.context.now().saturating_sub(next) < RECENT {
+                    let _tick = self.show();
+                } else {
+                    self.let_pass()
                 }
                 self.look_at_time();
             }

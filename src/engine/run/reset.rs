@@ -89,9 +89,10 @@ impl Reset {
 
     /// Returns the cause of the reset by the timetable.
     fn cause_due(&self) -> Cause {
-        match self.warmup_due {
-            true => Cause::Warmup,
-            false => Cause::Started,
+        if self.warmup_due {
+            Cause::Warmup
+        } else {
+            Cause::Started
         }
     }
 

@@ -143,9 +143,10 @@ pub(crate) fn thresholds(config: &RunConfig) -> Vec<String> {
 }
 
 fn machine_row() -> MachineRow {
-    let build = match cfg!(debug_assertions) {
-        true => "debug",
-        false => "release",
+    let build = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
     };
     MachineRow {
         cpu_model: machine::cpu_model().unwrap_or_default(),

@@ -66,16 +66,17 @@ impl Director {
                 .and_then(|due| directive.clock.moment(due)),
             ..aim
         };
-        match self.is_stopping() {
-            false => Aim {
-                users: self.context.local.part.share(aim.users),
-                ..aim
-            },
-            true => Aim {
+        if self.is_stopping() {
+            Aim {
                 users: 0,
                 rate: aim.rate.map(|_| 0.0),
                 ..aim
-            },
+            }
+        } else {
+            Aim {
+                users: self.context.local.part.share(aim.users),
+                ..aim
+            }
         }
     }
 

@@ -58,9 +58,10 @@ impl Director {
                 .collect();
             Refusal::NoOwnLoad {
                 wanted: owner.to_owned(),
-                known: match known.is_empty() {
-                    true => "none".to_owned(),
-                    false => known.join(", "),
+                known: if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
                 },
             }
         })

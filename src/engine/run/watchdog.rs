@@ -63,9 +63,10 @@ impl Watchdog {
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {
             let running = shard.heartbeat.read();
-            shard.time = match running.is_some() && running == shard.seen {
-                true => shard.time + passed,
-                false => Duration::ZERO,
+            shard.time = if running.is_some() && running == shard.seen {
+                shard.time + passed
+            } else {
+                Duration::ZERO
             };
             shard.seen = running;
             let line = shard.heartbeat.line();

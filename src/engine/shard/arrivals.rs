@@ -74,9 +74,10 @@ impl Shard {
         let Some(dispatcher) = self.dispatcher(lane) else {
             return;
         };
-        let service = match going && !dispatcher.pool.is_closed() {
-            true => dispatcher.pool.serve(scenario, arrival.scheduled),
-            false => Service::Nobody,
+        let service = if going && !dispatcher.pool.is_closed() {
+            dispatcher.pool.serve(scenario, arrival.scheduled)
+        } else {
+            Service::Nobody
         };
         match service {
             Service::Taken => {}
@@ -115,9 +116,10 @@ impl Shard {
     pub(crate) fn publish_room(&self) {
         for (crew, rooms) in self.crews.iter().zip(&self.context.rooms) {
             if let Crew::Arrivals(dispatcher) = crew {
-                let room = match self.going {
-                    true => dispatcher.pool.room(),
-                    false => 0,
+                let room = if self.going {
+                    dispatcher.pool.room()
+                } else {
+                    0
                 };
                 rooms[self.index].store(room, Ordering::Relaxed);
             }

@@ -21,9 +21,10 @@ fn answer(at: Duration, path: &str) -> Duration {
         .and_then(|id| id.parse().ok())
         .expect("a user");
     let varied = (at.as_micros() as u64 * 37 + user * 7_919) % 9_000;
-    match Part::of_shares(0..1, 2).has(user - 1) {
-        true => Duration::from_micros(700 + varied),
-        false => Duration::from_micros(150_000 + 20 * varied),
+    if Part::of_shares(0..1, 2).has(user - 1) {
+        Duration::from_micros(700 + varied)
+    } else {
+        Duration::from_micros(150_000 + 20 * varied)
     }
 }
 

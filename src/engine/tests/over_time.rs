@@ -281,9 +281,12 @@ async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
         let border = Duration::from_secs(point.second + 1);
         let here = |wanted: &str, answered: bool| {
             let of = arrived.iter().filter(|(_, path)| path == wanted);
-            let past = of.filter(|(at, path)| match answered {
-                true => *at + answer(*at, path) < border,
-                false => *at < border,
+            let past = of.filter(|(at, path)| {
+                if answered {
+                    *at + answer(*at, path) < border
+                } else {
+                    *at < border
+                }
             });
             past.count() as u64
         };

@@ -129,20 +129,19 @@ impl Rehearsal {
             std::future::pending::<()>().await;
         });
         let mut stream = None;
-        let place = match self.workers.is_empty() {
-            true => Place::Here {
+        let place = if self.workers.is_empty() {
+            Place::Here {
                 shard: self.start_shard,
                 event: start_event_beside,
-            },
-            false => {
-                let sources = self.plan_versions.iter().map(|(_, source)| *source);
-                let sources = [self.source].into_iter().chain(sources).collect();
-                let (link, mut gaggle) = Gaggle::new(&self.workers, sources, &run);
-                gaggle.silent = self.silent;
-                stream = Some(gaggle.stream());
-                tasks.spawn_local(gaggle.work());
-                Place::Workers(link)
             }
+        } else {
+            let sources = self.plan_versions.iter().map(|(_, source)| *source);
+            let sources = [self.source].into_iter().chain(sources).collect();
+            let (link, mut gaggle) = Gaggle::new(&self.workers, sources, &run);
+            gaggle.silent = self.silent;
+            stream = Some(gaggle.stream());
+            tasks.spawn_local(gaggle.work());
+            Place::Workers(link)
         };
         let stand_in = PlanFacts::from(&*run.plan_version).stand_in();
         let run_again = Run {

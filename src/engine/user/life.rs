@@ -15,9 +15,12 @@ impl User {
     /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
     pub(crate) fn note_begun(&mut self) {
         let quits = self.ended && self.role.schedule.has_iterations();
-        self.shared.departed(|departures| match quits {
-            true => departures.quit += 1,
-            false => departures.began += 1,
+        self.shared.departed(|departures| {
+            if quits {
+                departures.quit += 1
+            } else {
+                departures.began += 1
+            }
         });
     }
 

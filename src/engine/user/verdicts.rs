@@ -20,9 +20,10 @@ impl User {
         if self.open.is_empty() {
             return;
         }
-        match self.vm.judges() {
-            true => self.park(),
-            false => self.conclude_open(),
+        if self.vm.judges() {
+            self.park()
+        } else {
+            self.conclude_open()
         }
     }
 

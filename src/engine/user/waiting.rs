@@ -34,9 +34,10 @@ impl User {
             }
         };
         let stopped = async {
-            match told {
-                true => std::future::pending().await,
-                false => self.stop.told().await,
+            if told {
+                std::future::pending().await
+            } else {
+                self.stop.told().await
             }
         };
         let waited = tokio::select! {

@@ -43,9 +43,10 @@ impl Address {
             Diagnostic::new(format!("the address of the broker {why}"))
                 .help("write it as 'nats://HOST:4222', 'nats://TOKEN@HOST:4222' or 'tls://USER:PASSWORD@HOST:4222'")
         };
-        let text = match text.contains("://") {
-            true => text.to_owned(),
-            false => format!("nats://{text}"),
+        let text = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("nats://{text}")
         };
         let url = Url::parse(&text).map_err(|_| wrong("cannot be read"))?;
         if !matches!(url.scheme(), "nats" | "tls") {

@@ -111,9 +111,10 @@ impl Slot {
         most_bytes: usize,
         records: &mut Vec<Record>,
     ) {
-        let figures = match fold.figures.is_empty() {
-            true => Vec::new(),
-            false => fold.figures.encode(),
+        let figures = if fold.figures.is_empty() {
+            Vec::new()
+        } else {
+            fold.figures.encode()
         };
         let passed = messages::encode(&fold.passed).len();
         if figures.len() + passed > most_bytes && signals.len() > 1 {
@@ -130,9 +131,10 @@ impl Slot {
             (member.sequence, member.epoch) = (*sequence, member.epoch.max(*epoch));
         }
         for (worker, member) in &mut self.members {
-            member.absent = match fold.members.contains_key(worker) {
-                true => 0,
-                false => member.absent + 1,
+            member.absent = if fold.members.contains_key(worker) {
+                0
+            } else {
+                member.absent + 1
             };
         }
         for (worker, _, signal) in &fold.passed {

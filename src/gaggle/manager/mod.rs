@@ -195,9 +195,10 @@ async fn prepare(
         let Some(line) = Line::open(broker.clone(), &run, 0).await? else {
             return Err(Error::trouble("another manager has this run"));
         };
-        let log_consumer = match recruitment.logs {
-            true => Some(broker.make_log_stream(&run).await?),
-            false => None,
+        let log_consumer = if recruitment.logs {
+            Some(broker.make_log_stream(&run).await?)
+        } else {
+            None
         };
         let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);

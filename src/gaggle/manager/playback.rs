@@ -73,9 +73,10 @@ impl Playback {
         let cannot = || Trouble::cannot(format!("attach to run '{run}'"));
         let runs = broker.runs().await?;
         if !runs.iter().any(|known| known == run) {
-            let help = match runs.is_empty() {
-                true => "the broker keeps no run".to_owned(),
-                false => format!("runs at the broker: {}", runs.join(", ")),
+            let help = if runs.is_empty() {
+                "the broker keeps no run".to_owned()
+            } else {
+                format!("runs at the broker: {}", runs.join(", "))
             };
             return Err(cannot().because("there is no such run").help(help).into());
         }
@@ -102,9 +103,10 @@ impl Playback {
         let recorded = kept.time.unix_timestamp_nanos();
         let since = now - recorded - record.ahead.as_nanos() as i128;
         let distance = Duration::from_nanos(since.unsigned_abs() as u64);
-        let begin = match since < 0 {
-            true => asked.checked_add(distance),
-            false => asked.checked_sub(distance),
+        let begin = if since < 0 {
+            asked.checked_add(distance)
+        } else {
+            asked.checked_sub(distance)
         };
         let begin = begin.ok_or_else(|| cannot().because("it began before any time known here"))?;
         let members = record.members.iter().cloned().map(Member::from);

@@ -174,47 +174,48 @@ impl Pump {
                 }
             };
             tokio::select! {
-                // In this order, so that what has come is heard before any worker counts as lost.
-                biased;
-                _ = &mut over => break,
-                Some(trouble) = self.line.deposed.recv() => {
-                    self.signal(0, SignalKind::Deposed(trouble));
-                    leads = false;
-                    break;
-                }
-                begun = begins => {
-                    self.ends.begins = None;
-                    if let Ok(begun) = begun {
-                        directives = Some(self.begin(begun).await);
-                    }
-                }
-                changed = changed => match (changed, &mut directives) {
-                    (Ok(()), Some(latest)) => {
-                        let order = Order::from(&*latest.borrow_and_update());
-                        self.tell(order);
-                    }
-                    _ => directives = None,
-                },
-                Some(Entry { at, told }) = self.ends.journal.recv() => {
-                    self.chronicle.write(at, LineKind::Told(told));
-                }
-                Some(heard) = received.recv() => match names::is_slot(&heard.sender) {
-                    true => self.hear_record(&heard),
-                    false => self.hear(&heard),
-                },
-                Some(event) = self.slots.next() => self.heed_slot(event),
-                Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
-                Some(task) = self.ends.events.recv() => self.event(task).await,
-                Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
-                Some(message) = self.line.told.next() => self.warn_of(&message),
-                _ = contact.changed() => self.note(*contact.borrow_and_update()),
-                _ = look.tick() => {
-                    self.pass_on();
-                    if *contact.borrow() == Contact::Up {
-                        self.look().await;
-                    }
-                }
-            }
+                            // In this order, so that what has come is heard before any worker counts as lost.
+                            biased;
+                            _ = &mut over => break,
+                            Some(trouble) = self.line.deposed.recv() => {
+                                self.signal(0, SignalKind::Deposed(trouble));
+                                leads = false;
+                                break;
+                            }
+                            begun = begins => {
+                                self.ends.begins = None;
+                                if let Ok(begun) = begun {
+                                    directives = Some(self.begin(begun).await);
+                                }
+                            }
+                            changed = changed => match (changed, &mut directives) {
+                                (Ok(()), Some(latest)) => {
+                                    let order = Order::from(&*latest.borrow_and_update());
+                                    self.tell(order);
+                                }
+                                _ => directives = None,
+                            },
+                            Some(Entry { at, told }) = self.ends.journal.recv() => {
+                                self.chronicle.write(at, LineKind::Told(told));
+                            }
+                            Some(heard) = received.recv() => if names::is_slot(&heard.sender) {
+            self.hear_record(&heard)
+            } else {
+            self.hear(&heard)
+            },
+                            Some(event) = self.slots.next() => self.heed_slot(event),
+                            Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
+                            Some(task) = self.ends.events.recv() => self.event(task).await,
+                            Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
+                            Some(message) = self.line.told.next() => self.warn_of(&message),
+                            _ = contact.changed() => self.note(*contact.borrow_and_update()),
+                            _ = look.tick() => {
+                                self.pass_on();
+                                if *contact.borrow() == Contact::Up {
+                                    self.look().await;
+                                }
+                            }
+                        }
         }
         drop(beside);
         if leads {

@@ -86,18 +86,22 @@ impl Resolver {
 async fn look_up(host: &str, port: u16) -> Result<Vec<IpAddr>, Failure> {
     let found = tokio::net::lookup_host((host, port)).await;
     let addresses: Vec<IpAddr> = found
-        .map_err(|error| match Failure::is_out_of_descriptors(&error) {
-            true => Failure::new(ErrorClass::OutOfDescriptors, host),
-            false => Failure::new(ErrorClass::Dns, format!("cannot look up '{host}'")),
+        .map_err(|error| {
+            if Failure::is_out_of_descriptors(&error) {
+                Failure::new(ErrorClass::OutOfDescriptors, host)
+            } else {
+                Failure::new(ErrorClass::Dns, format!("cannot look up '{host}'"))
+            }
         })?
         .map(|address| address.ip())
         .collect();
-    match addresses.is_empty() {
-        true => Err(Failure::new(
+    if addresses.is_empty() {
+        Err(Failure::new(
             ErrorClass::Dns,
             format!("'{host}' has no address"),
-        )),
-        false => Ok(addresses),
+        ))
+    } else {
+        Ok(addresses)
     }
 }
 

@@ -204,11 +204,12 @@ fn system_roots() -> Result<RootCertStore, Failure> {
     let found = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
     store.add_parsable_certificates(found.certs);
-    match store.is_empty() {
-        true => Err(Failure::new(
+    if store.is_empty() {
+        Err(Failure::new(
             ErrorClass::Tls,
             "this system has no certificates to trust",
-        )),
-        false => Ok(store),
+        ))
+    } else {
+        Ok(store)
     }
 }

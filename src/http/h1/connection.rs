@@ -171,9 +171,10 @@ impl Connection {
         stopwatch: &mut Stopwatch,
     ) -> Poll<Result<ReadOutcome, Failure>> {
         let mut buffer = buffer.borrow();
-        let room = match rules.limits.keep_body {
-            true => READ_SIZE,
-            false => DISCARDED_READ_SIZE,
+        let room = if rules.limits.keep_body {
+            READ_SIZE
+        } else {
+            DISCARDED_READ_SIZE
         };
         let mut filled = ReadBuf::new(&mut buffer[..room]);
         match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {

@@ -165,9 +165,10 @@ impl BodyBuffer {
             self.bytes = kept;
             self.part = BodyPart::default();
         }
-        match self.length > self.limits.max_body {
-            true => Err(body_too_large(self.limits.max_body)),
-            false => Ok(()),
+        if self.length > self.limits.max_body {
+            Err(body_too_large(self.limits.max_body))
+        } else {
+            Ok(())
         }
     }
 }

@@ -54,9 +54,10 @@ pub(in crate::http) fn write_end(
     }
     out.extend_from_slice(b"\r\n");
     let body_at = out.len();
-    match framing.chunked {
-        false => out.extend_from_slice(&hop.body),
-        true => write_chunks(out, &hop.body),
+    if framing.chunked {
+        write_chunks(out, &hop.body)
+    } else {
+        out.extend_from_slice(&hop.body)
     }
     (framing.expects_continue && !hop.body.is_empty()).then_some(body_at)
 }

@@ -83,9 +83,10 @@ impl Connection {
         }
         let begun = partial.split();
         let read = read_start(&begun, rules, &mut self.interim, partial)?;
-        match closes {
-            true => Ok((written, Some(read.closing()))),
-            false => Ok((written, Some(read))),
+        if closes {
+            Ok((written, Some(read.closing())))
+        } else {
+            Ok((written, Some(read)))
         }
     }
 
@@ -107,9 +108,10 @@ impl Connection {
         self.received += new.len() as u64;
         partial.extend_from_slice(new);
         let most = rules.limits.max_body.saturating_add(MAX_HEAD as u64);
-        Poll::Ready(match partial.len() as u64 > most {
-            true => Err(body_too_large(rules.limits.max_body)),
-            false => Ok(!new.is_empty()),
+        Poll::Ready(if partial.len() as u64 > most {
+            Err(body_too_large(rules.limits.max_body))
+        } else {
+            Ok(!new.is_empty())
         })
     }
 

@@ -124,9 +124,10 @@ impl Stream {
             let mut ignored = Vec::new();
             let mut fields = Fields::of_trailers(&mut ignored);
             read(&mut fields)?;
-            return Some(match end_stream && fields.valid {
-                true => self.complete(),
-                false => Err(Reason::PROTOCOL_ERROR.into()),
+            return Some(if end_stream && fields.valid {
+                self.complete()
+            } else {
+                Err(Reason::PROTOCOL_ERROR.into())
             });
         }
         self.bytes.clear();
@@ -151,10 +152,7 @@ impl Stream {
                 self.declared = declared;
                 self.limits = self.limits.of_status(status);
                 self.part = BodyPart::of(&self.limits);
-                match end_stream {
-                    true => self.complete(),
-                    false => Ok(()),
-                }
+                if end_stream { self.complete() } else { Ok(()) }
             }
         })
     }
@@ -184,10 +182,7 @@ impl Stream {
                 self.part = BodyPart::default();
             }
         }
-        match end_stream {
-            true => self.complete(),
-            false => Ok(()),
-        }
+        if end_stream { self.complete() } else { Ok(()) }
     }
 
     fn complete(&mut self) -> Result<(), Fault> {

@@ -16,12 +16,13 @@ impl InterimResponses {
     /// A [`Failure`] of class `protocol` if there are too many.
     pub(in crate::http) fn count(&mut self) -> Result<(), Failure> {
         self.0 += 1;
-        match self.0 > MOST {
-            true => Err(Failure::new(
+        if self.0 > MOST {
+            Err(Failure::new(
                 ErrorClass::Protocol,
                 format!("more than {MOST} interim responses"),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

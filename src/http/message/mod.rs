@@ -249,9 +249,10 @@ impl Response {
         let soon = |encoded: &EncodedBody| {
             encoded.decode_soon(&Patience::to_show(), || self.received_body())
         };
-        match self.encoded().is_none_or(soon) {
-            true => self.body_bytes(),
-            false => &[], // a plan that reads it has more time
+        if self.encoded().is_none_or(soon) {
+            self.body_bytes()
+        } else {
+            &[]
         }
     }
 

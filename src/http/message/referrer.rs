@@ -69,9 +69,10 @@ impl Referrer {
         if matches!(*method, Method::GET | Method::HEAD) {
             return None;
         }
-        match tainted || self.is_downgrade(target) {
-            true => Some(HeaderValue::from_static("null")),
-            false => HeaderValue::try_from(self.origin()).ok(),
+        if tainted || self.is_downgrade(target) {
+            Some(HeaderValue::from_static("null"))
+        } else {
+            HeaderValue::try_from(self.origin()).ok()
         }
     }
 }

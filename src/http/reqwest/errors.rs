@@ -112,16 +112,18 @@ impl Causes<'_> {
                 let shown = self
                     .deepest
                     .map_or_else(String::new, |cause| format!("{cause:?}"));
-                let class = match shown.contains("ConnectionRefused") {
-                    true => ErrorClass::Refused,
-                    false => ErrorClass::Connect,
+                let class = if shown.contains("ConnectionRefused") {
+                    ErrorClass::Refused
+                } else {
+                    ErrorClass::Connect
                 };
                 let words = self.words();
                 Failure::new(
                     class,
-                    match words == TUNNEL_REFUSED {
-                        true => format!("{peer} refused the tunnel (CONNECT)"),
-                        false => format!("{peer}: {words}"),
+                    if words == TUNNEL_REFUSED {
+                        format!("{peer} refused the tunnel (CONNECT)")
+                    } else {
+                        format!("{peer}: {words}")
                     },
                 )
             }
@@ -143,9 +145,10 @@ impl Causes<'_> {
             (Some(error), None) if error.is_parse() => {
                 let words = self.words();
                 // What came instead is unknown; most often it is a TLS alert.
-                let hint = match !origin.secure && words.contains("version") {
-                    true => "; if the server speaks TLS, use https://",
-                    false => "",
+                let hint = if !origin.secure && words.contains("version") {
+                    "; if the server speaks TLS, use https://"
+                } else {
+                    ""
                 };
                 Failure::new(ErrorClass::Protocol, words + hint)
             }
@@ -189,9 +192,10 @@ fn http2_failure(error: &h2::Error) -> Failure {
         Some(_) if error.is_go_away() && error.is_remote() => Failure::refused_stream(),
         Some(h2::Reason::REFUSED_STREAM) => Failure::refused_stream(),
         Some(reason) => {
-            let class = match error.is_remote() {
-                true => ErrorClass::Reset,
-                false => ErrorClass::Protocol,
+            let class = if error.is_remote() {
+                ErrorClass::Reset
+            } else {
+                ErrorClass::Protocol
             };
             Failure::from_http2(class, reason.description())
         }

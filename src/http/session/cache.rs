@@ -222,15 +222,16 @@ impl Session {
             || validators
                 .iter()
                 .any(|name| answer.headers().contains_key(name));
-        match policy.is_storable() && useful {
-            true => cache.insert(
+        if policy.is_storable() && useful {
+            cache.insert(
                 &url,
                 Entry {
                     policy,
                     response: response.copy(CacheUse::Nothing),
                 },
-            ),
-            false => cache.remove(&url),
+            )
+        } else {
+            cache.remove(&url)
         }
     }
 

@@ -221,9 +221,10 @@ impl Session {
             }
             let (most, ends_there) = request.redirects.limit(self.client.config.max_redirects);
             let followed = is_redirect(status)
-                && match ends_there {
-                    true => progress.redirects < most,
-                    false => most > 0,
+                && if ends_there {
+                    progress.redirects < most
+                } else {
+                    most > 0
                 };
             if response.head.sets_cookie {
                 let lines = self.keep_cookies(&target, &response);
@@ -294,9 +295,10 @@ fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     }
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
-    match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
-        true => base.join(&format!("{below}{path}")),
-        false => base.join_shared(path),
+    if path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
+        base.join(&format!("{below}{path}"))
+    } else {
+        base.join_shared(path)
     }
 }
 

@@ -79,9 +79,10 @@ mod tests {
         let now = Instant::now();
         for (milliseconds, ends) in [(20, false), (60_000, true), (5, false), (10, false)] {
             let deadline = now + Duration::from_millis(milliseconds);
-            let outcome = match ends {
-                true => timer.limit(deadline, pin!(async { 1 })).await,
-                false => timer.limit(deadline, pin!(std::future::pending())).await,
+            let outcome = if ends {
+                timer.limit(deadline, pin!(async { 1 })).await
+            } else {
+                timer.limit(deadline, pin!(std::future::pending())).await
             };
             assert_eq!(outcome.is_some(), ends, "{milliseconds}");
         }

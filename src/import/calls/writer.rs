@@ -136,9 +136,10 @@ fn write_call(
         *out += &format!("{pad}{statement}\n");
     }
     // Lines are counted only for what is shown.
-    let line = match call.told.is_empty() || told.len() >= TOLD {
-        true => 0,
-        false => out.matches('\n').count() + 1,
+    let line = if call.told.is_empty() || told.len() >= TOLD {
+        0
+    } else {
+        out.matches('\n').count() + 1
     };
     told.extend(call.told.iter().map(|note| (line, note.clone())));
     let text = text(call, indent);

@@ -201,12 +201,13 @@ impl Command {
             }
             "-b" | "--cookie" => {
                 let cookies = value()?;
-                match cookies.contains('=') {
-                    true => self.headers.push(("cookie".to_owned(), cookies)),
-                    false => recording.notes.push(format!(
+                if cookies.contains('=') {
+                    self.headers.push(("cookie".to_owned(), cookies))
+                } else {
+                    recording.notes.push(format!(
                         "the cookies of the file '{}' are not imported",
                         shown(&cookies)
-                    )),
+                    ))
                 }
             }
             "-A" | "--user-agent" => {

@@ -34,9 +34,10 @@ pub(super) const DOCUMENT_KEYS: [&str; 24] = [
 /// Returns what is wrong with a file, and where.
 pub(super) fn explain(name: &str, has_log: bool, error: &serde_json::Error) -> Diagnostic {
     let place = format!("line {}, column {}", error.line(), error.column());
-    let (kind, again) = match has_log {
-        true => ("HAR file", "save the recording again"),
-        false => ("JSON", "save it again where it comes from"),
+    let (kind, again) = if has_log {
+        ("HAR file", "save the recording again")
+    } else {
+        ("JSON", "save it again where it comes from")
     };
     if error.is_eof() {
         let told = format!("{name} is cut off: it ends at {place}, within its JSON");

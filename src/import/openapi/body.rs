@@ -39,20 +39,22 @@ impl<'a> Maker<'a, '_> {
         };
         let told = std::mem::take(&mut sampler.told);
         call.told.extend(told);
-        let kind = match said.contains('*') || !media.contains('/') {
-            true => "application/octet-stream",
-            false => said,
+        let kind = if said.contains('*') || !media.contains('/') {
+            "application/octet-stream"
+        } else {
+            said
         };
         match (media.as_str(), value) {
             (media, Some(value)) if is_json(media) || said == "*/*" => {
                 if is_json(media) && media != "application/json" {
                     call.set("headers", "content-type", Lua::text(kind));
                 }
-                match value.depth() <= DEEPEST {
-                    true => call.options.push(("json".to_owned(), value)),
-                    false => call.told.push(
+                if value.depth() <= DEEPEST {
+                    call.options.push(("json".to_owned(), value))
+                } else {
+                    call.told.push(
                         "the body is nested too deeply to be written here: write it".to_owned(),
-                    ),
+                    )
                 }
             }
             ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {

@@ -279,9 +279,10 @@ fn joined(value: Lua) -> Lua {
                     _ => None,
                 })
                 .collect();
-            match items.is_empty() {
-                true => Lua::text(""),
-                false => Lua::Expression(items.join(" .. \",\" .. ")),
+            if items.is_empty() {
+                Lua::text("")
+            } else {
+                Lua::Expression(items.join(" .. \",\" .. "))
             }
         }
         Lua::Table(_) => Lua::text(""),

@@ -84,9 +84,10 @@ impl<'a, 'b> Sampler<'a, 'b> {
             "integer" => Lua::json(&json!(number(layers, true) as i64)),
             "number" => {
                 let number = number(layers, false);
-                match number.fract() == 0.0 && number.abs() < 9e15 {
-                    true => Lua::json(&json!(number as i64)),
-                    false => Lua::json(&json!(number)),
+                if number.fract() == 0.0 && number.abs() < 9e15 {
+                    Lua::json(&json!(number as i64))
+                } else {
+                    Lua::json(&json!(number))
                 }
             }
             "boolean" => Lua::json(&json!(true)),

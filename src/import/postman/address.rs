@@ -128,14 +128,15 @@ fn origin(text: &str, variables: &Variables) -> Option<(Origin, String)> {
         .find('/')
         .map_or(begin.len(), |at| scheme + at);
     let (authority, path) = begin.split_at(slash);
-    let path = match rest.is_empty() || path.ends_with('/') && rest.starts_with('/') {
-        true => format!(
+    let path = if rest.is_empty() || path.ends_with('/') && rest.starts_with('/') {
+        format!(
             "{}{rest}",
             path.strip_suffix('/')
                 .filter(|_| !rest.is_empty())
                 .unwrap_or(path)
-        ),
-        false => format!("{path}{rest}"),
+        )
+    } else {
+        format!("{path}{rest}")
     };
     if has_variables(authority) {
         return Some((Origin::Unknown(authority.to_owned()), path));

@@ -112,9 +112,10 @@ impl Maker<'_> {
             (None, _) => "text/plain".to_owned(),
         };
         let is_json = crate::import::exchange::is_json(&crate::import::exchange::media_of(&media));
-        let json = match is_json && text.len() <= TABLE_BYTES {
-            true => self.json(&text).filter(|json| json.depth() <= DEEPEST),
-            false => None,
+        let json = if is_json && text.len() <= TABLE_BYTES {
+            self.json(&text).filter(|json| json.depth() <= DEEPEST)
+        } else {
+            None
         };
         let is_plain =
             json.is_some() && crate::import::exchange::media_of(&media) == "application/json";

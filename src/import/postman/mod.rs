@@ -300,12 +300,13 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
                 name = format!("{plain} ({number})");
                 number += 1;
             }
-            let steps = match calls.tasks.is_empty() {
-                true => first
+            let steps = if calls.tasks.is_empty() {
+                first
                     .iter()
                     .map(|text| Step::Statement(text.clone()))
-                    .collect(),
-                false => Vec::new(),
+                    .collect()
+            } else {
+                Vec::new()
             };
             calls.tasks.push(Task {
                 name,
@@ -352,9 +353,10 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
 fn method(item: &Value) -> String {
     let method = item["request"]["method"].as_str().unwrap_or("GET");
     let is_plain = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
-    match is_plain && !method.eq_ignore_ascii_case("CONNECT") {
-        true => method.to_ascii_uppercase(),
-        false => "GET".to_owned(),
+    if is_plain && !method.eq_ignore_ascii_case("CONNECT") {
+        method.to_ascii_uppercase()
+    } else {
+        "GET".to_owned()
     }
 }
 

@@ -131,9 +131,10 @@ impl Maker<'_> {
         if has_variables(value) {
             return self.variables.text(value, self.calls);
         }
-        let what = match value.is_empty() {
-            true => format!("{what}, which the collection lacks"),
-            false => format!("{what} of {}", self.place),
+        let what = if value.is_empty() {
+            format!("{what}, which the collection lacks")
+        } else {
+            format!("{what} of {}", self.place)
         };
         self.calls.secrets.variable(name, value, &what)
     }
@@ -162,9 +163,10 @@ impl Maker<'_> {
             "basic" | "digest" => {
                 let user = self.variables.text(&get("username"), self.calls);
                 let password = get("password");
-                let password = match password.is_empty() {
-                    true => quoted(""),
-                    false => self.secret(&password, "PASSWORD", "the password"),
+                let password = if password.is_empty() {
+                    quoted("")
+                } else {
+                    self.secret(&password, "PASSWORD", "the password")
                 };
                 let digest = if kind == "digest" {
                     ", digest = true"
@@ -201,9 +203,10 @@ impl Maker<'_> {
                 self.variables.already.insert(name.clone());
             }
         }
-        let status = match said.status.is_empty() {
-            true => saved_status(saved).into_iter().collect(),
-            false => said.status.clone(),
+        let status = if said.status.is_empty() {
+            saved_status(saved).into_iter().collect()
+        } else {
+            said.status.clone()
         };
         let numbers: Vec<Lua> = status
             .iter()

@@ -217,9 +217,10 @@ impl Variables {
         }
         let expression = self.variable(name, calls, DEEPEST);
         let is_any = expression.starts_with("user.data") || expression.contains('(');
-        Lua::Expression(match is_any {
-            true => expression,
-            false => format!("(tonumber({expression}) or {expression})"),
+        Lua::Expression(if is_any {
+            expression
+        } else {
+            format!("(tonumber({expression}) or {expression})")
         })
     }
 

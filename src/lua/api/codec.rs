@@ -178,9 +178,10 @@ fn percent_decoded(text: &[u8]) -> Vec<u8> {
 fn joined(base: &str, link: &str) -> Result<String, String> {
     const NOWHERE: &str = "http://page.invalid";
     let fault = |what: &str, error| format!("url.join(base, link): '{what}' is not a URL: {error}");
-    let (base, path_alone) = match base.starts_with('/') && !base.starts_with("//") {
-        true => (Url::parse(&format!("{NOWHERE}{base}")), true),
-        false => (Url::parse(base), false),
+    let (base, path_alone) = if base.starts_with('/') && !base.starts_with("//") {
+        (Url::parse(&format!("{NOWHERE}{base}")), true)
+    } else {
+        (Url::parse(base), false)
     };
     let base = base.map_err(|error| fault("base", error))?;
     let url = base.join(link).map_err(|error| fault(link, error))?;

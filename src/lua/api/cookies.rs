@@ -46,21 +46,20 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
 
 fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> mlua::Result<()> {
     let scope = read_scope(&scope)?;
-    match Host::user_session(lua)?.set_cookie(&name, &value, &scope) {
-        true => Ok(()),
-        false => {
-            let mut shown = format!("{name}={value}");
-            for (field, set) in [("path", &scope.path), ("domain", &scope.domain)] {
-                if let Some(set) = set {
-                    shown += &format!("; {field}={set}");
-                }
+    if Host::user_session(lua)?.set_cookie(&name, &value, &scope) {
+        Ok(())
+    } else {
+        let mut shown = format!("{name}={value}");
+        for (field, set) in [("path", &scope.path), ("domain", &scope.domain)] {
+            if let Some(set) = set {
+                shown += &format!("; {field}={set}");
             }
-            Err(mlua::Error::runtime(format!(
-                "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/' \
-                 and has at most 1024, its domain is a host's, and a user has at most 180 of them",
-                shorten(&shown)
-            )))
         }
+        Err(mlua::Error::runtime(format!(
+            "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/' \
+                 and has at most 1024, its domain is a host's, and a user has at most 180 of them",
+            shorten(&shown)
+        )))
     }
 }
 

@@ -218,9 +218,10 @@ fn warn_of(lua: &Lua, form: &Table, name: &str, known: &IndexSet<String>) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let there = match there.is_empty() {
-            true => "nothing".to_owned(),
-            false => there.join(", "),
+        let there = if there.is_empty() {
+            "nothing".to_owned()
+        } else {
+            there.join(", ")
         };
         format!(
             "the form to '{path}' has no field '{name}'{near} It is sent anyway. The form has: {there}{more}"

@@ -106,9 +106,10 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua:
     let list = list.map_while(|(name, value)| Some((name, value.ok()?)));
     let mut fields: Vec<(Option<String>, Value)> = list.collect();
     // Where the list alone is too much, no named field is shown, and all of the list would come before the first.
-    let looked_at = match listed > MOST_FIELDS {
-        true => 0,
-        false => listed + MOST_FIELDS + 1,
+    let looked_at = if listed > MOST_FIELDS {
+        0
+    } else {
+        listed + MOST_FIELDS + 1
     };
     let others = table.pairs::<Value, Value>().take(looked_at);
     let named = others.filter_map(Result::ok).filter_map(|(key, value)| {

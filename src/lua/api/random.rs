@@ -49,11 +49,12 @@ fn problem(message: &str) -> mlua::Error {
 }
 
 fn between(lua: &Lua, a: i64, b: i64) -> mlua::Result<i64> {
-    match a <= b {
-        true => Ok(with(lua, |random| random.random_range(a..=b))),
-        false => Err(problem(&format!(
+    if a <= b {
+        Ok(with(lua, |random| random.random_range(a..=b)))
+    } else {
+        Err(problem(&format!(
             "random.int(a, b): {a} is larger than {b}"
-        ))),
+        )))
     }
 }
 
@@ -124,11 +125,12 @@ fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
 }
 
 fn count(n: i64, most: i64, what: &str) -> mlua::Result<usize> {
-    match (0..=most).contains(&n) {
-        true => Ok(n as usize),
-        false => Err(problem(&format!(
+    if (0..=most).contains(&n) {
+        Ok(n as usize)
+    } else {
+        Err(problem(&format!(
             "{what}(n): n must be from 0 to {most}, not {n}"
-        ))),
+        )))
     }
 }
 

@@ -170,9 +170,10 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Checks that a value may be that of a header, before it is copied.
 fn check_header_length(bytes: usize) -> mlua::Result<()> {
-    match bytes > MOST_BYTES {
-        true => Err(too_long(bytes)),
-        false => Ok(()),
+    if bytes > MOST_BYTES {
+        Err(too_long(bytes))
+    } else {
+        Ok(())
     }
 }
 

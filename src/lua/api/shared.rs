@@ -43,10 +43,11 @@ struct OpenClaim {
 /// Creates the library.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let host = Host::of(lua);
-    let state = match host.looks_only() {
+    let state = if host.looks_only() {
         // A VM that only reads the declarations of a plan must not be seen by its users.
-        true => Arc::new(State::default()),
-        false => host.program.state().clone(),
+        Arc::new(State::default())
+    } else {
+        host.program.state().clone()
     };
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (

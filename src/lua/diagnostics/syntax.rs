@@ -144,9 +144,10 @@ fn missing_comma(
     if !begins {
         return None;
     }
-    let on = match before.line == next.line {
-        true => String::new(),
-        false => format!(" on line {}", before.line),
+    let on = if before.line == next.line {
+        String::new()
+    } else {
+        format!(" on line {}", before.line)
     };
     Some(format!(
         "put a comma after {}{on}, or close the '{}' of line {} there",

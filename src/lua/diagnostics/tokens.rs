@@ -49,9 +49,10 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
             continue;
         }
         let comment = rest.starts_with("--");
-        let (kind, length) = match comment {
-            true => (Kind::Text, comment_length(rest)),
-            false => measure(rest, first),
+        let (kind, length) = if comment {
+            (Kind::Text, comment_length(rest))
+        } else {
+            measure(rest, first)
         };
         let word = &rest[..length];
         if !comment {

@@ -209,9 +209,10 @@ impl Limits {
     /// Reads the clock, and ends the task if its time is over.
     fn check(&self, line: impl Fn() -> Option<SourceLine>) -> mlua::Result<()> {
         self.reraise()?;
-        match self.is_over(line) {
-            true => self.reraise(),
-            false => Ok(()),
+        if self.is_over(line) {
+            self.reraise()
+        } else {
+            Ok(())
         }
     }
 
@@ -240,9 +241,10 @@ impl Limits {
         self.kill.replace(Some(Raised {
             message: format!(
                 "{} ran for {} s of Lua without waiting{}",
-                match self.loading.get() {
-                    true => "the plan's top level",
-                    false => "the task",
+                if self.loading.get() {
+                    "the plan's top level"
+                } else {
+                    "the task"
                 },
                 self.time.as_secs_f64(),
                 if self.by_flags { " ('--lua-time')" } else { "" },
@@ -260,9 +262,10 @@ pub(in crate::lua) const NOT_ENOUGH: &str = "not enough memory";
 /// Formats the message for a task that would hold more memory than it may, or for code outside of tasks, whose limit no
 /// flag sets.
 fn out_of_memory(memory: usize, by_flags: bool) -> String {
-    let (who, flag) = match by_flags {
-        true => ("a user", " ('--lua-memory')"),
-        false => ("a plan's code outside of tasks", ""),
+    let (who, flag) = if by_flags {
+        ("a user", " ('--lua-memory')")
+    } else {
+        ("a plan's code outside of tasks", "")
     };
     let mebibytes = memory as f64 / f64::from(1 << 20);
     format!("{NOT_ENOUGH}: {who} may hold {mebibytes} MiB{flag}")

@@ -374,9 +374,10 @@ fn take_task(
     };
     if let Some(other) = known.scenario.replace(scenario.to_owned()) {
         let task = known.task.name.as_deref().unwrap_or("without a name");
-        let message = match other == scenario {
-            true => format!("task '{task}' is declared twice in scenario '{scenario}'"),
-            false => format!("task '{task}' is in two scenarios, '{other}' and '{scenario}'"),
+        let message = if other == scenario {
+            format!("task '{task}' is declared twice in scenario '{scenario}'")
+        } else {
+            format!("task '{task}' is in two scenarios, '{other}' and '{scenario}'")
         };
         return Err(Diagnostic::new(message)
             .help("declare a task of its own for each; they may share one function")

@@ -229,9 +229,12 @@ impl<'a> Field<'a> {
             value => value.as_number().or(value.as_integer().map(|n| n as f64)),
         };
         let time = |value: f64| {
-            units::seconds(value).map_err(|_| match value > 0.0 {
-                true => self.wrong("at most ten years, 315360000 seconds"),
-                false => wrong(),
+            units::seconds(value).map_err(|_| {
+                if value > 0.0 {
+                    self.wrong("at most ten years, 315360000 seconds")
+                } else {
+                    wrong()
+                }
             })
         };
         if let Some(constant) = seconds(self.value.clone()) {

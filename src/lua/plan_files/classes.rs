@@ -31,15 +31,17 @@ pub(super) fn check_classes(pattern: &str) -> Result<(), String> {
             }
         }
     }
-    let (most, why) = match ignores_case {
-        true => (MOST_CLASSES_WITHOUT_CASE, " where case is ignored ('(?i)')"),
-        false => (MOST_CLASSES, ""),
+    let (most, why) = if ignores_case {
+        (MOST_CLASSES_WITHOUT_CASE, " where case is ignored ('(?i)')")
+    } else {
+        (MOST_CLASSES, "")
     };
-    match classes <= most {
-        true => Ok(()),
-        false => Err(format!(
+    if classes <= most {
+        Ok(())
+    } else {
+        Err(format!(
             "it has {classes} character classes, and may have {most}{why}; repeat them ('\\w{{8}}'), or write several patterns"
-        )),
+        ))
     }
 }
 

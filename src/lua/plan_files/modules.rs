@@ -122,23 +122,23 @@ fn relative_path(name: &str) -> Result<PathBuf, String> {
         && path
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
-    match plain {
-        true => Ok(path.with_added_extension("lua")),
-        false => {
-            let stripped = name.trim_end_matches(".lua").replace(['/', '\\'], ".");
-            let parts: Vec<&str> = stripped
-                .split('.')
-                .filter(|part| !part.is_empty())
-                .collect();
-            let hint = match parts.is_empty() {
-                true => "lib.forms".to_owned(),
-                false => parts.join("."),
-            };
-            Err(format!(
-                "'{name}' is not the name of a module\n\
+    if plain {
+        Ok(path.with_added_extension("lua"))
+    } else {
+        let stripped = name.trim_end_matches(".lua").replace(['/', '\\'], ".");
+        let parts: Vec<&str> = stripped
+            .split('.')
+            .filter(|part| !part.is_empty())
+            .collect();
+        let hint = if parts.is_empty() {
+            "lib.forms".to_owned()
+        } else {
+            parts.join(".")
+        };
+        Err(format!(
+            "'{name}' is not the name of a module\n\
                  write require \"{hint}\": names joined by dots, without '.lua', of a file in the plan's folder or below"
-            ))
-        }
+        ))
     }
 }
 

@@ -199,10 +199,7 @@ fn places(hir: &Hir) -> usize {
 /// Of a pattern that begins with a text in which a byte is in none of its classes, one match at most is open at a time.
 fn open_places(hir: &Hir) -> usize {
     let is_closed = beginning(hir).iter().any(|byte| !allows(hir, *byte));
-    match is_closed {
-        true => 0,
-        false => count_open(hir, false),
-    }
+    if is_closed { 0 } else { count_open(hir, false) }
 }
 
 /// Returns the text that every match begins with.

@@ -65,9 +65,10 @@ fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
 const MOST: usize = 100;
 
 fn check_count(count: usize, what: &str) -> Result<(), String> {
-    match count > MOST {
-        true => Err(format!("{what} has {count} entries, and may have {MOST}")),
-        false => Ok(()),
+    if count > MOST {
+        Err(format!("{what} has {count} entries, and may have {MOST}"))
+    } else {
+        Ok(())
     }
 }
 

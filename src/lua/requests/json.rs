@@ -48,9 +48,10 @@ pub(in crate::lua) fn convert(
 }
 
 fn cannot(problem: String) -> String {
-    match problem.starts_with(NOT_ENOUGH) {
-        true => problem,
-        false => format!("cannot encode this as JSON: {problem}"),
+    if problem.starts_with(NOT_ENOUGH) {
+        problem
+    } else {
+        format!("cannot encode this as JSON: {problem}")
     }
 }
 

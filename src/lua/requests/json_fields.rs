@@ -124,9 +124,10 @@ impl<'a> Inside<'a> {
 
     /// Counts the comparison of some steps.
     fn spend<E: serde::de::Error>(&self, steps: usize) -> Result<(), E> {
-        match self.fields.time.spend((steps + 1) * STEP_BYTES) {
-            true => Ok(()),
-            false => Err(E::custom("it takes too long")),
+        if self.fields.time.spend((steps + 1) * STEP_BYTES) {
+            Ok(())
+        } else {
+            Err(E::custom("it takes too long"))
         }
     }
 

@@ -308,9 +308,10 @@ impl Responses {
 
     /// Returns whether enough is held to run the collector, on a shard with that many open connections.
     pub(in crate::lua) fn wants_collection(&self, connections: u64) -> bool {
-        let quota = match connections < MANY {
-            true => FEW_USERS,
-            false => MANY_USERS,
+        let quota = if connections < MANY {
+            FEW_USERS
+        } else {
+            MANY_USERS
         };
         let used = self.slots.len() - self.free.len();
         used >= quota.slots.max(self.kept.slots)

@@ -126,9 +126,10 @@ impl Pressed {
             format!("{} = \"{}\"", shorten(&name), shorten(&value))
         };
         let there: Vec<String> = buttons.iter().take(20).map(shown).collect();
-        let there = match there.is_empty() {
-            true => "it has none with a name".to_owned(),
-            false => format!("it has {}", there.join(", ")),
+        let there = if there.is_empty() {
+            "it has none with a name".to_owned()
+        } else {
+            format!("it has {}", there.join(", "))
         };
         let wanted = shorten(&escape_invalid(wanted));
         Err(format!(

@@ -110,12 +110,11 @@ pub(in crate::lua) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Resu
     }
     // A longer one is refused in any case, and may be too long to quote.
     let shown;
-    let key = match key.len() > MOST_BYTES {
-        true => {
-            shown = shorten(key);
-            &shown
-        }
-        false => key,
+    let key = if key.len() > MOST_BYTES {
+        shown = shorten(key);
+        &shown
+    } else {
+        key
     };
     if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(known, _)| known != key) {
         return Err(format!(

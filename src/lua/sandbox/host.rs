@@ -117,9 +117,10 @@ impl Host {
         let limit = self.limits.memory;
         let used = self.used_bytes(lua);
         // A plan that really holds much must not wait for a collection at each request.
-        let left = match used > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
-            true => self.collect(lua),
-            false => limit.saturating_sub(used),
+        let left = if used > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
+            self.collect(lua)
+        } else {
+            limit.saturating_sub(used)
         };
         Budget::new(left, &self.limits).collecting(lua, |lua| Host::of(lua).collect(lua))
     }

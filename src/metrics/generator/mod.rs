@@ -105,9 +105,10 @@ impl Stretch {
 
     /// Returns the share of the time that it was busy, from 0 to 1.
     pub(super) fn share(&self) -> f64 {
-        match self.wall.is_zero() {
-            true => 0.0,
-            false => (self.busy.as_secs_f64() / self.wall.as_secs_f64()).min(1.0),
+        if self.wall.is_zero() {
+            0.0
+        } else {
+            (self.busy.as_secs_f64() / self.wall.as_secs_f64()).min(1.0)
         }
     }
 
@@ -205,9 +206,10 @@ impl Effort {
             let from = begun.max(second * SECOND);
             let part = ended.min((second + 1) * SECOND) - from;
             let share = part as f64 / wall as f64;
-            let rest = match second == last {
-                true => self.clone(),
-                false => Effort::default(),
+            let rest = if second == last {
+                self.clone()
+            } else {
+                Effort::default()
             };
             let part = Effort {
                 wall: Duration::from_nanos(part),

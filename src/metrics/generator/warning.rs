@@ -22,26 +22,28 @@ impl GeneratorRow {
             return None;
         }
         let own = whole.and_then(|all| self.own_part(all.p99.as_secs_f64() * 1e3));
-        let over = match self.saturated_s < self.judged_s {
-            true => "; over the whole run ",
-            false => ": ",
+        let over = if self.saturated_s < self.judged_s {
+            "; over the whole run "
+        } else {
+            ": "
         };
         let own = own.map_or_else(String::new, |own| format!("{over}{own}"));
-        let (why, remedy) = match self.starved > self.busy / 4.0 {
-            true => (
+        let (why, remedy) = if self.starved > self.busy / 4.0 {
+            (
                 "other programs kept its threads off the cores",
                 format!(
                     "for {:.0}% of the time; end what runs beside it, or give it cores or a machine of its own",
                     self.starved * 100.0
                 ),
-            ),
-            false => (
+            )
+        } else {
+            (
                 "its own work kept responses waiting",
                 format!(
                     "(a thread up to {:.0}% busy); use more cores ('--threads') or machines, or fewer users",
                     self.busiest * 100.0
                 ),
-            ),
+            )
         };
         Some(format!(
             "lgoose itself was the bottleneck in {} of {} s{own}; {why} {remedy}",

@@ -49,9 +49,10 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
                 ..Effort::default()
             });
             let now = begin + TICK * (tick + 1);
-            match tick + 1 == TICKS {
-                true => recorder.end(now),
-                false => recorder.come_to(now),
+            if tick + 1 == TICKS {
+                recorder.end(now)
+            } else {
+                recorder.come_to(now)
             }
             deltas.push(recorder.take());
         }

@@ -185,9 +185,10 @@ impl LoadKind {
 
     /// Returns a load without its unit: `340`, `0.25`.
     pub fn number(self, load: f64) -> String {
-        match load.fract() == 0.0 {
-            true => crate::units::show_count(load as u64),
-            false => format!("{load}"),
+        if load.fract() == 0.0 {
+            crate::units::show_count(load as u64)
+        } else {
+            format!("{load}")
         }
     }
 }

@@ -120,9 +120,10 @@ impl Ending {
     #[must_use]
     pub fn told(mut self) -> Ending {
         let after = seconds(self.at_s);
-        let at = match self.in_test_start {
-            true => "in 'test_start', before any user was started".to_owned(),
-            false => self.at(),
+        let at = if self.in_test_start {
+            "in 'test_start', before any user was started".to_owned()
+        } else {
+            self.at()
         };
         let mut text = match self.cause {
             Cause::TimeUp => format!("time up after {after}"),

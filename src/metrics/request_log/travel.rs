@@ -25,9 +25,10 @@ pub(crate) fn pack_entries(entries: &[u8]) -> Vec<u8> {
 /// own.
 pub(crate) fn pieces(mut bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
-        let length = match bytes.len() > most {
-            true => entry::first_entries(bytes, most),
-            false => bytes.len(),
+        let length = if bytes.len() > most {
+            entry::first_entries(bytes, most)
+        } else {
+            bytes.len()
         };
         let (piece, rest) = bytes.split_at(length);
         bytes = rest;

@@ -106,9 +106,10 @@ impl ByTag {
                 continue;
             };
             let full = at_limit || values.len() >= MOST_VALUES;
-            let value = match full && !values.contains_key(value) {
-                true => OTHER,
-                false => value,
+            let value = if full && !values.contains_key(value) {
+                OTHER
+            } else {
+                value
             };
             overflow |= value == OTHER;
             if !values.contains_key(value) {

@@ -182,9 +182,10 @@ impl Store {
         let requests = &self.measured.requests;
         let tags_met = requests.by_tag.rows().map(|(tag, _)| tag);
         let known: Vec<String> = tags_met.chain(self.workers.label_texts()).collect();
-        let or_label = match self.workers.is_empty() {
-            true => "",
-            false => ", and no label of workers has that name",
+        let or_label = if self.workers.is_empty() {
+            ""
+        } else {
+            ", and no label of workers has that name"
         };
         let mut unknown = tags.pairs().map(|(key, value)| format!("{key}={value}"));
         match unknown.find(|tag| !known.contains(tag)) {
@@ -224,11 +225,10 @@ impl Store {
             Some(near) => format!("; did you mean '{near}'?"),
             None => String::new(),
         };
-        match self.workers.is_empty() {
-            true => format!("no request, task, check or metric of that name was seen{hint}"),
-            false => {
-                format!("no request, task, check, metric or label of workers has that name{hint}")
-            }
+        if self.workers.is_empty() {
+            format!("no request, task, check or metric of that name was seen{hint}")
+        } else {
+            format!("no request, task, check, metric or label of workers has that name{hint}")
         }
     }
 }

@@ -51,10 +51,7 @@ impl Store {
     /// Builds a report without a verdict.
     pub(super) fn build(&mut self, elapsed: Duration, detail: Detail) -> Report {
         let whole = detail == Detail::Whole;
-        let part = match whole {
-            true => self.part(elapsed),
-            false => None,
-        };
+        let part = if whole { self.part(elapsed) } else { None };
         let with_latencies = whole && !self.identity.no_intervals;
         let measured = self.time.active(elapsed);
         let (checks, metrics) = self.measured.measures.rows();

@@ -174,9 +174,10 @@ impl Gathered {
         let (length, step, mut judged) = (*length, *step, *judged);
         let mut found = Vec::new();
         loop {
-            let next = match judged < self.after {
-                true => self.after,
-                false => (judged / step + 1) * step,
+            let next = if judged < self.after {
+                self.after
+            } else {
+                (judged / step + 1) * step
             };
             if next > until {
                 break;
@@ -252,9 +253,10 @@ impl Stretch {
         threshold_figures.oldest = threshold_figures.oldest.max(age.as_secs_f64() * 1e3);
         let silent = Duration::from_nanos(to - from).as_secs_f64();
         let answered = lasted.as_secs_f64() - silent;
-        let missed = match answered > 0.1 * lasted.as_secs_f64() {
-            true => (threshold_figures.count as f64 * silent / answered) as u64,
-            false => threshold_figures.count,
+        let missed = if answered > 0.1 * lasted.as_secs_f64() {
+            (threshold_figures.count as f64 * silent / answered) as u64
+        } else {
+            threshold_figures.count
         };
         // Whoever would have sent a request during the silence waits until it is over, as far as that is known.
         let longest = Duration::from_nanos(silence.to - from);

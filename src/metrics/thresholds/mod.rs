@@ -147,9 +147,10 @@ impl Judges {
         let mut rows = Vec::new();
         for judge in &self.judges {
             let threshold = &judge.threshold;
-            let seen = match self.held {
-                true => Err("the run ended before the part that is judged began"),
-                false => judge.last_word(view),
+            let seen = if self.held {
+                Err("the run ended before the part that is judged began")
+            } else {
+                judge.last_word(view)
             };
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();

@@ -88,9 +88,12 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
     for row in &report.start_stop {
         table.row(&request("start_stop", &row.method, &row.name, &row.figures))?;
     }
-    let per_second = |count: u64| match report.elapsed_s > 0.0 {
-        true => count as f64 / report.elapsed_s,
-        false => 0.0,
+    let per_second = |count: u64| {
+        if report.elapsed_s > 0.0 {
+            count as f64 / report.elapsed_s
+        } else {
+            0.0
+        }
     };
     for row in &report.scenarios {
         table.row(&scenario(row, per_second(row.iterations)))?;
@@ -330,9 +333,10 @@ fn figure(value: Option<f64>) -> String {
 fn harmless(text: &str) -> String {
     let text = one_line(text);
     let formula = |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
-    match text.trim_start().starts_with(formula) {
-        true => format!("'{text}"),
-        false => text,
+    if text.trim_start().starts_with(formula) {
+        format!("'{text}")
+    } else {
+        text
     }
 }
 

@@ -23,9 +23,10 @@ pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
         )),
         _ => {}
     }
-    let confirmed = match found.confirmed {
-        true => "by a run of its own, which this report is about",
-        false => "not by a run of its own; this report is about one of the steps",
+    let confirmed = if found.confirmed {
+        "by a run of its own, which this report is about"
+    } else {
+        "not by a run of its own; this report is about one of the steps"
     };
     facts.push(("confirmed", confirmed.to_owned()));
     if let Some(limit) = &found.limited_by {

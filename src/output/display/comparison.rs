@@ -57,10 +57,7 @@ pub(crate) fn row_interval(row: &Row) -> String {
 }
 
 fn unit(row: &Row) -> &'static str {
-    match row.figure.is_ratio() {
-        true => "%",
-        false => " pp",
-    }
+    if row.figure.is_ratio() { "%" } else { " pp" }
 }
 
 fn signed(row: &Row, change: f64) -> String {
@@ -80,9 +77,10 @@ pub(crate) fn side(runs: &[RunFacts]) -> String {
     let seconds: f64 = runs.iter().map(|run| run.elapsed_s).sum();
     let requests: u64 = runs.iter().map(|run| run.requests).sum();
     let length = show_long(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    let hosts = match runs.iter().all(|run| run.host == runs[0].host) {
-        true => runs.first().map(|run| one_line(&run.host)),
-        false => Some("several hosts".to_owned()),
+    let hosts = if runs.iter().all(|run| run.host == runs[0].host) {
+        runs.first().map(|run| one_line(&run.host))
+    } else {
+        Some("several hosts".to_owned())
     };
     format!(
         "{} · {} · {length} · {}",
@@ -125,9 +123,10 @@ pub(crate) fn outcome(comparison: &Comparison) -> String {
             format!("; beyond the limits: {first}{more}")
         }
     };
-    let but = match comparison.comparable {
-        true => "",
-        false => "not comparable: ",
+    let but = if comparison.comparable {
+        ""
+    } else {
+        "not comparable: "
     };
     format!("{but}{judged}{limits}")
 }

@@ -35,9 +35,10 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
             }
         });
         let ended: Vec<String> = ended.collect();
-        let message = match ended.is_empty() {
-            true => row.message.clone(),
-            false => format!("{}; it ended the task {}", row.message, ended.join(" and ")),
+        let message = if ended.is_empty() {
+            row.message.clone()
+        } else {
+            format!("{}; it ended the task {}", row.message, ended.join(" and "))
         };
         ListedError { row, message }
     });

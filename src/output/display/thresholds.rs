@@ -51,9 +51,10 @@ pub(crate) fn threshold_figure(row: &ThresholdRow) -> String {
         return "no data".to_owned();
     };
     let text = in_unit(value, &row.unit);
-    match text == in_unit(row.limit, &row.unit) && value != row.limit {
-        true => format!("{}{}", six_digits(value), one_line(&row.unit)),
-        false => text,
+    if text == in_unit(row.limit, &row.unit) && value != row.limit {
+        format!("{}{}", six_digits(value), one_line(&row.unit))
+    } else {
+        text
     }
 }
 

@@ -22,9 +22,10 @@ pub(crate) fn slowest_traces(report: &Report) -> Vec<(String, &TracedRequest)> {
 /// Returns a trace in the form in which people search for it.
 pub(crate) fn trace_text(trace: &TraceRow) -> String {
     let id = cut_middle(&one_line(&trace.trace_id), ID_WIDTH);
-    match trace.sampled {
-        true => id,
-        false => format!("{id} (not sampled)"),
+    if trace.sampled {
+        id
+    } else {
+        format!("{id} (not sampled)")
     }
 }
 

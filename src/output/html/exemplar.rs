@@ -8,12 +8,13 @@ use crate::units::{show_count, show_size};
 
 /// Returns the label of the details and their HTML; `whole` says that the row itself shows the whole message.
 pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> {
-    let message = match whole {
-        true => String::new(),
-        false => format!(
+    let message = if whole {
+        String::new()
+    } else {
+        format!(
             "<p class=\"message\"><bdi>{}</bdi></p>",
             text(&error.message)
-        ),
+        )
     };
     let label = match (whole, error.exemplars.len()) {
         (true, 0) => return None,

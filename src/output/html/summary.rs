@@ -182,19 +182,21 @@ fn warnings(report: &Report) -> String {
         .iter()
         .map(|warning| format!("<li>{}</li>", text(warning)))
         .collect();
-    match items.is_empty() {
-        true => items,
-        false => format!(
+    if items.is_empty() {
+        items
+    } else {
+        format!(
             "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Read this first</h2><ul>{items}</ul></section>\n"
-        ),
+        )
     }
 }
 
 fn elapsed(report: &Report) -> String {
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
-    match report.elapsed_s < 60.0 {
-        true => show_duration(elapsed),
-        false => show_long(elapsed),
+    if report.elapsed_s < 60.0 {
+        show_duration(elapsed)
+    } else {
+        show_long(elapsed)
     }
 }
 

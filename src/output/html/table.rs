@@ -92,13 +92,15 @@ impl Table {
                 format!("<th scope=\"col\"{class}>{}</th>", text(title))
             })
             .collect();
-        let note = match self.note.is_empty() {
-            true => String::new(),
-            false => format!("<p class=\"note\">{}</p>\n", self.note),
+        let note = if self.note.is_empty() {
+            String::new()
+        } else {
+            format!("<p class=\"note\">{}</p>\n", self.note)
         };
-        let foot = match self.foot.is_empty() {
-            true => String::new(),
-            false => format!("<tfoot>{}</tfoot>\n", self.foot),
+        let foot = if self.foot.is_empty() {
+            String::new()
+        } else {
+            format!("<tfoot>{}</tfoot>\n", self.foot)
         };
         format!(
             "<section id=\"{id}\">\n<h2 id=\"{id}-title\">{title}</h2>\n{note}<div class=\"scroll\" role=\"region\" tabindex=\"0\" \

@@ -37,9 +37,10 @@ pub(super) fn workers(report: &Report) -> Option<Table> {
             count(row.requests),
             failures(row.failures, row.requests),
             row.p95_ms.map_or(Cell::None, duration),
-            match is_saturated(row) {
-                true => Cell::Bad(row.busy, percent),
-                false => Cell::Number(row.busy, percent),
+            if is_saturated(row) {
+                Cell::Bad(row.busy, percent)
+            } else {
+                Cell::Number(row.busy, percent)
             },
             duration(row.lag_ms),
             Cell::Number(row.offset_ms, offset),

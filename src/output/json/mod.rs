@@ -63,9 +63,10 @@ fn escaped(text: String) -> String {
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match obeyed(c) {
-            true => safe += &format!("\\u{:04x}", u32::from(c)),
-            false => safe.push(c),
+        if obeyed(c) {
+            safe += &format!("\\u{:04x}", u32::from(c))
+        } else {
+            safe.push(c)
         }
     }
     safe

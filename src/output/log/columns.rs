@@ -157,8 +157,9 @@ fn tags(tags: &str, to: &mut impl Fields) {
 }
 
 fn kind(entry: &TaskEntry<'_>) -> &'static str {
-    match entry.transaction {
-        true => "transaction",
-        false => "task",
+    if entry.transaction {
+        "transaction"
+    } else {
+        "task"
     }
 }

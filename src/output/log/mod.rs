@@ -147,12 +147,13 @@ impl LogWriter {
             }
         }
         // A thread that hangs in a system call ends with the process.
-        let troubles = match hangs {
-            true => Vec::new(),
-            false => self.thread.join().unwrap_or_else(|_| {
+        let troubles = if hangs {
+            Vec::new()
+        } else {
+            self.thread.join().unwrap_or_else(|_| {
                 let message = "the thread of the logs ended because of a bug in lgoose";
                 vec![Error::trouble(message)]
-            }),
+            })
         };
         let rows: Vec<LogRow> = self
             .files
@@ -182,11 +183,10 @@ fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &Progress) -> L
 fn warning(row: &LogRow, of_workers: bool) -> String {
     let left_out = crate::units::show_count(row.left_out);
     let all = crate::units::show_count(row.left_out + row.lines);
-    let why = match of_workers {
-        false => "the file could not be written as fast as they came, or not at all",
-        true => {
-            "workers, the broker or the file could not take them as fast as they came, or a worker was lost"
-        }
+    let why = if of_workers {
+        "workers, the broker or the file could not take them as fast as they came, or a worker was lost"
+    } else {
+        "the file could not be written as fast as they came, or not at all"
     };
     format!(
         "{left_out} of {all} lines of the log '{}' were left out: {why}",

@@ -60,9 +60,10 @@ impl Sorter {
     pub(super) fn add(&mut self, key: Key, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
-        match self.text.len() + self.lines.len() * size_of::<(Key, usize, usize)>() > self.most {
-            true => self.spill(),
-            false => Ok(()),
+        if self.text.len() + self.lines.len() * size_of::<(Key, usize, usize)>() > self.most {
+            self.spill()
+        } else {
+            Ok(())
         }
     }
 

@@ -354,9 +354,10 @@ fn code(line: &str) -> String {
     }
     let mut out = "<code>".to_owned();
     for c in line.chars() {
-        match c.is_ascii_punctuation() {
-            true => out += &format!("&#{};", u32::from(c)),
-            false => out.push(c),
+        if c.is_ascii_punctuation() {
+            out += &format!("&#{};", u32::from(c))
+        } else {
+            out.push(c)
         }
     }
     out + "</code>"

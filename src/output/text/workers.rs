@@ -42,11 +42,12 @@ fn labels(report: &Report) -> Table {
 fn workers(report: &Report) -> Table {
     let (rows, more) = workers_shown(report);
     let was_lost = rows.iter().any(|row| row.lost_at_s.is_some());
-    let columns: &[&str] = match was_lost {
-        true => &[
+    let columns: &[&str] = if was_lost {
+        &[
             "users", "# reqs", "# fails", "p95", "busy", "lag", "offset", "lost at",
-        ],
-        false => &["users", "# reqs", "# fails", "p95", "busy", "lag", "offset"],
+        ]
+    } else {
+        &["users", "# reqs", "# fails", "p95", "busy", "lag", "offset"]
     };
     let mut table = Table::new("Workers", columns);
     for row in &rows {

@@ -268,10 +268,13 @@ fn text(
         (VerdictResult::Passed, _) if ending.is_none() => {
             format!("passed so far: {}", held(report, settings))
         }
-        (VerdictResult::Passed, _) => match but.is_empty() {
-            true => format!("passed: {}", held(report, settings)),
-            false => format!("passed so far{but}"),
-        },
+        (VerdictResult::Passed, _) => {
+            if but.is_empty() {
+                format!("passed: {}", held(report, settings))
+            } else {
+                format!("passed so far{but}")
+            }
+        }
     }
 }
 

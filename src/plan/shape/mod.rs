@@ -222,9 +222,10 @@ impl Stage {
         }
         let now = self.users_at(at - self.start);
         if self.to > self.from {
-            return match now < self.to {
-                true => self.start_of(now),
-                false => self.end(),
+            return if now < self.to {
+                self.start_of(now)
+            } else {
+                self.end()
             };
         }
         // The line passes a whole number with each step down, the first at its beginning.

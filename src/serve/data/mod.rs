@@ -295,12 +295,13 @@ fn read(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
         // It may grow meanwhile.
         file.take(most + 1).read_to_end(&mut bytes)?;
     }
-    match length.max(bytes.len() as u64) > most {
-        true => Err(io::Error::other(format!(
+    if length.max(bytes.len() as u64) > most {
+        Err(io::Error::other(format!(
             "it has more than {} MiB",
             most >> 20
-        ))),
-        false => Ok(bytes),
+        )))
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -321,9 +322,12 @@ fn unreadable(error: &io::Error) -> String {
 /// Returns a plan's name as it can stand in a file's.
 fn plain(plan: &str) -> String {
     let name = plan.strip_suffix(".lua").unwrap_or(plan);
-    let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
-        true => c,
-        false => '_',
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
+            c
+        } else {
+            '_'
+        }
     };
     name.chars().map(plain).take(NAME).collect()
 }

@@ -127,12 +127,13 @@ impl Threshold {
             ),
         };
         if !fits {
-            let message = match is_plain {
-                true => format!("the limit of '{figure}' needs a unit: {wanted}"),
-                false => format!(
+            let message = if is_plain {
+                format!("the limit of '{figure}' needs a unit: {wanted}")
+            } else {
+                format!(
                     "'{}' is not a unit of '{figure}'; it has {wanted}",
                     self.unit
-                ),
+                )
             };
             return Err(Misread::new(message, if is_plain { number } else { unit }));
         }

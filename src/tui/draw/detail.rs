@@ -256,9 +256,10 @@ fn about_trace(one: &TracedRequest, clock: Clock) -> (Meaning, String) {
 
 fn trace_text(trace: &TraceRow) -> String {
     let id = one_line(&trace.trace_id);
-    match trace.sampled {
-        true => id,
-        false => format!("{id} (not sampled)"),
+    if trace.sampled {
+        id
+    } else {
+        format!("{id} (not sampled)")
     }
 }
 

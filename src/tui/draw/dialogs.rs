@@ -63,16 +63,15 @@ pub(super) fn help(width: u16, pages: usize) -> Lines {
         format!("{key}{padding} {what}")
     };
     let mut lines = Lines::new();
-    match usize::from(width) >= 2 * HALF + 4 {
-        true => {
-            let (left, right) = KEYS.split_at(KEYS.len() / 2);
-            for (left, right) in left.iter().zip(right) {
-                let left = key(left);
-                let padding = " ".repeat(HALF.saturating_sub(left.width()) + 1);
-                lines.push((Meaning::Plain, format!("{left}{padding}{}", key(right))));
-            }
+    if usize::from(width) >= 2 * HALF + 4 {
+        let (left, right) = KEYS.split_at(KEYS.len() / 2);
+        for (left, right) in left.iter().zip(right) {
+            let left = key(left);
+            let padding = " ".repeat(HALF.saturating_sub(left.width()) + 1);
+            lines.push((Meaning::Plain, format!("{left}{padding}{}", key(right))));
         }
-        false => lines.extend(KEYS.iter().map(|both| (Meaning::Plain, key(both)))),
+    } else {
+        lines.extend(KEYS.iter().map(|both| (Meaning::Plain, key(both))))
     }
     lines.push((Meaning::Plain, String::new()));
     let room = usize::from(width).saturating_sub(4).clamp(20, 2 * HALF);
@@ -190,9 +189,10 @@ pub(super) fn tags(
     ];
     let shown = all.iter().enumerate().skip(from).take(rows.into());
     lines.extend(shown.map(|(number, tag)| {
-        let meaning = match number == at {
-            true => Meaning::Selected,
-            false => Meaning::Plain,
+        let meaning = if number == at {
+            Meaning::Selected
+        } else {
+            Meaning::Plain
         };
         (meaning, cut_middle(tag, inner))
     }));
@@ -212,9 +212,10 @@ pub(super) fn tags(
         width,
         height,
     };
-    let title = match all.len() > usize::from(rows) {
-        true => format!("by tag, {} of {}", at + 1, all.len()),
-        false => "by tag".to_owned(),
+    let title = if all.len() > usize::from(rows) {
+        format!("by tag, {} of {}", at + 1, all.len())
+    } else {
+        "by tag".to_owned()
     };
     framed(&title, &lines, 0, place, buffer, styles);
 }

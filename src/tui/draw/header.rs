@@ -65,9 +65,10 @@ pub(super) fn draw(
 fn users(snapshot: &Snapshot) -> String {
     let (users, wanted) = (snapshot.users, snapshot.progress.wanted.users);
     let stopping = snapshot.progress.phase == RunPhase::Stopping;
-    match users != wanted && snapshot.progress.wanted.rate.is_none() && !stopping {
-        true => format!("{} → {}", show_count(users), counted(wanted, "user")),
-        false => counted(users, "user"),
+    if users != wanted && snapshot.progress.wanted.rate.is_none() && !stopping {
+        format!("{} → {}", show_count(users), counted(wanted, "user"))
+    } else {
+        counted(users, "user")
     }
 }
 
@@ -75,9 +76,10 @@ fn users(snapshot: &Snapshot) -> String {
 fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
     if let Some(finished) = &state.finished {
         let after = format!("FINISHED {}", show_long(finished.after));
-        let meaning = match finished.passed {
-            true => Meaning::Good,
-            false => Meaning::Bad,
+        let meaning = if finished.passed {
+            Meaning::Good
+        } else {
+            Meaning::Bad
         };
         let whole = match finished.verdict.as_str() {
             "" => format!("{after} · q quit"),
@@ -160,9 +162,10 @@ fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
     let Some(last) = snapshot.recent.last() else {
         return (Default::default(), Meaning::Faint);
     };
-    let (mark, meaning) = match last.generator.saturated {
-        true => (" BOTTLENECK", Meaning::Warning),
-        false => ("", Meaning::Faint),
+    let (mark, meaning) = if last.generator.saturated {
+        (" BOTTLENECK", Meaning::Warning)
+    } else {
+        ("", Meaning::Faint)
     };
     let busy = format!("generator CPU {:.0}%", last.generator.busy * 100.0);
     let lag = Duration::try_from_secs_f64(last.generator.lag_ms / 1e3).unwrap_or_default();

@@ -58,9 +58,10 @@ pub(super) fn tabs(
     layout.tabs_y = area.y;
     let mut x = area.x;
     for (at, title) in titles.iter().enumerate() {
-        let meaning = match at == state.tab.index() {
-            true => Meaning::Selected,
-            false => Meaning::Faint,
+        let meaning = if at == state.tab.index() {
+            Meaning::Selected
+        } else {
+            Meaning::Faint
         };
         let from = x;
         x = put(buffer, area, x, title, meaning, styles);
@@ -191,12 +192,13 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
     let count = state.log.count();
     if count > lines.len() as u64 {
         // Rounded: the exact number changes with every line of a noisy plan.
-        let text = match state.log.stands() && newer > 0 {
-            false => format!(
+        let text = if state.log.stands() && newer > 0 {
+            "newer lines below: End or G follows them".to_owned()
+        } else {
+            format!(
                 "the last of more than {}; G shows the newest at once",
                 counted(rounded(count), "line")
-            ),
-            true => "newer lines below: End or G follows them".to_owned(),
+            )
         };
         put_right(buffer, foot, &text, Meaning::Faint, styles);
     }
@@ -246,9 +248,10 @@ pub(super) fn last_line(
         "w write",
     ];
     if state.typing || !state.filter.is_empty() && state.notice.is_empty() {
-        let hint = match state.typing {
-            true => "_  (↵ keeps, Esc drops it)",
-            false => "  (Esc drops it)",
+        let hint = if state.typing {
+            "_  (↵ keeps, Esc drops it)"
+        } else {
+            "  (Esc drops it)"
         };
         let text = format!("filter: {}{hint}", state.filter);
         put(buffer, area, area.x, &text, Meaning::Strong, styles);

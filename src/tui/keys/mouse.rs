@@ -52,9 +52,10 @@ impl State {
         let Some(row) = rows.rows.get(place.first + line).filter(|row| !row.heading) else {
             return;
         };
-        match self.selected() == Some(row.key.as_str()) {
-            true => self.open_details(snapshot),
-            false => self.selected[self.tab.index()] = Some(row.key.clone()),
+        if self.selected() == Some(row.key.as_str()) {
+            self.open_details(snapshot)
+        } else {
+            self.selected[self.tab.index()] = Some(row.key.clone())
         }
     }
 }

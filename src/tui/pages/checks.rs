@@ -84,9 +84,10 @@ fn share(row: &ThresholdRow, value: f64) -> Option<(f64, &'static str)> {
     if row.limit <= 0.0 {
         return None;
     }
-    let words = match row.threshold.contains('>') {
-        true => "the least",
-        false => "the limit",
+    let words = if row.threshold.contains('>') {
+        "the least"
+    } else {
+        "the limit"
     };
     Some((value / row.limit * 100.0, words))
 }

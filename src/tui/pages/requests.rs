@@ -35,8 +35,18 @@ pub(super) fn requests(
         name: "Aggregated".to_owned(),
         ..entry(&total, now, String::new())
     };
-    let columns = match now {
-        false => vec![
+    let columns = if now {
+        vec![
+            column("req/s", 0),
+            column("fail/s", 0),
+            column("worst p50", 3),
+            column("worst p95", 1),
+            column("worst p99", 2),
+            column("max", 4),
+            column("trend", 5),
+        ]
+    } else {
+        vec![
             column("# reqs", 0),
             column("fails", 0),
             column("req/s", 0),
@@ -45,22 +55,10 @@ pub(super) fn requests(
             column("p99", 2),
             column("max", 4),
             column("trend", 5),
-        ],
-        true => vec![
-            column("req/s", 0),
-            column("fail/s", 0),
-            column("worst p50", 3),
-            column("worst p95", 1),
-            column("worst p99", 2),
-            column("max", 4),
-            column("trend", 5),
-        ],
+        ]
     };
     Listing {
-        title: match now {
-            false => "Request",
-            true => "Request, last 10 s",
-        },
+        title: if now { "Request, last 10 s" } else { "Request" },
         columns,
         rows: requests.rows.iter().map(row).collect(),
         total: Some(total),
@@ -79,24 +77,26 @@ pub(super) fn without_worst(listing: &mut Listing) {
 }
 
 fn entry(row: &LiveRow, now: bool, trend: String) -> Entry {
-    let [p50, p95, p99, max] = match now {
-        true => row.worst_now,
-        false => [row.p50, row.p95, row.p99, row.max],
+    let [p50, p95, p99, max] = if now {
+        row.worst_now
+    } else {
+        [row.p50, row.p95, row.p99, row.max]
     };
     let times = [p50, p95, p99, max];
-    let (mut cells, mut keys) = match now {
-        false => (
+    let (mut cells, mut keys) = if now {
+        (
+            vec![rate(row.rate_now), rate(row.failures_now)],
+            vec![row.rate_now, row.failures_now],
+        )
+    } else {
+        (
             vec![
                 show_count(row.count),
                 show_count(row.failures),
                 rate(row.rate),
             ],
             vec![row.count as f64, row.failures as f64, row.rate],
-        ),
-        true => (
-            vec![rate(row.rate_now), rate(row.failures_now)],
-            vec![row.rate_now, row.failures_now],
-        ),
+        )
     };
     cells.extend(times.map(tight));
     keys.extend(times.iter().map(Duration::as_secs_f64));

@@ -36,13 +36,13 @@ impl Points {
                 continue;
             }
             let until = end.unwrap_or(u64::MAX);
-            let covered: Vec<u64> = match until > point.second {
-                true => self
-                    .by_second
+            let covered: Vec<u64> = if until > point.second {
+                self.by_second
                     .range(point.second..until)
                     .map(|(second, _)| *second)
-                    .collect(),
-                false => Vec::new(),
+                    .collect()
+            } else {
+                Vec::new()
             };
             let last = covered.last().copied();
             for second in covered {

@@ -31,9 +31,10 @@ impl Encoding {
                 && part.contains("proto=io.prometheus.client.MetricFamily")
                 && part.contains("encoding=delimited")
         };
-        match accepted.any(|header| header.split(',').any(protobuf)) {
-            true => Encoding::Protobuf,
-            false => Encoding::Text,
+        if accepted.any(|header| header.split(',').any(protobuf)) {
+            Encoding::Protobuf
+        } else {
+            Encoding::Text
         }
     }
 
@@ -95,9 +96,10 @@ impl Collector for Metrics {
             };
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
             for (labels, figure) in &family.rows {
-                match labels.is_empty() {
-                    true => self.write(&mut metric, figure)?,
-                    false => self.write(&mut metric.encode_family(labels)?, figure)?,
+                if labels.is_empty() {
+                    self.write(&mut metric, figure)?
+                } else {
+                    self.write(&mut metric.encode_family(labels)?, figure)?
                 }
             }
         }

@@ -21,9 +21,10 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn of(family: &Family) -> Lines<'_> {
-        let (kind, a_row) = match family.is_histogram() {
-            true => ("bucket", BUCKETS),
-            false => ("total", 1),
+        let (kind, a_row) = if family.is_histogram() {
+            ("bucket", BUCKETS)
+        } else {
+            ("total", 1)
         };
         Lines {
             begin: format!("{PREFIX}_{}_{kind}", family.name),

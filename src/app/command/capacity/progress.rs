@@ -35,9 +35,10 @@ impl Progress {
     pub(super) fn begin(&self, base: &Prepared) {
         let limits: Vec<String> = base.config.run.thresholds.iter().map(aims::shown).collect();
         let host = target(base);
-        self.say(&match base.name.starts_with(&host) {
-            true => format!("capacity of {}", base.name),
-            false => format!("capacity of {} at {host}", base.name),
+        self.say(&if base.name.starts_with(&host) {
+            format!("capacity of {}", base.name)
+        } else {
+            format!("capacity of {} at {host}", base.name)
         });
         self.say(&format!("limits: {}", limits.join(", ")));
         self.say(&text::capacity_heading(self.by));

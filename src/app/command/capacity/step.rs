@@ -112,12 +112,13 @@ impl<'a> Steps<'a> {
         let (load, confirms, lengths) = match next {
             Next::Over(_) => return Ok(None),
             Next::Step { load, thorough } => {
-                let (least_s, most_s) = match thorough {
-                    true => (
+                let (least_s, most_s) = if thorough {
+                    (
                         confirm_s,
                         most_s.max(confirm_s * THOROUGH + SETTLE.as_secs_f64()),
-                    ),
-                    false => (self.options.step_time.as_secs_f64(), most_s),
+                    )
+                } else {
+                    (self.options.step_time.as_secs_f64(), most_s)
                 };
                 (load, false, Lengths { least_s, most_s })
             }
@@ -133,9 +134,10 @@ impl<'a> Steps<'a> {
         let settle = same.map_or(0.0, |step| step.settling_s).min(most_s);
         let settle = Duration::from_secs_f64(settle).max(SETTLE);
         let settle = if confirms { settle } else { SETTLE };
-        let length = match confirms {
-            true => settle + self.options.confirm_time,
-            false => Duration::from_secs_f64(lengths.most_s) + SPARE,
+        let length = if confirms {
+            settle + self.options.confirm_time
+        } else {
+            Duration::from_secs_f64(lengths.most_s) + SPARE
         };
         let mut config = self.config(load, length);
         config.run.warmup = Some(settle);
@@ -199,20 +201,16 @@ impl<'a> Steps<'a> {
             seconds = now.progress.elapsed.as_secs_f64();
             recovered = recovery.is_over(points);
             last = points.to_vec();
-            match recovered {
-                true => Act::Finish,
-                false => Act::GoOn,
-            }
+            if recovered { Act::Finish } else { Act::GoOn }
         })?;
         let is_down = !recovered && Recovery::is_down(&last);
         let stopped = ended.handle.is_stopped() || ended.outcome.trouble.is_some();
         if !recovered && !stopped {
             let most = crate::units::show_long(most);
-            self.progress.say(&match is_down {
-                true => format!("  the site answers nothing any more, {most} after that step"),
-                false => {
-                    format!("  the site is still slower than at first, {most} after that step")
-                }
+            self.progress.say(&if is_down {
+                format!("  the site answers nothing any more, {most} after that step")
+            } else {
+                format!("  the site is still slower than at first, {most} after that step")
             });
         }
         Ok(Some(Pause {

@@ -302,9 +302,10 @@ impl View {
             format: Format::Json,
             path: Some(REPORT.into()),
         }];
-        let outputs = match self.outputs.is_empty() {
-            true => &default[..],
-            false => &self.outputs[..],
+        let outputs = if self.outputs.is_empty() {
+            &default[..]
+        } else {
+            &self.outputs[..]
         };
         let verdict = report.verdict.clone();
         let report = Report {

@@ -52,9 +52,10 @@ impl View {
             if let Some(line) = self.log.ready() {
                 self.log_lines(line);
             }
-            let lines = match has_terminal {
-                true => self.state.last_lines(LAST_LINES),
-                false => Vec::new(),
+            let lines = if has_terminal {
+                self.state.last_lines(LAST_LINES)
+            } else {
+                Vec::new()
             };
             drop(self);
             let _gone = left.send(lines);
@@ -106,12 +107,11 @@ impl ViewThread {
             let _gone = sender.send(finish);
         }
         let left = async {
-            match stays {
-                true => (&mut self.has_left).await.ok(),
-                false => {
-                    let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
-                    left.ok().and_then(Result::ok)
-                }
+            if stays {
+                (&mut self.has_left).await.ok()
+            } else {
+                let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
+                left.ok().and_then(Result::ok)
             }
         };
         tokio::select! {

@@ -146,9 +146,10 @@ impl<'a> Fetch<'a> {
             return;
         }
         // All those before are forgotten already if there was no room before.
-        let forgotten = match was_full {
-            true => &mut outcomes[place..=place],
-            false => &mut outcomes[..],
+        let forgotten = if was_full {
+            &mut outcomes[place..=place]
+        } else {
+            &mut outcomes[..]
         };
         for finished in forgotten.iter_mut().flatten() {
             if let Ok(response) = &mut finished.exchange.outcome {

@@ -79,10 +79,11 @@ impl User {
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }
-                match waited {
-                    true => self.vm.go_on(),
+                if waited {
+                    self.vm.go_on()
+                } else {
                     // Ends the task without an error, which 'pcall' in the plan could catch.
-                    false => Step::Done,
+                    Step::Done
                 }
             }
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
@@ -102,9 +103,10 @@ impl User {
                 tokio::task::yield_now().await;
                 // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no
                 // more users will start.
-                match !told && stop.is_told() && shared.all_started.is_closed() {
-                    true => Step::Done,
-                    false => self.vm.go_on(),
+                if !told && stop.is_told() && shared.all_started.is_closed() {
+                    Step::Done
+                } else {
+                    self.vm.go_on()
                 }
             }
             Op::ExitIteration => {
@@ -216,10 +218,11 @@ impl User {
     /// counted even if the user is cut off during the wait.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
-            match pause.is_zero() {
-                true => tokio::task::yield_now().await,
+            if pause.is_zero() {
+                tokio::task::yield_now().await
+            } else {
                 // Also after a stop: a site that is down gets no more requests then than before.
-                false => self.shared.timers.wait(pause).await,
+                self.shared.timers.wait(pause).await
             }
         }
     }

@@ -150,9 +150,10 @@ impl Engine {
             None => Ok(()),
             Some(stream) => {
                 stream.receive_window -= length;
-                let taken = match stream.receive_window < 0 {
-                    true => Err(Reason::FLOW_CONTROL_ERROR.into()),
-                    false => stream.take_data(data, end_stream),
+                let taken = if stream.receive_window < 0 {
+                    Err(Reason::FLOW_CONTROL_ERROR.into())
+                } else {
+                    stream.take_data(data, end_stream)
                 };
                 if stream.outcome.is_none() && taken.is_ok() {
                     widen = used(&mut stream.receive_window, STREAM_WINDOW);
@@ -262,10 +263,13 @@ impl Engine {
         let taken = match self.known(head.stream)? {
             None => Ok(()),
             Some(_) if more == 0 => Err(Reason::PROTOCOL_ERROR.into()),
-            Some(stream) => match stream.widen(more) {
-                true => Ok(()),
-                false => Err(Reason::FLOW_CONTROL_ERROR.into()),
-            },
+            Some(stream) => {
+                if stream.widen(more) {
+                    Ok(())
+                } else {
+                    Err(Reason::FLOW_CONTROL_ERROR.into())
+                }
+            }
         };
         self.follow(head.stream, taken);
         Ok(())
@@ -313,9 +317,10 @@ impl Engine {
         let more = window - self.first_window;
         self.first_window = window;
         let mut open = self.streams.iter_mut().filter(|stream| stream.id.is_some());
-        match open.all(|stream| stream.widen(more)) {
-            true => Ok(()),
-            false => Err(Reason::FLOW_CONTROL_ERROR),
+        if open.all(|stream| stream.widen(more)) {
+            Ok(())
+        } else {
+            Err(Reason::FLOW_CONTROL_ERROR)
         }
     }
 
@@ -365,9 +370,10 @@ fn waiting(streams: &mut [Stream], id: u32) -> Option<&mut Stream> {
 
 /// Returns the head if its frame is not too long.
 fn checked(head: FrameHead) -> Result<FrameHead, Reason> {
-    match head.length > MAX_FRAME {
-        true => Err(Reason::FRAME_SIZE_ERROR),
-        false => Ok(head),
+    if head.length > MAX_FRAME {
+        Err(Reason::FRAME_SIZE_ERROR)
+    } else {
+        Ok(head)
     }
 }
 

@@ -122,9 +122,10 @@ fn read_text(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
         out.extend_from_slice(text);
         return Ok(());
     }
-    match huffman::decode(text, out) {
-        true => Ok(()),
-        false => Err(Malformed),
+    if huffman::decode(text, out) {
+        Ok(())
+    } else {
+        Err(Malformed)
     }
 }
 

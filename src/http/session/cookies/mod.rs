@@ -198,9 +198,10 @@ fn has_what_its_name_says(cookie: &RawCookie<'_>) -> bool {
     };
     let is_secure = cookie.secure() == Some(true);
     let is_of_host = || cookie.domain().is_none() && cookie.path() == Some("/");
-    match begins_with("__Host-") {
-        true => is_secure && is_of_host(),
-        false => is_secure || !begins_with("__Secure-"),
+    if begins_with("__Host-") {
+        is_secure && is_of_host()
+    } else {
+        is_secure || !begins_with("__Secure-")
     }
 }
 

@@ -162,9 +162,10 @@ impl Pool {
         }
         if version == Version::Http1 || on_demand.is_http1_only(origin) {
             let connection = self.open(client, origin, progress).await?;
-            return Ok(match connection.is_http2() {
-                true => on_demand.changed(client, connection),
-                false => (Channel::Http1(connection), false),
+            return Ok(if connection.is_http2() {
+                on_demand.changed(client, connection)
+            } else {
+                (Channel::Http1(connection), false)
             });
         }
         progress.stopwatch.enter(|phases| &mut phases.connect);

@@ -199,10 +199,11 @@ impl Yielded<'_> {
     /// Returns the value with that number, from 0.
     pub(in crate::lua) fn at(&self, number: u8) -> Seen<'_> {
         let number = c_int::from(number);
-        match number < self.count {
+        if number < self.count {
             // SAFETY: the value stays where it is as long as `self` is borrowed.
-            true => unsafe { see(self.coroutine.state(), self.first + number) },
-            false => Seen::Nil,
+            unsafe { see(self.coroutine.state(), self.first + number) }
+        } else {
+            Seen::Nil
         }
     }
 

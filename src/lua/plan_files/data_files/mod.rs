@@ -208,9 +208,10 @@ impl DataFiles {
     }
 
     fn shown(&self) -> String {
-        match self.folder == Path::new(".") {
-            true => String::new(),
-            false => format!(" '{}'", self.folder.display()),
+        if self.folder == Path::new(".") {
+            String::new()
+        } else {
+            format!(" '{}'", self.folder.display())
         }
     }
 
@@ -240,9 +241,10 @@ impl DataFiles {
         if !path.starts_with(&folder) {
             return Err(outside());
         }
-        match fs::metadata(&path).map_err(fault)?.is_file() {
-            true => Ok(path),
-            false => Err(format!("'{file}' is not a file")),
+        if fs::metadata(&path).map_err(fault)?.is_file() {
+            Ok(path)
+        } else {
+            Err(format!("'{file}' is not a file"))
         }
     }
 }

@@ -124,9 +124,10 @@ fn json_lines(file: &str, text: &[u8]) -> Result<Content, String> {
         })
     };
     let values: Vec<serde_json::Value> = lines.map(value).collect::<Result<_, _>>()?;
-    match values.is_empty() {
-        true => Err(format!("'{file}' is empty")),
-        false => Ok(Content::Json(serde_json::Value::Array(values))),
+    if values.is_empty() {
+        Err(format!("'{file}' is empty"))
+    } else {
+        Ok(Content::Json(serde_json::Value::Array(values)))
     }
 }
 

@@ -163,9 +163,10 @@ fn reports(mut merge: impl FnMut(&mut Store, usize) -> bool) -> [Report; 2] {
 
 /// Returns the bytes of a text; those of a histogram without its bounds, which depend on how it has grown.
 fn counts(text: &str) -> Vec<u8> {
-    let mut bytes = match text.starts_with("HIST") {
-        true => BASE64.decode(text).expect("a histogram"),
-        false => text.as_bytes().to_vec(),
+    let mut bytes = if text.starts_with("HIST") {
+        BASE64.decode(text).expect("a histogram")
+    } else {
+        text.as_bytes().to_vec()
     };
     if text.starts_with("HIST") {
         bytes[24..32].fill(0);

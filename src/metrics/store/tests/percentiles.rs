@@ -23,9 +23,12 @@ const SHAPES: [(&str, Draw); 8] = [
     ("a long tail", |rng| {
         (300_000.0 * open(rng).powf(-1.2)).min(3.5e12) as u64
     }),
-    ("cached or not", |rng| match rng.random_bool(0.9) {
-        true => exponential(rng, 800e3),
-        false => 2_000_000_000 + exponential(rng, 500e6),
+    ("cached or not", |rng| {
+        if rng.random_bool(0.9) {
+            exponential(rng, 800e3)
+        } else {
+            2_000_000_000 + exponential(rng, 500e6)
+        }
     }),
     ("all the same", |_| 12_345_678),
     ("powers of two", |rng| 1_000 << rng.random_range(0..31)),

@@ -208,9 +208,10 @@ fn title(
 ) -> Vec<(String, Meaning)> {
     let span = window.each * columns.iter().filter(|c| c.seconds > 0.0).count() as u64;
     let last = format!("last {}", show_long(Duration::from_secs(span)));
-    let over = match state.whole {
-        true => "of the run".to_owned(),
-        false => last,
+    let over = if state.whole {
+        "of the run".to_owned()
+    } else {
+        last
     };
     let highest = |of: fn(&Column) -> Option<f64>| {
         let values = columns.iter().filter_map(of);
@@ -259,9 +260,10 @@ fn title(
         Kind::UnderWay => {
             let (count, oldest) = now.map_or((0, 0.0), |now| (now.under_way, now.oldest_ms));
             part(format!("in flight {}", show_count(count)), Meaning::Strong);
-            let (sign, meaning) = match oldest >= LONG_MS {
-                true => (" ⚠", Meaning::Warning),
-                false => ("", Meaning::Faint),
+            let (sign, meaning) = if oldest >= LONG_MS {
+                (" ⚠", Meaning::Warning)
+            } else {
+                ("", Meaning::Faint)
             };
             if count > 0 {
                 part(format!("oldest {}{sign}", ms_text(oldest)), meaning);

@@ -139,9 +139,10 @@ impl Plot<'_> {
         if let Some((x, value)) = highest {
             let text = (self.show)(*value);
             let width = text.width() as u16;
-            let at = match x + 1 + width <= place.area.right() {
-                true => x + 1,
-                false => x.saturating_sub(width).max(place.area.x),
+            let at = if x + 1 + width <= place.area.right() {
+                x + 1
+            } else {
+                x.saturating_sub(width).max(place.area.x)
             };
             buffer.set_stringn(at, y, text, width.into(), style);
         }
@@ -161,9 +162,10 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
     }
     let all = bar.value.map_or(0, |value| place.eighths(value));
     let bad = bar.bad.map_or(0, |value| place.eighths(value)).min(all);
-    let meaning = match bar.warned {
-        true => Meaning::Warning,
-        false => Meaning::Graph,
+    let meaning = if bar.warned {
+        Meaning::Warning
+    } else {
+        Meaning::Graph
     };
     for line in 0..usize::from(place.area.height) {
         let here = |eighths: usize| eighths.saturating_sub(line * 8).min(8);

@@ -10,9 +10,10 @@ pub(super) fn top(values: impl Iterator<Item = f64>, limit: Option<f64>) -> f64 
     };
     // Up to a tenth of the columns may go beyond the scale.
     let usual = values[(values.len() - 1) * 9 / 10];
-    let top = match most > 3.0 * usual && values.len() > 4 {
-        true => 1.5 * usual,
-        false => most,
+    let top = if most > 3.0 * usual && values.len() > 4 {
+        1.5 * usual
+    } else {
+        most
     };
     let shown = limit.filter(|limit| *limit < 4.0 * top);
     round_up(shown.map_or(top, |limit| top.max(limit * 1.1)))

@@ -20,9 +20,10 @@ fn gaggle(workers: usize) -> (Snapshot, Arc<Report>) {
             2 => "load-generator-2.eu-central-1.compute.example.com".into(),
             n => format!("worker-{n}").into(),
         },
-        labels: Arc::new(match n.is_multiple_of(2) {
-            true => labels(&[("region", "eu")]),
-            false => labels(&[("region", "us"), ("size", "xl")]),
+        labels: Arc::new(if n.is_multiple_of(2) {
+            labels(&[("region", "eu")])
+        } else {
+            labels(&[("region", "us"), ("size", "xl")])
         }),
         version: "0.1.0".into(),
         threads: 4,

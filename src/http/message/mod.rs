@@ -252,6 +252,7 @@ impl Response {
         if self.encoded().is_none_or(soon) {
             self.body_bytes()
         } else {
+            // A plan that reads it has more time.
             &[]
         }
     }

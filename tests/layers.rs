@@ -1,15 +1,19 @@
-//! The architecture, checked: who may import whom, which crate is used where, how long a file may be, where unit tests
-//! stand, and that the files inside a module do not import each other in circles.
+//! The architecture, checked: who may import whom, which crate is used where, that a type's `impl` stands in one file,
+//! which words identifiers have, where unit tests stand, and that the files inside a module do not import each other in
+//! circles.
 //!
 //! Reads the text of `src/`; knows no Rust beyond comments, paths and `use` groups, which is enough for
 //! code that `rustfmt` has laid out.
 
 #[path = "layers/circles.rs"]
 mod circles;
+#[path = "layers/identifiers.rs"]
+mod identifiers;
+#[path = "layers/types.rs"]
+mod types;
 #[path = "layers/unit_tests.rs"]
 mod unit_tests;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,30 +79,18 @@ const CRATES: [(&str, &[&str]); 16] = [
 /// The one file outside of `http` that sends requests: it hands those to a server on to the process of a run on this machine.
 const HANDS_ON: &str = "src/web/serve/forward.rs";
 
-/// The most lines a file may have, tests included, unless it is one of [`LONGER`].
-const MOST_LINES: usize = 400;
-
-/// Files that may be longer, each with the reason why it reads better whole.
-const LONGER: [(&str, &str); 1] = [(
-    "src/metrics/portable/tests.rs",
-    "properties of adding up and of encoding, all of one measured run",
-)];
-
 #[test]
 fn every_source_file_keeps_to_the_architecture() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = rust_files(&root.join("src"));
     assert!(files.iter().any(|file| file.ends_with("src/lib.rs")));
     let mut all = Vec::new();
-    let mut lengths = BTreeMap::new();
     for file in files {
         let text = fs::read_to_string(&file).expect("a source file is readable text");
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
         let name = name.replace('\\', "/");
         all.extend(violations(&name, &text));
-        lengths.insert(name, text.lines().count());
     }
-    all.extend(wrong_lengths(&lengths, &LONGER));
     assert!(all.is_empty(), "\n{}\n", all.join("\n"));
 }
 
@@ -203,37 +195,6 @@ fn a_file_that_does_not_say_what_it_is_is_found() {
     assert_eq!(violations("src/units.rs", "use std::fmt;\n").len(), 1);
 }
 
-#[test]
-fn a_file_may_be_longer_only_while_it_is_listed_with_a_reason() {
-    let lengths = |length| [("src/units.rs".to_owned(), length)].into();
-    let listed = [("src/units.rs", "units in one table")];
-    for (length, longer, expected) in [
-        (MOST_LINES, &[][..], None),
-        (MOST_LINES + 1, &[], Some("it has 401 lines")),
-        (MOST_LINES + 1, &listed, None),
-        (MOST_LINES, &listed, Some("short enough")),
-        (
-            MOST_LINES + 1,
-            &[("src/units.rs", "")],
-            Some("without a reason"),
-        ),
-        (
-            MOST_LINES,
-            &[("src/gone.rs", "it was long")],
-            Some("src/gone.rs: it is listed as longer and does not exist"),
-        ),
-    ] {
-        let found = wrong_lengths(&lengths(length), longer);
-        assert_eq!(found.len(), usize::from(expected.is_some()), "{found:?}");
-        assert!(
-            found
-                .iter()
-                .all(|text| text.contains(expected.unwrap_or_default())),
-            "{found:?}"
-        );
-    }
-}
-
 /// Every rule that `text` breaks as the content of `file`, a path like `src/plan/deal.rs`.
 fn violations(file: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -261,30 +222,6 @@ fn violations(file: &str, text: &str) -> Vec<String> {
         .into_iter()
         .map(|what| format!("{file}: {what}"))
         .collect()
-}
-
-/// What is wrong with the numbers of lines of files, given those that may be longer.
-fn wrong_lengths(lengths: &BTreeMap<String, usize>, longer: &[(&str, &str)]) -> Vec<String> {
-    let is_listed = |file: &str| longer.iter().any(|(listed, _)| *listed == file);
-    let mut found = Vec::new();
-    for (file, lines) in lengths {
-        if *lines > MOST_LINES && !is_listed(file) {
-            found.push(format!(
-                "{file}: it has {lines} lines, {MOST_LINES} are the most: split it where the subject divides, or list \
-                 it with the reason why it reads better whole"
-            ));
-        }
-    }
-    for (file, reason) in longer {
-        let problem = match lengths.get(*file) {
-            None => "and does not exist",
-            Some(lines) if *lines <= MOST_LINES => "and is short enough",
-            Some(_) if reason.is_empty() => "without a reason",
-            Some(_) => continue,
-        };
-        found.push(format!("{file}: it is listed as longer {problem}"));
-    }
-    found
 }
 
 fn forbidden_imports(module: &str, allowed: &[&str], code: &str) -> Vec<String> {

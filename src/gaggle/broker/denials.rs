@@ -1,8 +1,8 @@
 //! Permissions that the broker denies. It says so on the connection; whoever asked for it gets no answer.
 
-use super::connection::Broker;
 use crate::error::{Error, Trouble};
 use std::collections::BTreeSet;
+use tokio::sync::watch;
 
 /// The most denials that are remembered.
 const MOST: usize = 64;
@@ -33,7 +33,22 @@ impl Denials {
     }
 }
 
-impl Broker {
+/// Permissions of this connection, as far as the broker has denied them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(in crate::gaggle) struct Permissions {
+    denials: watch::Receiver<Denials>,
+    /// The broker's URL, for trouble.
+    url: String,
+}
+
+impl Permissions {
+    pub(super) fn new(denials: watch::Receiver<Denials>, url: &str) -> Permissions {
+        Permissions {
+            denials,
+            url: url.to_owned(),
+        }
+    }
+
     /// Returns trouble with that action if the broker has denied a subject that contains this text.
     pub(in crate::gaggle) fn denied(&self, action: &str, subject: &str) -> Option<Error> {
         let denials = self.denials.borrow();
@@ -61,7 +76,7 @@ impl Broker {
 
     fn not_permitted(&self, action: &str, what: &str) -> Error {
         Trouble::cannot(action)
-            .with_address(self.url())
+            .with_address(&self.url)
             .because(format!("the account may not {what}"))
             .help("docs/gaggle.md, \"Security\", lists the permissions that are needed")
             .into()

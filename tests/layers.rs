@@ -73,7 +73,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("axum", &["web"]),
     ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),
-    ("hyper_util", &["demo", "web"]),
+    ("hyper_util", &["demo", "http", "web"]),
 ];
 
 /// The one file outside of `http` that sends requests: it hands those to a server on to the process of a run on this machine.

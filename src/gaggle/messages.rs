@@ -103,6 +103,13 @@ pub(super) struct Request {
     pub(super) kind: RequestKind,
 }
 
+impl Request {
+    pub(super) fn new(run: &str, kind: RequestKind) -> Request {
+        let run = run.to_owned();
+        Request { run, kind }
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum RequestKind {
     /// Work for this run and for no other until it is over.

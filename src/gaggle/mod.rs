@@ -18,7 +18,9 @@ mod worker;
 
 pub(crate) use broker::{Address, Broker};
 pub(crate) use gather::{gathers, serve_gather};
-pub(crate) use manager::{About, Attached, Leave, Manager, Recruitment, WorkerLoss, present};
+pub(crate) use manager::{
+    About, Attached, Leave, Manager, Recruitment, WorkerLoss, attach, present,
+};
 pub(crate) use messages::{GatherPresence, Presence};
 pub(crate) use names::{identity, inbox};
 #[cfg(feature = "internals")]

@@ -83,7 +83,9 @@ pub(super) async fn read(
     let mut contact = broker.contact();
     let mut next = from;
     let reads = names::reading(&run);
-    let denial = broker.denial("read the run's figures at the broker", &reads);
+    let denial = broker
+        .permissions()
+        .denial("read the run's figures at the broker", &reads);
     tokio::pin!(denial);
     loop {
         contact.mark_unchanged();

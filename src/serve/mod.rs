@@ -32,7 +32,7 @@ mod runner;
 mod runs;
 
 pub(crate) use data::Data;
-pub(crate) use order::{Order, answer, host_gone};
+pub(crate) use order::{Order, answer, host_gone, report_error};
 pub(crate) use plans::Plans;
 pub(crate) use record::RunRow;
 pub(crate) use runner::{Ended, run_all};

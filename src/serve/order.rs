@@ -1,4 +1,4 @@
-//! What a hosted run is told, and what it answers: a line of JSON each over the socket that is its standard input.
+//! What a hosted run is told, and what it tells its host: a line of JSON each over the socket that is its standard input.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Time within which the order comes.
@@ -14,6 +15,42 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most bytes of an order: more than a request may have.
 const MOST: u64 = 1 << 20;
+
+/// The most bytes of errors that are sent to the host, which reads them at the end.
+const MOST_OF_ERRORS: usize = 16 << 10;
+
+/// Time for sending a message: what the socket does not take at once is not sent.
+const SENDING: Duration = Duration::from_millis(200);
+
+/// The host of this process, if it has one.
+static HOST: OnceLock<Mutex<Host>> = OnceLock::new();
+
+/// A message of a hosted process to its host.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HostedMessage {
+    /// Where the interface of the run is to be found.
+    Address(SocketAddr),
+    /// An error or a reason for the verdict, as it is printed.
+    Error(String),
+}
+
+impl HostedMessage {
+    fn send(&self, mut link: &UnixStream) -> std::io::Result<()> {
+        // Plain data: it has no keys that are no texts.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        link.write_all(&line)
+    }
+}
+
+/// The way to the host for errors.
+#[derive(Debug)]
+struct Host {
+    link: UnixStream,
+    /// Bytes that may still be sent.
+    room: usize,
+}
 
 /// What a hosted process is to do.
 #[derive(Serialize, Deserialize)]
@@ -62,6 +99,13 @@ impl Order {
         reader.read_line(&mut line).map_err(cannot)?;
         let order = serde_json::from_str(&line).map_err(|error| cannot(error.into()))?;
         link.set_read_timeout(None).map_err(cannot)?;
+        link.set_write_timeout(Some(SENDING)).map_err(cannot)?;
+        let host = Host {
+            link: link.try_clone().map_err(cannot)?,
+            room: MOST_OF_ERRORS,
+        };
+        // Only the first order counts; there is no other.
+        let _first = HOST.set(Mutex::new(host));
         Ok((order, link))
     }
 }
@@ -70,8 +114,23 @@ impl Order {
 ///
 /// # Errors
 /// The host has gone.
-pub(crate) fn answer(mut link: &UnixStream, address: SocketAddr) -> std::io::Result<()> {
-    link.write_all(format!("{address}\n").as_bytes())
+pub(crate) fn answer(link: &UnixStream, address: SocketAddr) -> std::io::Result<()> {
+    HostedMessage::Address(address).send(link)
+}
+
+/// Tells the host, if this process has one, an error or a reason for the verdict, as it is printed.
+pub(crate) fn report_error(text: &str) {
+    let Some(host) = HOST.get() else { return };
+    let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = &text[..text.floor_char_boundary(host.room)];
+    host.room -= text.len();
+    if !text.is_empty() {
+        let sent = HostedMessage::Error(text.to_owned()).send(&host.link);
+        if sent.is_err() {
+            // It has gone, or has enough to read.
+            host.room = 0;
+        }
+    }
 }
 
 /// Waits until the host has gone.

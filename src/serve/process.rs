@@ -1,6 +1,6 @@
 //! The process of a run, and that in which a plan is looked at for mistakes: started, listened to, stopped, waited for.
 
-use super::order::Order;
+use super::order::{HostedMessage, Order};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::net::SocketAddr;
@@ -42,6 +42,8 @@ const WITHHELD: [&str; 8] = [
 pub(super) struct Process {
     child: Child,
     link: BufReader<UnixStream>,
+    /// Errors of the process so far, as it printed them.
+    errors: Vec<String>,
     printed: Tail,
     complained: Tail,
 }
@@ -59,7 +61,10 @@ pub(super) struct Gone {
     status: ExitStatus,
     /// The end of its standard output.
     pub(super) printed: String,
+    /// The end of its standard error.
     complained: String,
+    /// Its errors and the reasons for its verdict, as it printed them.
+    errors: Vec<String>,
 }
 
 impl Process {
@@ -99,6 +104,7 @@ impl Process {
         Ok(Process {
             child,
             link: BufReader::new(near),
+            errors: Vec::new(),
             printed,
             complained,
         })
@@ -106,9 +112,20 @@ impl Process {
 
     /// Waits until the process says where its interface is; `None` if it does not. To be asked once.
     pub(super) async fn address(&mut self) -> Option<SocketAddr> {
+        match self.message().await? {
+            HostedMessage::Address(address) => Some(address),
+            HostedMessage::Error(text) => {
+                self.errors.push(text);
+                None
+            }
+        }
+    }
+
+    /// Waits for the next message of the process; `None` after the last one.
+    async fn message(&mut self) -> Option<HostedMessage> {
         let mut line = String::new();
         self.link.read_line(&mut line).await.ok()?;
-        line.trim().parse().ok()
+        serde_json::from_str(&line).ok()
     }
 
     /// Returns its id as long as it is there.
@@ -123,11 +140,21 @@ impl Process {
     }
 
     /// Returns what is left of a process that has ended.
-    pub(super) async fn last_words(self, status: ExitStatus) -> Gone {
+    pub(super) async fn last_words(mut self, status: ExitStatus) -> Gone {
+        // What the process has started may hold its socket open.
+        let _open = timeout(LAST_WORDS, async {
+            while let Some(message) = self.message().await {
+                if let HostedMessage::Error(text) = message {
+                    self.errors.push(text);
+                }
+            }
+        })
+        .await;
         Gone {
             status,
             printed: self.printed.end().await,
             complained: self.complained.end().await,
+            errors: self.errors,
         }
     }
 }
@@ -170,22 +197,17 @@ impl Gone {
         if self.status.success() {
             return None;
         }
-        let text = self.complained.trim();
-        // The log comes before.
-        let begin = if text.starts_with("error: ") {
-            Some(0)
-        } else {
-            text.find("\nerror: ").map(|at| at + 1)
-        };
-        let told = begin.map_or("", |begin| &text[begin..]);
-        let told = told.strip_prefix("error: ").unwrap_or(told);
-        Some(if told.is_empty() {
-            format!("the process of the run ended with {}\n{text}", self.status)
-                .trim_end()
-                .to_owned()
-        } else {
-            told.to_owned()
-        })
+        let errors = self.errors.join("\n");
+        if !errors.is_empty() {
+            let shown = errors.strip_prefix("error: ").unwrap_or(&errors);
+            return Some(shown.trim_end().to_owned());
+        }
+        let text = format!(
+            "the process of the run ended with {}\n{}",
+            self.status,
+            self.complained.trim()
+        );
+        Some(text.trim_end().to_owned())
     }
 }
 

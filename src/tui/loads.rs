@@ -7,82 +7,80 @@ use crate::control::Command;
 use crate::metrics::{LiveLoad, Snapshot};
 use crate::units::counted;
 
-impl State {
-    /// Returns the load that the keys set; `None` where there is only one.
-    pub(super) fn load<'a>(&'a self, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
-        let loads = self.loads(snapshot);
-        let chosen = loads.iter().find(|load| load.scenario == self.load);
-        chosen.or(loads.first())
-    }
+/// Returns the load that the keys set; `None` where there is only one.
+pub(super) fn load<'a>(state: &'a State, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
+    let loads = loads(state, snapshot);
+    let chosen = loads.iter().find(|load| load.scenario == state.load);
+    chosen.or(loads.first())
+}
 
-    /// Makes the keys set the next load.
-    pub(super) fn next_load(&mut self, snapshot: &Snapshot) {
-        let loads = self.loads(snapshot);
-        let now = self.load(snapshot);
-        let at = loads.iter().position(|load| Some(load) == now);
-        let Some(next) = at.and_then(|at| loads.get((at + 1) % loads.len())) else {
-            self.notice = "no scenario has a load of its own".to_owned();
-            return;
+/// Makes the keys set the next load.
+pub(super) fn next_load(state: &mut State, snapshot: &Snapshot) {
+    let loads = loads(state, snapshot);
+    let now = load(state, snapshot);
+    let at = loads.iter().position(|load| Some(load) == now);
+    let Some(next) = at.and_then(|at| loads.get((at + 1) % loads.len())) else {
+        state.notice = "no scenario has a load of its own".to_owned();
+        return;
+    };
+    let told = format!("+ - u i: {}, {}", whose(next), wanted(next));
+    state.load = next.scenario.clone();
+    state.notice = told;
+}
+
+/// Returns the loads as they are now, whatever moment the pages show.
+fn loads<'a>(state: &'a State, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
+    &state.figures.latest.as_deref().unwrap_or(snapshot).loads
+}
+
+/// Returns the rate of the load that the keys set, if it has one.
+pub(super) fn rate(state: &State, snapshot: &Snapshot) -> Option<f64> {
+    match load(state, snapshot) {
+        Some(load) => load.rate,
+        None => snapshot.progress.wanted.rate,
+    }
+}
+
+/// Returns the scenario whose load the keys set, if that load is its own.
+fn owner(state: &State, snapshot: &Snapshot) -> Option<String> {
+    let scenario = load(state, snapshot)?.scenario.as_deref();
+    scenario.map(str::to_owned)
+}
+
+/// Returns the command that sets the users or, at a rate, the most users.
+pub(super) fn set_users(state: &State, users: u64, snapshot: &Snapshot) -> Command {
+    match owner(state, snapshot) {
+        Some(owner) => Command::SetUsersOf(owner, users),
+        None => Command::SetUsers(users),
+    }
+}
+
+/// Returns the command that sets the rate.
+pub(super) fn set_rate(state: &State, rate: f64, snapshot: &Snapshot) -> Command {
+    match owner(state, snapshot) {
+        Some(owner) => Command::SetRateOf(owner, rate),
+        None => Command::SetRate(rate),
+    }
+}
+
+/// Returns the command that adds `steps` steps to the load. A step is one user or, at a rate, a round number of
+/// iterations per second that suits the rate.
+pub(super) fn more(state: &State, steps: i64, snapshot: &Snapshot) -> Command {
+    let Some(rate) = rate(state, snapshot) else {
+        return match owner(state, snapshot) {
+            Some(owner) => Command::AddUsersOf(owner, steps),
+            None => Command::AddUsers(steps),
         };
-        let told = format!("+ - u i: {}, {}", whose(next), wanted(next));
-        self.load = next.scenario.clone();
-        self.notice = told;
-    }
-
-    /// Returns the loads as they are now, whatever moment the pages show.
-    fn loads<'a>(&'a self, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
-        &self.latest.as_deref().unwrap_or(snapshot).loads
-    }
-
-    /// Returns the rate of the load that the keys set, if it has one.
-    pub(super) fn rate(&self, snapshot: &Snapshot) -> Option<f64> {
-        match self.load(snapshot) {
-            Some(load) => load.rate,
-            None => snapshot.progress.wanted.rate,
-        }
-    }
-
-    /// Returns the scenario whose load the keys set, if that load is its own.
-    fn owner(&self, snapshot: &Snapshot) -> Option<String> {
-        let scenario = self.load(snapshot)?.scenario.as_deref();
-        scenario.map(str::to_owned)
-    }
-
-    /// Returns the command that sets the users or, at a rate, the most users.
-    pub(super) fn set_users(&self, users: u64, snapshot: &Snapshot) -> Command {
-        match self.owner(snapshot) {
-            Some(owner) => Command::SetUsersOf(owner, users),
-            None => Command::SetUsers(users),
-        }
-    }
-
-    /// Returns the command that sets the rate.
-    pub(super) fn set_rate(&self, rate: f64, snapshot: &Snapshot) -> Command {
-        match self.owner(snapshot) {
-            Some(owner) => Command::SetRateOf(owner, rate),
-            None => Command::SetRate(rate),
-        }
-    }
-
-    /// Returns the command that adds `steps` steps to the load. A step is one user or, at a rate, a round number of
-    /// iterations per second that suits the rate.
-    pub(super) fn more(&self, steps: i64, snapshot: &Snapshot) -> Command {
-        let Some(rate) = self.rate(snapshot) else {
-            return match self.owner(snapshot) {
-                Some(owner) => Command::AddUsersOf(owner, steps),
-                None => Command::AddUsers(steps),
-            };
-        };
-        let step = match rate {
-            10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
-            1.0.. => 1.0,
-            _ => 0.1,
-        };
-        let more = step * steps as f64;
-        match self.owner(snapshot) {
-            Some(owner) => Command::AddRateOf(owner, more),
-            None => Command::AddRate(more),
-        }
+    };
+    let step = match rate {
+        10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
+        1.0.. => 1.0,
+        _ => 0.1,
+    };
+    let more = step * steps as f64;
+    match owner(state, snapshot) {
+        Some(owner) => Command::AddRateOf(owner, more),
+        None => Command::AddRate(more),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The live view in a terminal: the current state of a run, and the keys that steer it.
 //!
-//! [`draw`] is pure: the same [`ViewContext`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
+//! [`draw`] is pure: the same [`ViewContext`], [`State`] and snapshot give the same screen. [`handle_input`] turns a key
 //! into a change of the screen and a [`Wish`] for the owner of the run. [`Screen`] is the only part that touches the
 //! terminal, and always restores it. Nothing here ever waits for the terminal.
 
 mod by_tag;
 mod draw;
-mod finish;
+mod figures;
 mod history;
 mod keys;
 mod layout;
@@ -21,7 +21,7 @@ mod text;
 mod timeline;
 
 pub(crate) use draw::{draw, speaks_unicode};
-pub(crate) use keys::Wish;
+pub(crate) use keys::{Wish, handle_input};
 pub(crate) use screen::{Input, Screen, Typed, hand_back, take_again};
 pub(crate) use state::State;
 

@@ -2,24 +2,17 @@
 //! moment that all pages are about.
 
 use super::by_tag::OneTag;
-use super::history::History;
+use super::figures::RunFigures;
 use super::layout::Layout;
 use super::listing::Order;
 use super::log::Log;
-use super::timeline::Timeline;
-use crate::metrics::{Report, Snapshot};
+use crate::metrics::{Figures, LiveRequests, Report, RequestRow, Snapshot};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// Interval at which the figures change: people read no faster, and every change is sent over the line to the
-/// terminal.
-const EVERY: Duration = Duration::from_millis(950);
-/// Time that the pages wait for a report that is to come with the next figures.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// Number of names beyond which the details beside the page come from figures that are there anyway, without a
 /// report.
-pub(super) const MANY_NAMES: usize = 200;
+const MANY_NAMES: usize = 200;
 
 /// The pages of the view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -131,16 +124,6 @@ pub(crate) struct Subject {
     pub(super) key: String,
 }
 
-/// The way in which a run that is over has ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Finished {
-    /// Length of the run.
-    pub(super) after: Duration,
-    /// Verdict in short: `5 of 6 thresholds`.
-    pub(super) verdict: String,
-    pub(super) passed: bool,
-}
-
 /// State of the view: page, selection, filters, dialog.
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -155,8 +138,6 @@ pub(crate) struct State {
     pub filter: String,
     /// Whether the filter is being typed.
     pub(super) typing: bool,
-    /// The tag whose requests alone are shown.
-    pub(super) one_tag: Option<OneTag>,
     /// The scenario whose own load the keys set; `None` for the load that the others share.
     pub(super) load: Option<Arc<str>>,
     /// Whether pages show the last ten seconds instead of the whole measurement.
@@ -177,13 +158,8 @@ pub(crate) struct State {
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
     pub(super) log: Log,
-    pub(super) history: History,
-    pub(super) timeline: Timeline,
-    /// Snapshot that all pages show.
-    pub(super) moment: Option<Arc<Snapshot>>,
-    pub(super) latest: Option<Arc<Snapshot>>,
-    pub(super) report: Option<Arc<Report>>,
-    pub(super) finished: Option<Finished>,
+    /// What pages show of the run.
+    pub(crate) figures: RunFigures,
     /// Places of the latest drawing.
     pub(super) layout: Layout,
     /// Whether the screen is to be drawn from scratch, as if nothing stood on it.
@@ -195,62 +171,89 @@ pub(crate) struct State {
 impl State {
     /// Looks at a new snapshot. All pages go on to it together, about once a second.
     pub(crate) fn look(&mut self, snapshot: &Arc<Snapshot>) {
-        if self.finished.is_some() {
-            return;
-        }
-        self.timeline.look(snapshot);
-        self.log
-            .tick(snapshot.progress.elapsed, self.layout.rows.room);
-        self.latest = Some(snapshot.clone());
-        let due = self.moment.as_ref().is_none_or(|shown| {
-            let since = snapshot
-                .progress
-                .elapsed
-                .saturating_sub(shown.progress.elapsed);
-            let waits = self.shows_report() && self.report.is_some() && since < PATIENCE;
-            let reset = snapshot.progress.measured < shown.progress.measured;
-            let first = shown.requests.total.count == 0 && snapshot.requests.total.count > 0;
-            reset || first || (since >= EVERY && !waits)
-        });
-        if due {
-            self.renew();
-        }
-    }
-
-    fn renew(&mut self) {
-        if let Some(latest) = &self.latest {
-            self.history
-                .look(latest.progress.elapsed, &latest.requests.rows);
-            self.moment = Some(latest.clone());
-        }
-    }
-
-    /// Takes the report that was asked for, and brings the pages to the latest snapshot.
-    pub(crate) fn show_report(&mut self, report: Option<Arc<Report>>) {
-        if report.is_some() && self.finished.is_none() {
-            self.report = report;
-            self.renew();
+        if self.figures.finished.is_none() {
+            self.log
+                .tick(snapshot.progress.elapsed, self.layout.rows.room);
+            self.figures.look(snapshot, self.shows_report());
         }
     }
 
     /// Returns whether what is on the screen comes from a report.
     pub(crate) fn shows_report(&self) -> bool {
         let on_page = match self.tab {
-            Tab::Latency | Tab::Codes => self.one_tag.is_none(),
+            Tab::Latency | Tab::Codes => self.figures.one_tag.is_none(),
             Tab::Tasks | Tab::Errors => true,
             Tab::Requests | Tab::Checks | Tab::Log | Tab::Workers => false,
         };
-        let names = self
-            .moment
-            .as_ref()
-            .map_or(0, |shown| shown.requests.rows.len());
-        let beside = self.layout.has_pane && names <= MANY_NAMES;
+        let beside = self.layout.has_pane && self.figures.names() <= MANY_NAMES;
         on_page || beside || matches!(self.dialog, Dialog::Detail(_))
+    }
+
+    /// Returns the tag whose changing figures the screen shows, and whether all of its figures are wanted; `None` if
+    /// no tag is chosen, if this page cannot be shown by it, or if the run is over.
+    pub(crate) fn wants_tag(&self) -> Option<(Arc<str>, bool)> {
+        if self.figures.finished.is_some() {
+            return None;
+        }
+        let live = self.tag_here()?.figures();
+        let beside = self.layout.has_pane && live.requests.rows.len() <= MANY_NAMES;
+        let in_full = matches!(self.tab, Tab::Latency | Tab::Codes)
+            || matches!(self.dialog, Dialog::Detail(_));
+        Some((live.tag.clone(), in_full || beside))
+    }
+
+    /// Returns the chosen tag, if this page can be shown by it.
+    pub(super) fn tag_here(&self) -> Option<&OneTag> {
+        let one = self.figures.one_tag.as_ref()?;
+        let can = match self.tab {
+            Tab::Requests | Tab::Latency | Tab::Codes => true,
+            Tab::Tasks => one.scenario().is_some(),
+            Tab::Errors | Tab::Checks | Tab::Log | Tab::Workers => false,
+        };
+        can.then_some(one)
+    }
+
+    /// Returns the requests that the page is about.
+    pub(super) fn requests<'a>(&'a self, snapshot: &'a Snapshot) -> &'a LiveRequests {
+        let by_tag = self.tag_here().map(|one| &one.figures().requests);
+        by_tag.unwrap_or(&snapshot.requests)
+    }
+
+    /// Returns all figures of the requests that the page is about, by name and together, as far as they are known.
+    pub(super) fn request_rows(&self) -> (&[RequestRow], Option<&Figures>) {
+        match (self.tag_here(), &self.figures.report) {
+            (Some(one), _) => match &one.figures().row {
+                Some(row) => (&row.requests, Some(&row.aggregated)),
+                None => (&[], None),
+            },
+            (None, Some(report)) => (&report.requests, Some(&report.aggregated)),
+            (None, None) => (&[], None),
+        }
+    }
+
+    /// Shows the report of the run, which is over, from now on.
+    pub(crate) fn finish(&mut self, report: &Arc<Report>) -> Arc<Snapshot> {
+        let last = self.figures.last(report);
+        self.look(&last);
+        self.figures.finish(&last, report);
+        // It is too late for what they ask.
+        if matches!(
+            self.dialog,
+            Dialog::Quit | Dialog::Reset | Dialog::Users(_) | Dialog::Rate(_)
+        ) {
+            self.dialog = Dialog::None;
+        }
+        self.notice.clear();
+        last
     }
 
     /// Adds a line to the log.
     pub(crate) fn say(&mut self, line: &str) {
-        let now = self.latest.as_ref().map(|latest| latest.progress.elapsed);
+        let now = self
+            .figures
+            .latest
+            .as_ref()
+            .map(|latest| latest.progress.elapsed);
         self.log.add(now.unwrap_or_default(), line);
     }
 
@@ -297,7 +300,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{LiveRequests, LiveRow, Progress};
+    use crate::metrics::{LiveRow, Progress};
+    use std::time::Duration;
 
     fn at(ms: u64, count: u64) -> Arc<Snapshot> {
         Arc::new(Snapshot {
@@ -319,6 +323,7 @@ mod tests {
 
     fn shown(state: &State) -> u64 {
         state
+            .figures
             .moment
             .as_ref()
             .map_or(0, |moment| moment.requests.total.count)
@@ -349,10 +354,10 @@ mod tests {
             ..State::default()
         };
         state.look(&at(1_000, 10));
-        state.show_report(Some(Arc::default()));
+        state.figures.show_report(Some(Arc::default()));
         state.look(&at(2_000, 20));
         assert_eq!(shown(&state), 10, "the report is of that moment");
-        state.show_report(Some(Arc::default()));
+        state.figures.show_report(Some(Arc::default()));
         assert_eq!(shown(&state), 20);
         state.look(&at(6_000, 60));
         assert_eq!(shown(&state), 60, "it never came");

@@ -296,7 +296,7 @@ pub(super) fn aside(text: &str) {
 /// Prints what is wrong with the arguments of a hosted run.
 #[cfg(feature = "web")]
 pub(super) fn complain_of_arguments(told: &str) {
-    console::err().put(line(told));
+    put_error(told);
 }
 
 pub(super) fn complain(error: &Error, backtrace: bool) {
@@ -304,16 +304,23 @@ pub(super) fn complain(error: &Error, backtrace: bool) {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
         _ => None,
     };
-    // If standard error is gone, nobody can be told.
-    console::err().put(line(&match stack {
+    put_error(&match stack {
         Some(stack) => format!("{error}\nstack:{stack}"),
         None => error.to_string(),
-    }));
+    });
+}
+
+/// Prints an error on standard error, and tells it to the host of this process, if it has one.
+fn put_error(text: &str) {
+    // If standard error is gone, nobody can be told.
+    console::err().put(line(text));
+    #[cfg(feature = "web")]
+    crate::serve::report_error(text);
 }
 
 /// Prints a reason for the verdict in the same form as an error. A verdict on the target is not an error of lgoose.
 pub(super) fn give_reason(reason: &str) {
-    console::err().put(line(&format!("error: {reason}")));
+    put_error(&format!("error: {reason}"));
 }
 
 /// Prints a warning about a plan, with an empty line before it.

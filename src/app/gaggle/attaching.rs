@@ -11,7 +11,7 @@ use crate::cli;
 use crate::config::{Client, Config, Part, ScreenConfig};
 use crate::engine;
 use crate::error::Error;
-use crate::gaggle::{Attached, Manager};
+use crate::gaggle::{self, Attached};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(in crate::app) async fn attach(
     stop: impl Future<Output = ()>,
 ) -> Result<(AttachedRun, Dismissal), Error> {
     let address = address(&broker.url, &broker.reached)?;
-    let attaching = Manager::attach(address, run.to_owned(), stop);
+    let attaching = gaggle::attach(address, run.to_owned(), stop);
     let ((Attached { facts, is_led }, manager), leave) = attaching.await?;
     let stand_in = facts.plan.stand_in()?;
     let config = Config {

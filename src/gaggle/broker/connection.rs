@@ -1,7 +1,7 @@
 //! Connection to the broker, which reconnects by itself when it breaks, and everything that lgoose asks of JetStream.
 
 use super::address::Address;
-use super::denials::Denials;
+use super::denials::{Denials, Permissions};
 use super::options::{AGAIN, Contact, cannot_connect, credentials, options};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, Reply, Request};
@@ -32,7 +32,7 @@ pub(crate) struct Broker {
     client: Client,
     pub(super) jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
-    pub(super) denials: watch::Receiver<Denials>,
+    permissions: Permissions,
     url: String,
 }
 
@@ -73,7 +73,7 @@ impl Broker {
                         client,
                         jetstream,
                         contact: seen,
-                        denials: denied,
+                        permissions: Permissions::new(denied, address.url()),
                         url: address.url().to_owned(),
                     });
                 }
@@ -98,6 +98,11 @@ impl Broker {
     /// Returns a receiver of the state of the contact.
     pub(in crate::gaggle) fn contact(&self) -> watch::Receiver<Contact> {
         self.contact.clone()
+    }
+
+    /// Returns what the broker denies on this connection.
+    pub(in crate::gaggle) fn permissions(&self) -> &Permissions {
+        &self.permissions
     }
 
     /// Returns the most bytes that a message should have: half of what the broker takes, but 16 to 512 KiB.

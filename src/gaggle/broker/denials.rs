@@ -1,22 +1,25 @@
 //! Permissions that the broker denies. It says so on the connection; whoever asked for it gets no answer.
 
-use super::connection::Broker;
 use crate::error::{Error, Trouble};
 use std::collections::BTreeSet;
+use tokio::sync::watch;
 
 /// The most denials that are remembered.
 const MOST: usize = 64;
+
+/// Returns what an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
+/// for it than this text.
+pub(super) fn denied_by(error: &str) -> Option<&str> {
+    error.strip_prefix("Permissions Violation for ")
+}
 
 /// What the broker has refused for want of permission, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
 #[derive(Debug, Default)]
 pub(super) struct Denials(BTreeSet<String>);
 
 impl Denials {
-    /// Notes what the broker says; returns whether it is a new denial.
-    pub(super) fn note(&mut self, said: &str) -> bool {
-        let Some((_, what)) = said.split_once("Permissions Violation for ") else {
-            return false;
-        };
+    /// Notes what was denied, as [`denied_by`] returns it; returns whether it is a new denial.
+    pub(super) fn note(&mut self, what: &str) -> bool {
         let what = what
             .replacen("Publish", "publish", 1)
             .replacen("Subscription", "subscribe", 1);
@@ -33,7 +36,22 @@ impl Denials {
     }
 }
 
-impl Broker {
+/// Permissions of this connection, as far as the broker has denied them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(in crate::gaggle) struct Permissions {
+    denials: watch::Receiver<Denials>,
+    /// The broker's URL, for trouble.
+    url: String,
+}
+
+impl Permissions {
+    pub(super) fn new(denials: watch::Receiver<Denials>, url: &str) -> Permissions {
+        Permissions {
+            denials,
+            url: url.to_owned(),
+        }
+    }
+
     /// Returns trouble with that action if the broker has denied a subject that contains this text.
     pub(in crate::gaggle) fn denied(&self, action: &str, subject: &str) -> Option<Error> {
         let denials = self.denials.borrow();
@@ -61,7 +79,7 @@ impl Broker {
 
     fn not_permitted(&self, action: &str, what: &str) -> Error {
         Trouble::cannot(action)
-            .with_address(self.url())
+            .with_address(&self.url)
             .because(format!("the account may not {what}"))
             .help("docs/gaggle.md, \"Security\", lists the permissions that are needed")
             .into()
@@ -75,8 +93,9 @@ mod tests {
     #[test]
     fn a_denial_is_found_by_its_subject_until_the_connection_is_made_anew() {
         let mut denials = Denials::default();
-        assert!(!denials.note("nats: Maximum Payload Violation"));
-        let said = "nats: Permissions Violation for Publish to \"lgoose.run.r.down.beat\"";
+        assert_eq!(denied_by("Maximum Payload Violation"), None);
+        let said = "Permissions Violation for Publish to \"lgoose.run.r.down.beat\"";
+        let said = denied_by(said).expect("a denial");
         assert!(denials.note(said));
         assert!(!denials.note(said));
         let found = denials.find("lgoose.run.r.").map(String::as_str);
@@ -90,9 +109,7 @@ mod tests {
     fn no_more_denials_are_remembered_than_serve() {
         let mut denials = Denials::default();
         for number in 0..2 * MOST {
-            denials.note(&format!(
-                "Permissions Violation for Publish to \"{number}\""
-            ));
+            denials.note(&format!("Publish to \"{number}\""));
         }
         assert_eq!(denials.0.len(), MOST);
     }

@@ -21,52 +21,53 @@ const BATCH: usize = 32;
 /// Time for which a batch waits for messages.
 const WAIT: Duration = Duration::from_millis(500);
 
+/// Makes the log stream of a run, and the consumer that reads it.
+///
+/// # Errors
+/// Trouble that says what the broker lacks: JetStream, permissions, room.
+pub(in crate::gaggle) async fn make_log_stream(
+    broker: &Broker,
+    run: &str,
+) -> Result<LogConsumer, Error> {
+    let action = "make the stream of the run's logs at the broker";
+    let config = Config {
+        name: names::log_stream(run),
+        subjects: vec![names::all_logs(run)],
+        storage: StorageType::File,
+        retention: RetentionPolicy::WorkQueue,
+        discard: DiscardPolicy::New,
+        max_bytes: MOST_BYTES,
+        duplicate_window: REPEATS,
+        max_age: FORGET,
+        ..Config::default()
+    };
+    broker.make(action, config).await?;
+    let stream = broker
+        .jetstream
+        .get_stream_no_info(names::log_stream(run))
+        .await;
+    let stream = stream.map_err(|error| broker.cannot(action, error))?;
+    let consumer = stream.create_consumer(pull::Config {
+        durable_name: Some("manager".to_owned()),
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: GIVE_AGAIN,
+        ..pull::Config::default()
+    });
+    let consumer = consumer.await;
+    Ok(LogConsumer(
+        consumer.map_err(|error| broker.cannot(action, error))?,
+    ))
+}
+
+/// Removes the log stream of a run with everything in it.
+pub(in crate::gaggle) async fn remove_log_stream(broker: &Broker, run: &str) {
+    // If this fails, the broker forgets it in time.
+    let _kept = broker.jetstream.delete_stream(names::log_stream(run)).await;
+}
+
 /// Consumer of a run's log stream.
 #[derive(Debug)]
 pub(in crate::gaggle) struct LogConsumer(PullConsumer);
-
-impl Broker {
-    /// Makes the log stream of a run, and the consumer that reads it.
-    ///
-    /// # Errors
-    /// Trouble that says what the broker lacks: JetStream, permissions, room.
-    pub(in crate::gaggle) async fn make_log_stream(&self, run: &str) -> Result<LogConsumer, Error> {
-        let action = "make the stream of the run's logs at the broker";
-        let config = Config {
-            name: names::log_stream(run),
-            subjects: vec![names::all_logs(run)],
-            storage: StorageType::File,
-            retention: RetentionPolicy::WorkQueue,
-            discard: DiscardPolicy::New,
-            max_bytes: MOST_BYTES,
-            duplicate_window: REPEATS,
-            max_age: FORGET,
-            ..Config::default()
-        };
-        self.make(action, config).await?;
-        let stream = self
-            .jetstream
-            .get_stream_no_info(names::log_stream(run))
-            .await;
-        let stream = stream.map_err(|error| self.cannot(action, error))?;
-        let consumer = stream.create_consumer(pull::Config {
-            durable_name: Some("manager".to_owned()),
-            ack_policy: AckPolicy::Explicit,
-            ack_wait: GIVE_AGAIN,
-            ..pull::Config::default()
-        });
-        let consumer = consumer.await;
-        Ok(LogConsumer(
-            consumer.map_err(|error| self.cannot(action, error))?,
-        ))
-    }
-
-    /// Removes the log stream of a run with everything in it.
-    pub(in crate::gaggle) async fn remove_log_stream(&self, run: &str) {
-        // If this fails, the broker forgets it in time.
-        let _kept = self.jetstream.delete_stream(names::log_stream(run)).await;
-    }
-}
 
 impl LogConsumer {
     /// Returns the messages that are there, or come within a short time. A message that is not

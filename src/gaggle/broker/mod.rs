@@ -9,5 +9,5 @@ mod options;
 pub(crate) use address::Address;
 pub(crate) use connection::Broker;
 pub(super) use connection::NotKept;
-pub(super) use log_stream::LogConsumer;
+pub(super) use log_stream::{LogConsumer, make_log_stream, remove_log_stream};
 pub(super) use options::Contact;

@@ -1,10 +1,11 @@
 //! Options of a connection to the broker, and what is known of the connection since.
 
 use super::address::{Address, Credentials};
-use super::denials::Denials;
+use super::denials::{Denials, denied_by};
 use crate::error::{Error, Trouble};
 use crate::files;
-use async_nats::{ConnectErrorKind, ConnectOptions, Event};
+use async_nats::rustls::{self, AlertDescription};
+use async_nats::{ConnectErrorKind, ConnectOptions, Event, ServerError};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -129,11 +130,14 @@ fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, even
             });
         }
         Event::ServerError(error) => {
-            let said = error.to_string();
-            let is_denial = said.contains("Permissions Violation");
+            let denied = match error {
+                ServerError::Other(text) => denied_by(text),
+                _ => None,
+            };
             // A denial that comes again and again is reported once.
-            if denials.send_if_modified(|denials| denials.note(&said)) || !is_denial {
-                tracing::warn!(target: "lgoose::gaggle", "the broker says: {said}");
+            let is_new = denied.is_none_or(|what| denials.send_if_modified(|all| all.note(what)));
+            if is_new {
+                tracing::warn!(target: "lgoose::gaggle", "the broker says: {error}");
             }
         }
         Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) | Event::ClientError(_) => {}
@@ -147,16 +151,12 @@ pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError
         let inner = std::error::Error::source(error);
         inner.map_or_else(|| error.to_string(), ToString::to_string)
     };
-    let of_tls = source(error).to_lowercase();
-    let of_tls = ["certificate", "tls", "unknownissuer"]
-        .iter()
-        .any(|word| of_tls.contains(word));
-    let refused = source(error).contains("received fatal alert");
+    let tls = tls_error(error);
     match error.kind() {
-        _ if of_tls && refused && address.cert.is_some() => trouble
+        _ if address.cert.is_some() && tls.is_some_and(refuses_certificate) => trouble
             .because(format!("it does not accept the certificate of '--nats-cert' ({})", source(error)))
             .help("check whether that has expired, and whether an authority has signed it that the broker trusts"),
-        _ if of_tls => trouble
+        _ if tls.is_some_and(is_of_certificates) => trouble
             .because(source(error))
             .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),
         ConnectErrorKind::AuthorizationViolation => trouble
@@ -174,4 +174,43 @@ pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError
         _ => trouble.because(source(error)),
     }
     .into()
+}
+
+/// Returns the error of TLS that a connection failed with, if it is one.
+fn tls_error(error: &async_nats::ConnectError) -> Option<&rustls::Error> {
+    let first = std::error::Error::source(error);
+    let mut causes = std::iter::successors(first, |cause| {
+        // The source of an `io::Error` is that of the error which it wraps.
+        let wrapped = cause.downcast_ref().and_then(io::Error::get_ref);
+        match wrapped {
+            Some(wrapped) => Some(wrapped as &(dyn std::error::Error + 'static)),
+            None => cause.source(),
+        }
+    });
+    causes.find_map(|cause| cause.downcast_ref())
+}
+
+/// Returns whether the other side refuses the certificate of this one.
+fn refuses_certificate(error: &rustls::Error) -> bool {
+    matches!(
+        error,
+        rustls::Error::AlertReceived(
+            AlertDescription::BadCertificate
+                | AlertDescription::UnsupportedCertificate
+                | AlertDescription::CertificateRevoked
+                | AlertDescription::CertificateExpired
+                | AlertDescription::CertificateUnknown
+                | AlertDescription::CertificateRequired
+                | AlertDescription::UnknownCA
+        )
+    )
+}
+
+/// Returns whether certificates are what one of the two sides does not accept.
+fn is_of_certificates(error: &rustls::Error) -> bool {
+    let own = matches!(
+        error,
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented
+    );
+    own || refuses_certificate(error)
 }

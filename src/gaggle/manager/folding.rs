@@ -1,7 +1,7 @@
 //! Figures of many workers that the manager reads itself, added up for a moment before they are passed on. This costs
 //! less than a third of merging each delivery into the store of the run and those of its labels.
 
-use super::pump::Pump;
+use super::roll::Roll;
 use crate::engine::SignalKind;
 use crate::metrics::{Delivery, GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
@@ -21,47 +21,33 @@ struct Folded {
 }
 
 impl Folding {
-    /// Adds the delivery of the worker with that number and these labels.
-    fn add(
-        &mut self,
-        labels: &BTreeMap<String, String>,
-        worker: usize,
-        reached: u64,
-        delta: &PortableDelta,
-    ) {
-        if !self.0.contains_key(labels) {
-            self.0.insert(labels.clone(), Folded::default());
-        }
-        if let Some(folded) = self.0.get_mut(labels) {
-            folded.figures.add(worker as u64, delta);
-            let latest = folded.reached.entry(worker).or_default();
-            *latest = (*latest).max(reached);
-        }
-    }
-}
-
-impl Pump {
-    /// Adds up a worker's figures if the run has many workers; returns whether it did.
-    pub(super) fn fold(&mut self, number: usize, reached: u64, bytes: &[u8]) -> bool {
-        if self.roll.0.len() <= FEW {
+    /// Adds up the figures of the worker with that number if the run has many workers; returns whether it did.
+    pub(super) fn add(&mut self, roll: &Roll, worker: usize, reached: u64, bytes: &[u8]) -> bool {
+        if roll.0.len() <= FEW {
             return false;
         }
         let Ok(delta) = PortableDelta::decode(bytes) else {
             return false;
         };
-        let labels = &self.roll.0[number].presence.labels;
-        self.folding.add(labels, number, reached, &delta);
+        let labels = &roll.0[worker].presence.labels;
+        if !self.0.contains_key(labels) {
+            self.0.insert(labels.clone(), Folded::default());
+        }
+        if let Some(folded) = self.0.get_mut(labels) {
+            folded.figures.add(worker as u64, &delta);
+            let latest = folded.reached.entry(worker).or_default();
+            *latest = (*latest).max(reached);
+        }
         true
     }
 
-    /// Passes what was added up on to the director.
-    pub(super) fn pass_on(&mut self) {
-        for Folded { figures, reached } in std::mem::take(&mut self.folding.0).into_values() {
-            let delivery = Delivery::Gathered {
-                delta: Box::new(figures),
-                reached: reached.into_iter().collect(),
-            };
-            self.signal(0, SignalKind::Gathered(delivery));
-        }
+    /// Takes out what was added up, one signal for workers with the same labels.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = SignalKind> + use<> {
+        std::mem::take(&mut self.0).into_values().map(|folded| {
+            SignalKind::Gathered(Delivery::Gathered {
+                delta: Box::new(folded.figures),
+                reached: folded.reached.into_iter().collect(),
+            })
+        })
     }
 }

@@ -1,15 +1,13 @@
 //! Handing out of the plan: sends a version of it to workers in pieces, and collects their replies.
 
-use super::pump::Pump;
 use super::roll::{Member, Roll};
-use crate::control::Refusal;
-use crate::engine::Offer;
+use super::terms::Pack;
+use crate::engine::PlanVersion;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
 use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{Reply, Request, RequestKind};
 use futures_util::StreamExt as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Time limit for a worker to take one piece.
@@ -19,113 +17,124 @@ const LOAD: Duration = Duration::from_secs(120);
 /// Number of workers that are served at a time.
 const AT_A_TIME: usize = 32;
 
-/// Sends that version of the plan to all workers that are present.
-///
-/// # Errors
-/// Trouble that names each worker that cannot load the plan, and why.
-pub(super) async fn hand_out(
-    broker: &Broker,
-    run: &str,
-    roll: &mut Roll,
-    packed: &[u8],
+/// A version of the plan, packed for workers.
+pub(super) struct PackedPlan {
+    pack: Pack,
     number: u64,
-) -> Result<(), Error> {
-    let present = roll.0.iter().enumerate();
-    let present = present.filter(|(_, member)| !member.away && !member.replaced);
-    let handing = present.map(|(at, member)| async move {
-        (at, hand_to(broker, run, member, packed, number).await)
-    });
-    let all: Vec<_> = futures_util::stream::iter(handing)
-        .buffer_unordered(AT_A_TIME)
-        .collect()
-        .await;
-    let mut refused = Vec::new();
-    for (at, loaded) in all {
-        match loaded {
-            Ok(Some(offset)) => roll.0[at].offset = Some(offset),
-            Ok(None) => {}
-            Err(why) => refused.push(format!("worker '{}': {why}", roll.0[at].name())),
-        }
-    }
-    refused.sort();
-    match refused.len() {
-        0 => Ok(()),
-        _ => Err(Trouble::new(format!(
-            "the plan does not load everywhere: {}",
-            refused.join("; ")
-        ))
-        .into()),
-    }
+    bytes: Vec<u8>,
 }
 
-/// Sends a version of the plan to one worker, and returns the offset of its clock if that was measured.
-pub(super) async fn hand_to(
-    broker: &Broker,
-    run: &str,
-    member: &Member,
-    packed: &[u8],
-    number: u64,
-) -> Result<Option<Offset>, String> {
-    let ask = async |kind: RequestKind, within: Duration| {
-        let request = Request {
-            run: run.to_owned(),
-            kind,
-        };
-        broker.request(&member.presence.id, &request, within).await
-    };
-    for (at, bytes) in packed.chunks(broker.most_bytes()).enumerate() {
-        let piece = RequestKind::Piece {
-            plan_version: number,
-            first: at == 0,
-            bytes: bytes.to_vec(),
-        };
-        ask(piece, PIECE).await?;
+impl PackedPlan {
+    /// Packs a version of the plan.
+    ///
+    /// # Errors
+    /// Trouble with files of the plan.
+    pub(super) fn new(pack: Pack, plan_version: &PlanVersion) -> Result<PackedPlan, Error> {
+        Ok(PackedPlan {
+            bytes: pack(plan_version)?,
+            number: plan_version.number,
+            pack,
+        })
     }
-    let load = RequestKind::Load {
-        plan_version: number,
-        place: (number == 0).then(|| member.place.clone()),
-    };
-    match ask(load, LOAD).await? {
-        Reply::Loaded(offset) => Ok(offset),
-        _ => Err("it gave an unexpected answer".to_owned()),
-    }
-}
 
-impl Pump {
-    /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
-    pub(super) async fn hand_out(&mut self, offer: Offer) {
-        let Offer {
-            plan_version,
-            reply,
-        } = offer;
-        let number = plan_version.number;
-        let Some(plan) = &mut self.plan else {
-            let _unheard = reply.send(Err(Refusal::NoReload));
-            return;
-        };
-        let loaded = async {
-            let packed = (plan.pack)(&plan_version)?;
-            hand_out(
-                &self.line.broker,
-                &self.line.run,
-                &mut self.roll,
-                &packed,
-                number,
-            )
-            .await?;
-            Ok::<_, Error>(packed)
-        };
-        let packed = match loaded.await {
-            Ok(packed) => packed,
-            Err(error) => {
-                let _unheard = reply.send(Err(Refusal::Plan(Arc::new(error))));
-                return;
-            }
-        };
-        (plan.number, plan.bytes) = (number, packed);
-        let loaded = self.ends.loaded.clone();
-        tokio::spawn(async move {
-            let _unheard = reply.send(loaded.offer(plan_version).await);
+    /// Replaces this version by another one, which all workers that are present have loaded then.
+    ///
+    /// # Errors
+    /// Trouble as with [`new`](PackedPlan::new) and [`hand_out`](PackedPlan::hand_out); then this version stays.
+    pub(super) async fn replace(
+        &mut self,
+        broker: &Broker,
+        run: &str,
+        roll: &mut Roll,
+        plan_version: &PlanVersion,
+    ) -> Result<(), Error> {
+        let next = PackedPlan::new(self.pack.clone(), plan_version)?;
+        next.hand_out(broker, run, roll).await?;
+        *self = next;
+        Ok(())
+    }
+
+    /// Sends this version to all workers that are present.
+    ///
+    /// # Errors
+    /// Trouble that names each worker that cannot load the plan, and why.
+    pub(super) async fn hand_out(
+        &self,
+        broker: &Broker,
+        run: &str,
+        roll: &mut Roll,
+    ) -> Result<(), Error> {
+        let present = roll.0.iter().enumerate();
+        let present = present.filter(|(_, member)| !member.away && !member.replaced);
+        let handing = present.map(|(at, member)| async move {
+            (at, self.send(broker, run, member, self.number).await)
         });
+        let all: Vec<_> = futures_util::stream::iter(handing)
+            .buffer_unordered(AT_A_TIME)
+            .collect()
+            .await;
+        let mut refused = Vec::new();
+        for (at, loaded) in all {
+            match loaded {
+                Ok(Some(offset)) => roll.0[at].offset = Some(offset),
+                Ok(None) => {}
+                Err(why) => refused.push(format!("worker '{}': {why}", roll.0[at].name())),
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        refused.sort();
+        let refused = refused.join("; ");
+        Err(Trouble::new(format!("the plan does not load everywhere: {refused}")).into())
+    }
+
+    /// Sends this version to a worker that joins a running run, and returns the offset of its clock if that was
+    /// measured.
+    ///
+    /// # Errors
+    /// A sentence that says why the worker does not load it.
+    pub(super) async fn hand_to(
+        &self,
+        broker: &Broker,
+        run: &str,
+        member: &Member,
+    ) -> Result<Option<Offset>, String> {
+        // As its first version, which assigns its place; then under its own number.
+        let offset = self.send(broker, run, member, 0).await?;
+        if self.number > 0 {
+            self.send(broker, run, member, self.number).await?;
+        }
+        Ok(offset)
+    }
+
+    /// Sends this version under a number to one worker, and returns the offset of its clock if that was measured.
+    async fn send(
+        &self,
+        broker: &Broker,
+        run: &str,
+        member: &Member,
+        number: u64,
+    ) -> Result<Option<Offset>, String> {
+        let ask = async |kind: RequestKind, within: Duration| {
+            let request = Request::new(run, kind);
+            broker.request(&member.presence.id, &request, within).await
+        };
+        for (at, bytes) in self.bytes.chunks(broker.most_bytes()).enumerate() {
+            let piece = RequestKind::Piece {
+                plan_version: number,
+                first: at == 0,
+                bytes: bytes.to_vec(),
+            };
+            ask(piece, PIECE).await?;
+        }
+        let load = RequestKind::Load {
+            plan_version: number,
+            place: (number == 0).then(|| member.place.clone()),
+        };
+        match ask(load, LOAD).await? {
+            Reply::Loaded(offset) => Ok(offset),
+            _ => Err("it gave an unexpected answer".to_owned()),
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::roll::{Member, Roll};
 use crate::engine::SignalKind;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RecordedMember, RunFacts};
+use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RunFacts};
 use crate::gaggle::names;
 use crate::gaggle::reading::Failing;
 use std::time::Duration;
@@ -100,25 +100,5 @@ pub(super) async fn keep(
             tokio::time::sleep(AGAIN).await;
         }
         failing.forget();
-    }
-}
-
-impl Member {
-    /// Returns this worker for the record of the run.
-    pub(super) fn recorded(&self) -> RecordedMember {
-        RecordedMember {
-            presence: self.presence.clone(),
-            place: self.place.clone(),
-            offset: self.offset,
-        }
-    }
-}
-
-impl From<RecordedMember> for Member {
-    fn from(recorded: RecordedMember) -> Member {
-        Member {
-            offset: recorded.offset,
-            ..Member::new(recorded.presence, recorded.place)
-        }
     }
 }

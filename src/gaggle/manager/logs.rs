@@ -2,7 +2,7 @@
 //! manager has the broker remove them once they are written, and fetches no more until then, so its memory is
 //! bounded.
 
-use super::pump::ANSWER;
+use super::terms::ANSWER;
 use crate::engine::LogsWanted;
 use crate::gaggle::broker::{Broker, LogConsumer};
 use crate::gaggle::manager::recruit::present;

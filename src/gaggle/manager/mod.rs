@@ -2,38 +2,41 @@
 
 mod events;
 mod folding;
+mod gathers;
 mod hand_out;
-mod hearing;
+mod inputs;
+mod intake;
 mod journal;
 mod logs;
 mod outages;
 mod playback;
 mod pump;
 mod recruit;
-mod replacement;
 mod roll;
 mod slots;
 mod streams;
 mod takeover;
 mod terms;
-mod turns;
+mod thread;
 
 use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::Error;
-use crate::gaggle::broker::{Address, Broker};
+use crate::gaggle::broker::{Address, Broker, make_log_stream, remove_log_stream};
 use crate::gaggle::messages::RunFacts;
 use crate::gaggle::names;
-use pump::{Ends, PackedPlan, Pump};
+use hand_out::PackedPlan;
+use pump::{Ends, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
 use slots::Slots;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use streams::Line;
-pub(crate) use takeover::Attached;
+pub(crate) use takeover::{Attached, attach};
 pub(crate) use terms::{About, Recruitment, WorkerLoss};
 use terms::{Pack, Tell};
+pub(crate) use thread::Leave;
+use thread::start_thread;
 use tokio::sync::{mpsc, oneshot};
 
 /// Time limit for connecting to the broker.
@@ -55,71 +58,6 @@ pub(crate) struct Manager {
     pub(crate) versions: PlanVersions,
     /// Log entries of the workers, if the run keeps any logs.
     pub(crate) logs: Option<WorkerLogs>,
-}
-
-/// Ends the manager's connection.
-#[derive(Debug)]
-pub(crate) struct Leave {
-    over: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl Leave {
-    /// Lets the workers go, and removes what the broker has kept of the run.
-    pub(crate) fn now(self) {
-        let _already = self.over.send(());
-        // One that panicked has nothing left to do.
-        let _panicked = self.thread.join();
-    }
-}
-
-/// Starts the thread of a manager, unless `stop` completes first: `prepare` makes the work for the thread and the
-/// value for the caller.
-async fn start_thread<T, Prepared, Doing>(
-    prepare: impl FnOnce(oneshot::Receiver<()>) -> Prepared + Send + 'static,
-    stop: impl Future<Output = ()>,
-) -> Result<(T, Leave), Error>
-where
-    T: Send + 'static,
-    Prepared: Future<Output = Result<(Doing, T), Error>>,
-    Doing: Future<Output = ()>,
-{
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::cannot("start the runtime", error))?;
-    let (ready, prepared) = oneshot::channel();
-    let (over, ends) = oneshot::channel();
-    let thread = std::thread::Builder::new()
-        .name("gaggle".to_owned())
-        .spawn(move || {
-            let lead = async move {
-                match prepare(ends).await {
-                    Ok((doing, given)) => {
-                        // If the caller has gone, `ends` has fired too, and the work lets claimed workers go at once.
-                        let _unheard = ready.send(Ok(given));
-                        doing.await;
-                    }
-                    Err(error) => {
-                        let _unheard = ready.send(Err(error));
-                    }
-                }
-            };
-            runtime.block_on(lead);
-            runtime.shutdown_background();
-        })
-        .map_err(|error| Error::cannot("start a thread", error))?;
-    let fault = |_| Error::trouble("the link to the workers ended because of a bug in lgoose");
-    let prepared = tokio::select! {
-        prepared = prepared => prepared.map_err(fault)?,
-        () = stop => {
-            drop(over);
-            // The thread lets go of the workers that it has claimed.
-            let _panicked = thread.join();
-            return Err(Error::trouble("stopped before the run began: nothing was sent"));
-        }
-    };
-    Ok((prepared?, Leave { over, thread }))
 }
 
 impl Manager {
@@ -196,31 +134,34 @@ async fn prepare(
             return Err(Error::trouble("another manager has this run"));
         };
         let log_consumer = if recruitment.logs {
-            Some(broker.make_log_stream(&run).await?)
+            Some(make_log_stream(broker, &run).await?)
         } else {
             None
         };
         let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
-        let packed = pack(&plan_version)?;
+        let plan = PackedPlan::new(pack, &plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
-        hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
+        plan.hand_out(broker, &run, &mut roll).await?;
         // A manager that may not publish its orders could not stop the users.
-        if let Some(denied) = broker.denied("lead the run at the broker", &names::of_run(&run)) {
+        if let Some(denied) = broker
+            .permissions()
+            .denied("lead the run at the broker", &names::of_run(&run))
+        {
             return Err(denied);
         }
-        Ok::<_, Error>((line, log_consumer, (roll, slots), packed))
+        Ok::<_, Error>((line, log_consumer, (roll, slots), plan))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (line, log_consumer, (roll, slots), packed) = match handed_out {
+    let (line, log_consumer, (roll, slots), plan) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(broker, &run).await;
             broker.remove_stream(&run).await;
-            broker.remove_log_stream(&run).await;
+            remove_log_stream(broker, &run).await;
             return Err(error);
         }
     };
@@ -249,11 +190,6 @@ async fn prepare(
         stops_on_loss,
     };
     let replaces = recruitment.on_loss == WorkerLoss::Replace;
-    let plan = PackedPlan {
-        pack,
-        number: 0,
-        bytes: packed,
-    };
     let pump = Pump::new(line, (roll, slots), ends, plan, (facts, replaces));
     Ok((pump, manager))
 }

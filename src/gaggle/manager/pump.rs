@@ -1,30 +1,34 @@
 //! Pump between the director of a run and its workers: sends directives down as orders, and signals up.
 
-use super::folding::Folding;
+use super::events;
+use super::hand_out::PackedPlan;
+use super::inputs::WorkerInputs;
+use super::intake::SignalIntake;
 use super::journal::{Chronicle, keep};
 use super::outages::Outages;
 use super::playback::Playback;
+use super::recruit::claim_one;
 use super::roll::Roll;
 use super::slots::Slots;
 use super::streams::{Line, publish};
-use super::terms::{Latest, Pack};
+use super::terms::{ANSWER, Latest};
+use crate::control::Refusal;
 use crate::engine::{
-    Begun, Directive, Entry, EventTask, Offers, Order, PlanVersions, Signal, SignalKind,
+    Begun, Directive, Entry, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
+    Told,
 };
-use crate::gaggle::broker::Contact;
-use crate::gaggle::messages::{
-    JournalLine, LineKind, Record, Request, RequestKind, Revised, RunFacts,
-};
+use crate::error::Error;
+use crate::gaggle::broker::{Contact, remove_log_stream};
+use crate::gaggle::messages::{JournalLine, LineKind, Record, Request, RequestKind, RunFacts};
 use crate::gaggle::names;
-use crate::gaggle::reading::{Failing, READ_AHEAD, read};
+use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
+use crate::plan::Event;
 use futures_util::StreamExt as _;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-
-/// Time limit for an answer of a worker.
-pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// The pump's ends of the channels to the director and to the code that reloads the plan.
 pub(super) struct Ends {
@@ -38,35 +42,19 @@ pub(super) struct Ends {
     pub(super) loaded: PlanVersions,
 }
 
-/// The version of the plan that workers run, packed.
-pub(super) struct PackedPlan {
-    pub(super) pack: Pack,
-    pub(super) number: u64,
-    pub(super) bytes: Vec<u8>,
-}
-
 /// Joins the director of a run to its workers.
 pub(super) struct Pump {
-    pub(super) line: Line,
-    pub(super) roll: Roll,
-    pub(super) slots: Slots,
-    pub(super) folding: Folding,
-    pub(super) ends: Ends,
-    /// The plan as workers get it; `None` if this process does not have it.
-    pub(super) plan: Option<PackedPlan>,
-    pub(super) chronicle: Chronicle,
+    line: Line,
+    intake: SignalIntake,
+    slots: Slots,
+    inputs: WorkerInputs,
+    ends: Ends,
+    chronicle: Chronicle,
+    /// Journal lines for the stream, until a task keeps them there.
     lines: Option<mpsc::UnboundedReceiver<JournalLine>>,
-    /// The value that `test_start` returned, as JSON.
-    pub(super) shared: Option<String>,
-    /// When users began, and how long that was after the origin of log times.
-    begun: Option<(Instant, Duration)>,
-    /// Workers that were told to end. They are replaced if the run replaces workers.
-    pub(super) leaving: Vec<usize>,
-    /// The latest order.
-    order: watch::Sender<Option<Revised>>,
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
     reads: (String, u64),
-    pub(super) up_since: Instant,
+    up_since: Instant,
     outages: Outages,
 }
 
@@ -79,13 +67,11 @@ impl Pump {
         (facts, replaces): (RunFacts, bool),
     ) -> Pump {
         let (sender, lines) = mpsc::unbounded_channel();
-        let reads = (names::all_signals(&line.run), 1);
         Pump {
-            roll,
+            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, ends.signals.clone()),
             slots,
-            folding: Folding::default(),
+            inputs: WorkerInputs::new(plan),
             ends,
-            plan: Some(plan),
             chronicle: Chronicle {
                 facts,
                 replaces,
@@ -94,13 +80,9 @@ impl Pump {
                 number: 0,
                 lines: sender,
             },
-            line,
             lines: Some(lines),
-            shared: None,
-            begun: None,
-            leaving: Vec::new(),
-            order: watch::channel(None).0,
-            reads,
+            reads: (names::all_signals(&line.run), 1),
+            line,
             up_since: Instant::now(),
             outages: Outages::default(),
         }
@@ -109,22 +91,19 @@ impl Pump {
     /// Makes the pump of a run that was played up to the present.
     pub(super) fn of(line: Line, playback: Playback, ends: Ends, record: Record) -> Pump {
         let (sender, lines) = mpsc::unbounded_channel();
-        let since_origin = record.since_origin;
+        let start = (playback.begin, record.since_origin);
+        let chronicle = playback.chronicle(record, line.leader.clone(), sender);
+        let (roll, signals) = (playback.roll, ends.signals.clone());
         Pump {
-            plan: None,
-            chronicle: playback.chronicle(record, line.leader.clone(), sender),
-            begun: Some((playback.begin, since_origin)),
-            order: watch::channel(playback.order).0,
-            reads: (String::new(), playback.next),
-            roll: playback.roll,
+            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, signals),
             // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
             slots: Slots::none(),
-            folding: Folding::default(),
-            line,
+            inputs: WorkerInputs::of_run_under_way(start, playback.order),
             ends,
+            chronicle,
             lines: Some(lines),
-            shared: None,
-            leaving: Vec::new(),
+            reads: (String::new(), playback.next),
+            line,
             up_since: Instant::now(),
             outages: Outages::default(),
         }
@@ -135,29 +114,8 @@ impl Pump {
         let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
-        let (told, mut troubles) = mpsc::unbounded_channel();
-        let (broker, run) = (&self.line.broker, &self.line.run);
-        let (subjects, next) = self.reads.clone();
-        let reading = read(
-            broker.clone(),
-            run.clone(),
-            subjects,
-            next,
-            sender,
-            Failing::new(told.clone()),
-        );
-        let publishing = publish(
-            broker.clone(),
-            run.clone(),
-            self.order.subscribe(),
-            Failing::new(told.clone()),
-        );
-        let mut beside = JoinSet::new();
-        beside.spawn(reading);
-        beside.spawn(publishing);
-        if let Some(lines) = self.lines.take() {
-            beside.spawn(keep(broker.clone(), run.clone(), lines, Failing::new(told)));
-        }
+        let (failed, mut troubles) = mpsc::unbounded_channel();
+        let beside = self.spawn_tasks(sender, failed);
         let mut directives: Option<Latest<Directive>> = None;
         let mut leads = true;
         loop {
@@ -174,48 +132,43 @@ impl Pump {
                 }
             };
             tokio::select! {
-                            // In this order, so that what has come is heard before any worker counts as lost.
-                            biased;
-                            _ = &mut over => break,
-                            Some(trouble) = self.line.deposed.recv() => {
-                                self.signal(0, SignalKind::Deposed(trouble));
-                                leads = false;
-                                break;
-                            }
-                            begun = begins => {
-                                self.ends.begins = None;
-                                if let Ok(begun) = begun {
-                                    directives = Some(self.begin(begun).await);
-                                }
-                            }
-                            changed = changed => match (changed, &mut directives) {
-                                (Ok(()), Some(latest)) => {
-                                    let order = Order::from(&*latest.borrow_and_update());
-                                    self.tell(order);
-                                }
-                                _ => directives = None,
-                            },
-                            Some(Entry { at, told }) = self.ends.journal.recv() => {
-                                self.chronicle.write(at, LineKind::Told(told));
-                            }
-                            Some(heard) = received.recv() => if names::is_slot(&heard.sender) {
-            self.hear_record(&heard)
-            } else {
-            self.hear(&heard)
-            },
-                            Some(event) = self.slots.next() => self.heed_slot(event),
-                            Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
-                            Some(task) = self.ends.events.recv() => self.event(task).await,
-                            Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
-                            Some(message) = self.line.told.next() => self.warn_of(&message),
-                            _ = contact.changed() => self.note(*contact.borrow_and_update()),
-                            _ = look.tick() => {
-                                self.pass_on();
-                                if *contact.borrow() == Contact::Up {
-                                    self.look().await;
-                                }
-                            }
-                        }
+                // In this order, so that what has come is taken in before any worker counts as lost.
+                biased;
+                _ = &mut over => break,
+                Some(trouble) = self.line.deposed.recv() => {
+                    self.intake.send(0, SignalKind::Deposed(trouble));
+                    leads = false;
+                    break;
+                }
+                begun = begins => {
+                    self.ends.begins = None;
+                    if let Ok(begun) = begun {
+                        directives = Some(self.begin(begun).await);
+                    }
+                }
+                changed = changed => match (changed, &mut directives) {
+                    (Ok(()), Some(latest)) => {
+                        self.inputs.revise(Order::from(&*latest.borrow_and_update()));
+                    }
+                    _ => directives = None,
+                },
+                Some(Entry { at, told }) = self.ends.journal.recv() => {
+                    self.chronicle.write(at, LineKind::Told(told));
+                }
+                Some(message) = received.recv() => self.receive(&message),
+                Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
+                Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
+                Some(task) = self.ends.events.recv() => self.run_event(task).await,
+                Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
+                Some(message) = self.line.told.next() => self.intake.warn_of(&message),
+                _ = contact.changed() => self.note(*contact.borrow_and_update()),
+                _ = look.tick() => {
+                    self.intake.pass_on();
+                    if *contact.borrow() == Contact::Up {
+                        self.look().await;
+                    }
+                }
+            }
         }
         drop(beside);
         if leads {
@@ -224,54 +177,67 @@ impl Pump {
         self.line.close();
     }
 
+    /// Starts what goes on beside the pump: reading the stream, publishing orders, and keeping the journal. Failures
+    /// that last are sent to `failed`.
+    fn spawn_tasks(
+        &mut self,
+        received: mpsc::Sender<Heard>,
+        failed: mpsc::UnboundedSender<Error>,
+    ) -> JoinSet<()> {
+        let broker = || self.line.broker.clone();
+        let run = || self.line.run.clone();
+        let failing = || Failing::new(failed.clone());
+        let (subjects, from) = self.reads.clone();
+        let lines = self.lines.take();
+        let orders = self.inputs.orders();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read(broker(), run(), subjects, from, received, failing()));
+        tasks.spawn(publish(broker(), run(), orders, failing()));
+        if let Some(lines) = lines {
+            tasks.spawn(keep(broker(), run(), lines, failing()));
+        }
+        tasks
+    }
+
+    /// Takes in a message of the stream.
+    fn receive(&mut self, message: &Heard) {
+        if names::is_slot(&message.sender) {
+            self.slots.receive_record(&mut self.intake, message);
+        } else {
+            self.intake.receive(message);
+        }
+    }
+
     /// Notes whether the broker can be reached.
     fn note(&mut self, contact: Contact) {
         if contact == Contact::Up {
             self.up_since = Instant::now();
         }
         if let Some(text) = self.outages.note(contact) {
-            self.signal(0, SignalKind::Warning(text));
+            self.intake.warn(&text);
         }
-    }
-
-    /// Publishes a new order to all workers.
-    fn tell(&self, order: Order) {
-        self.order.send_modify(|latest| {
-            let revision = latest.as_ref().map_or(1, |latest| latest.revision + 1);
-            *latest = Some(Revised { revision, order });
-        });
     }
 
     /// Tells all workers when users begin and what they should do, unless they already know.
     async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
         let mut directives = begun.directives;
         let order = Order::from(&*directives.borrow_and_update());
-        if self.begun.is_some() {
-            let known = self.order.borrow().clone();
-            if known.is_none_or(|known| known.order != order) {
-                self.tell(order);
-            }
+        self.inputs.revise(order);
+        if self.inputs.has_started() {
             return directives;
         }
-        self.tell(order);
-        self.begun = Some((begun.at, begun.since_origin));
+        self.inputs.start(begun.at, begun.since_origin);
         self.record(begun.at, begun.since_origin).await;
-        let numbers: Vec<usize> = (0..self.roll.0.len()).collect();
-        let asked = numbers.into_iter().map(|number| {
-            let begin = self.begin_request();
-            let (broker, id) = (&self.line.broker, &self.roll.0[number].presence.id);
-            async move { (number, broker.request(id, &begin, ANSWER).await) }
-        });
-        let answers = futures_util::future::join_all(asked).await;
-        for (number, answer) in answers {
-            let now = Instant::now();
-            self.roll.0[number].heard = now;
-            if let Err(why) = answer {
-                let text = format!(
-                    "worker '{}' did not begin: {why}",
-                    self.roll.0[number].name()
-                );
-                self.roll.0[number].away = true;
+        let begin = self.inputs.begin_request(&self.line);
+        let ids = self.intake.roll.ids();
+        let beginning = ids.map(|id| self.line.broker.request(id, &begin, ANSWER));
+        let replies = futures_util::future::join_all(beginning).await;
+        for (number, reply) in replies.into_iter().enumerate() {
+            let member = &mut self.intake.roll.0[number];
+            member.heard = Instant::now();
+            if let Err(why) = reply {
+                let text = format!("worker '{}' did not begin: {why}", member.name());
+                member.away = true;
                 self.signal_as_seen(number, SignalKind::Away(text));
             }
         }
@@ -283,92 +249,142 @@ impl Pump {
         let ahead = begin.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
         let times = (ahead, since_origin);
-        let kept = self.chronicle.begin(broker, run, &self.roll, times).await;
+        let kept = self
+            .chronicle
+            .begin(broker, run, &self.intake.roll, times)
+            .await;
         if let Err(error) = kept {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");
-            self.warn(&text);
+            self.intake.warn(&text);
         }
-    }
-
-    pub(super) fn begin_request(&self) -> Request {
-        let (at, since_origin) = self.begun.expect("a run that begins has a beginning");
-        let at = self.line.clock.at(at.into_std());
-        let latest = self.order.borrow().clone();
-        let Revised { revision, order } = latest.expect("a run that begins has an order");
-        self.request(RequestKind::Begin {
-            at,
-            since_origin,
-            revision,
-            order: Box::new(order),
-        })
-    }
-
-    pub(super) fn request(&self, kind: RequestKind) -> Request {
-        Request {
-            run: self.line.run.clone(),
-            kind,
-        }
-    }
-
-    pub(super) fn signal(&self, from: usize, kind: SignalKind) {
-        // Nobody receives it once the run is over.
-        let _over = self.ends.signals.send(Signal { from, kind });
     }
 
     /// Sends a warning to views and the report.
     pub(super) fn warn(&self, text: &str) {
-        self.signal(0, SignalKind::Warning(text.to_owned()));
+        self.intake.warn(text);
     }
 
     /// Tells the director what this manager has noticed about a worker, which none of the worker's own signals shows.
-    pub(super) fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
-        self.chronicle.write_of(self.now(), from, &kind);
-        self.signal(from, kind);
+    fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
+        self.chronicle.write_of(self.inputs.elapsed(), from, &kind);
+        self.intake.send(from, kind);
     }
 
-    /// Returns the time since the run began.
-    pub(super) fn now(&self) -> Duration {
-        self.begun
-            .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
+    /// Runs an event on a worker.
+    async fn run_event(&mut self, task: EventTask) {
+        let (event, result) = (task.event, task.result);
+        // In what follows, the director may no longer wait for the end.
+        let Some(workers) = self.intake.roll.event_workers() else {
+            let none = Err("no worker is left to run it".to_owned());
+            let _given_up = result.send(events::end(event, none));
+            return;
+        };
+        let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
+        let running = workers.run(broker, run, event, task.ordered);
+        match event {
+            Event::TestStart => {
+                // Users have not begun, so the pump has nothing else to do.
+                let ended = running.await;
+                if let Ok(ended) = &ended {
+                    self.inputs.shared = ended.shared.clone();
+                    self.chronicle.test_start = Some(ended.bytes.clone());
+                }
+                let _given_up = result.send(events::end(event, ended));
+            }
+            Event::TestStop => {
+                let at = self.inputs.elapsed();
+                self.chronicle.write(at, LineKind::Told(Told::TestStop));
+                tokio::spawn(async move {
+                    let _given_up = result.send(events::end(event, running.await));
+                });
+            }
+        }
+    }
+
+    /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
+    async fn hand_out(&mut self, offer: Offer) {
+        let Offer {
+            plan_version,
+            reply,
+        } = offer;
+        let Some(plan) = &mut self.inputs.plan else {
+            let _given_up = reply.send(Err(Refusal::NoReload));
+            return;
+        };
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let roll = &mut self.intake.roll;
+        if let Err(error) = plan.replace(broker, run, roll, &plan_version).await {
+            let _given_up = reply.send(Err(Refusal::Plan(Arc::new(error))));
+            return;
+        }
+        let loaded = self.ends.loaded.clone();
+        tokio::spawn(async move {
+            let _given_up = reply.send(loaded.offer(plan_version).await);
+        });
     }
 
     /// Looks for workers that have been silent for too long.
     async fn look(&mut self) {
-        if self.begun.is_none() {
+        if !self.inputs.has_started() {
             return;
         }
-        self.look_at_slots();
-        let mut lost = std::mem::take(&mut self.leaving);
-        for number in self.roll.newly_away(self.up_since) {
-            let text = self.roll.0[number].lost();
+        self.slots.look(&mut self.intake, self.up_since);
+        let mut lost = self.intake.take_leaving();
+        for number in self.intake.roll.newly_away(self.up_since) {
+            let text = self.intake.roll.0[number].lost();
             self.signal_as_seen(number, SignalKind::Away(text));
             lost.push(number);
         }
         for number in lost {
-            if self.chronicle.replaces && self.order_goes_on() {
+            if self.chronicle.replaces && self.inputs.order_goes_on() {
                 self.replace(number).await;
             }
         }
     }
 
-    pub(super) fn order_goes_on(&self) -> bool {
-        let latest = self.order.borrow();
-        latest.as_ref().is_some_and(|latest| latest.order.goes_on())
+    /// Lets a free worker take the place of a lost one.
+    async fn replace(&mut self, number: usize) {
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let roll = &self.intake.roll;
+        let known: Vec<String> = roll.ids().cloned().collect();
+        let threads = roll.0[number].shards.len() as u64;
+        let lost = roll.0[number].name().to_owned();
+        let Some(presence) = claim_one(broker, run, threads, &known).await else {
+            let text = format!("no free worker could take the place of '{lost}'");
+            return self.signal_as_seen(number, SignalKind::Warning(text));
+        };
+        let name = presence.name.clone();
+        let mut member = roll.successor(number, presence);
+        if let Err(why) = self.inputs.bring_in(&self.line, &mut member).await {
+            let release = Request::new(run, RequestKind::Release);
+            // A worker that is gone needs no release.
+            let _gone = broker.request(&member.presence.id, &release, ANSWER).await;
+            let text = format!("worker '{name}' could not take the place of '{lost}': {why}");
+            return self.signal_as_seen(number, SignalKind::Warning(text));
+        }
+        let identity = member.identity();
+        let recorded = member.recorded();
+        let new = self.intake.roll.replace(number, member);
+        let text = format!("worker '{name}' took the place of '{lost}'");
+        let line = LineKind::Joined {
+            in_place_of: number,
+            member: Box::new(recorded),
+            text: text.clone(),
+        };
+        self.chronicle.write(self.inputs.elapsed(), line);
+        self.intake.send(new, SignalKind::Joined { identity, text });
     }
 
     /// Lets all workers and gathers go, and removes what the broker has kept.
     async fn release(&mut self) {
-        let request = self.request(RequestKind::Release);
-        let present = self.roll.0.iter().filter(|member| !member.away);
-        let asked = present.map(|member| {
-            self.line
-                .broker
-                .request(&member.presence.id, &request, ANSWER)
-        });
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let request = Request::new(run, RequestKind::Release);
+        let present = self.intake.roll.0.iter().filter(|member| !member.away);
+        let released = present.map(|member| broker.request(&member.presence.id, &request, ANSWER));
         // A worker that is gone needs no release.
-        let _gone = futures_util::future::join_all(asked).await;
-        self.slots.release(&self.line.broker, &self.line.run).await;
-        self.line.broker.remove_stream(&self.line.run).await;
-        self.line.broker.remove_log_stream(&self.line.run).await;
+        let _gone = futures_util::future::join_all(released).await;
+        self.slots.release(broker, run).await;
+        broker.remove_stream(run).await;
+        remove_log_stream(broker, run).await;
     }
 }

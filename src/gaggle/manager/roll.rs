@@ -1,10 +1,12 @@
 //! Roll of a run's workers: who they are, and which shards each one has.
 
+use super::events::EventWorkers;
 use crate::config::Part;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::clock::Offset;
-use crate::gaggle::messages::{self, Place, Presence};
+use crate::gaggle::gather::Reached;
+use crate::gaggle::messages::{self, Place, Presence, RecordedMember};
 use crate::gaggle::names;
 use crate::metrics::WorkerIdentity;
 use crate::units::counted;
@@ -176,9 +178,20 @@ impl Roll {
         self.0.len() - 1
     }
 
-    /// Returns a worker that can take a request.
-    pub(super) fn any_present(&self) -> Option<&Member> {
-        self.0.iter().find(|member| !member.away && !member.left)
+    /// Returns the workers of an event; `None` if none can run it.
+    pub(super) fn event_workers(&self) -> Option<EventWorkers> {
+        let mut all = self.0.iter();
+        let runs = all.find(|member| !member.away && !member.left)?;
+        let others = self.ids().filter(|id| **id != runs.presence.id);
+        Some(EventWorkers {
+            runs: (runs.presence.id.clone(), runs.name().to_owned()),
+            others: others.cloned().collect(),
+        })
+    }
+
+    /// Returns the identities of all workers.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|member| &member.presence.id)
     }
 
     /// Returns workers that have been silent for too long, counted from `since` at the earliest; each only once.
@@ -193,6 +206,36 @@ impl Roll {
                 number
             })
             .collect()
+    }
+
+    /// Returns how far the signals of a slot's workers are accounted for.
+    pub(super) fn reached(&self, slot: &str) -> Vec<Reached> {
+        let members = self.0.iter().filter(|member| member.sequence > 0);
+        let members = members.filter(|member| member.place.slot.as_deref() == Some(slot));
+        let reached = members.filter_map(|member| {
+            Some(Reached {
+                worker: member.worker?,
+                sequence: member.sequence,
+                signals: 0,
+                epoch: 0,
+            })
+        });
+        reached.collect()
+    }
+
+    /// Returns whether any worker of a slot still has to send its last signal.
+    pub(super) fn any_at_work(&self, slot: &str) -> bool {
+        let mut members = self.0.iter();
+        members.any(|member| member.place.slot.as_deref() == Some(slot) && !member.ended)
+    }
+
+    /// Counts the silence of a slot's workers from now on: what they sent before may wait for a gather.
+    pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
+        for member in &mut self.0 {
+            if member.place.slot.as_deref() == Some(slot) && !member.away {
+                member.heard = now;
+            }
+        }
     }
 }
 
@@ -238,6 +281,24 @@ impl Member {
             shards: self.shards.clone(),
             offset: self.offset.map_or(0, |offset| offset.wall),
             uncertainty: Duration::from_nanos(self.offset.map_or(0, |offset| offset.uncertainty)),
+        }
+    }
+
+    /// Returns this worker for the record of the run.
+    pub(super) fn recorded(&self) -> RecordedMember {
+        RecordedMember {
+            presence: self.presence.clone(),
+            place: self.place.clone(),
+            offset: self.offset,
+        }
+    }
+}
+
+impl From<RecordedMember> for Member {
+    fn from(recorded: RecordedMember) -> Member {
+        Member {
+            offset: recorded.offset,
+            ..Member::new(recorded.presence, recorded.place)
         }
     }
 }

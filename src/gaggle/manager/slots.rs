@@ -1,52 +1,66 @@
-//! Slots of a run: groups of workers with the same labels whose figures a gather adds up.
+//! Slots of a run: groups of workers with the same labels whose figures a gather adds up. The manager takes in the
+//! records of gathers, reads the workers' signals itself when their gather falls silent, and hands them back to a gather
+//! that is there again.
 
-use super::pump::ANSWER;
+use super::gathers::{ask, fits, fitting};
+use super::intake::SignalIntake;
 use super::roll::{Member, Roll};
-use super::terms::Tell;
+use super::terms::{ANSWER, Tell};
+use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, NotKept};
 use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers};
-use crate::gaggle::messages::GatherPresence;
+use crate::gaggle::messages::{self, GatherPresence, MOST_MISSING};
 use crate::gaggle::names;
-use crate::gaggle::reading::Heard;
-use crate::metrics::{label_texts, labels_text};
+use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
+use crate::metrics::{Delivery, GatheredDelta, labels_text};
 use crate::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+/// Time without a record after which workers of the slot are no longer judged by their silence.
+const LATE: Duration = Duration::from_secs(2);
+/// Time without a record after which the manager reads a slot's signals itself.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Time between two searches for a gather that takes the slot back.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Time between two attempts to write a record.
+const WRITE_AGAIN: Duration = Duration::from_millis(250);
+
 /// All slots of a run.
 #[derive(Debug)]
 pub(super) struct Slots {
-    pub(super) all: Vec<Slot>,
-    pub(super) sender: mpsc::UnboundedSender<Event>,
+    all: Vec<Slot>,
+    sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
 }
 
 /// A slot.
 #[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) name: String,
+struct Slot {
+    name: String,
     /// Labels of its workers.
-    pub(super) labels: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
     /// Identity and name of the gather that was asked last.
-    pub(super) gather: (String, String),
+    gather: (String, String),
     /// Number of the last record, within the slot and in the run's stream.
-    pub(super) number: u64,
-    pub(super) stream: u64,
+    number: u64,
+    stream: u64,
     /// Sequence number in the run's stream of the last signal that is accounted for.
-    pub(super) through: u64,
+    through: u64,
     /// When the last record came.
-    pub(super) heard: Instant,
-    pub(super) turn: Turn,
+    heard: Instant,
+    turn: Turn,
     /// Messages on its subject that are no records.
-    pub(super) skipped: u64,
+    skipped: u64,
 }
 
 /// Who reads the signals of a slot.
 #[derive(Debug)]
-pub(super) enum Turn {
+enum Turn {
     Gather,
     /// The manager is taking over.
     TakingOver,
@@ -62,12 +76,12 @@ pub(super) enum Turn {
 /// Something that happens to a slot besides its records.
 #[derive(Debug)]
 pub(super) struct Event {
-    pub(super) slot: usize,
-    pub(super) kind: EventKind,
+    slot: usize,
+    kind: EventKind,
 }
 
 #[derive(Debug)]
-pub(super) enum EventKind {
+enum EventKind {
     /// A signal that the manager reads itself.
     Signal(Heard),
     /// The slot's signals cannot be read.
@@ -164,14 +178,240 @@ impl Slots {
         }
     }
 
-    pub(super) fn number_of(&self, name: &str) -> Option<usize> {
+    fn number_of(&self, name: &str) -> Option<usize> {
         self.all.iter().position(|slot| slot.name == name)
+    }
+
+    /// Takes in a record of a slot.
+    pub(super) fn receive_record(&mut self, intake: &mut SignalIntake, message: &Heard) {
+        let Some(at) = self.number_of(&message.sender) else {
+            return;
+        };
+        let slot = &mut self.all[at];
+        let record = match messages::decode::<Record>(&message.bytes) {
+            Ok(record) if record.number <= slot.number.saturating_add(MOST_MISSING) => record,
+            _ => {
+                slot.skipped += 1;
+                let (count, name) = (counted(slot.skipped, "message"), &slot.gather.1);
+                let text =
+                    format!("{count} of gather '{name}' skipped: no record can be read in it");
+                if messages::is_due(slot.skipped) {
+                    intake.warn(&text);
+                }
+                return;
+            }
+        };
+        slot.heard = Instant::now();
+        if record.number <= slot.number {
+            return;
+        }
+        (slot.number, slot.stream) = (record.number, message.number);
+        match record.kind {
+            RecordKind::Gathered { figures, passed } => {
+                slot.through = record.through;
+                take_gathered(intake, &record.members, &figures, passed);
+            }
+            RecordKind::Direct => {
+                slot.through = record.through;
+                self.read_directly(intake, at);
+            }
+            RecordKind::HandedBack => self.go_on_with_gather(intake, at),
+        }
+    }
+
+    /// Handles an event of a slot.
+    pub(super) fn handle(&mut self, intake: &mut SignalIntake, Event { slot: at, kind }: Event) {
+        match kind {
+            EventKind::Signal(message) => self.receive_directly(intake, at, &message),
+            EventKind::Unreadable(error) => intake.send(0, SignalKind::Failed(error)),
+            EventKind::NotTakenOver(why) => self.go_on_waiting(intake, at, &why),
+            EventKind::Found(gather) => self.hand_back(intake, at, gather),
+        }
+    }
+
+    /// Keeps waiting for a gather: its record came first, or the manager could not write its own.
+    fn go_on_waiting(&mut self, intake: &SignalIntake, at: usize, why: &NotKept) {
+        let slot = &mut self.all[at];
+        if !matches!(slot.turn, Turn::TakingOver) {
+            return;
+        }
+        slot.turn = Turn::Gather;
+        if let NotKept::Failed(error) = why {
+            let text = format!(
+                "nothing is heard from gather '{}', and the figures of its workers ({}) are missing meanwhile: {}",
+                slot.gather.1,
+                labels_text(&slot.labels),
+                error.text()
+            );
+            intake.send(0, SignalKind::Warning(text));
+        }
+    }
+
+    /// Takes in a signal that the manager reads itself.
+    fn receive_directly(&mut self, intake: &mut SignalIntake, at: usize, message: &Heard) {
+        let slot = &mut self.all[at];
+        if !matches!(slot.turn, Turn::Manager { .. }) || message.number <= slot.through {
+            return;
+        }
+        slot.through = message.number;
+        intake.receive(message);
+    }
+
+    /// Takes over the slots of gathers that have fallen silent, and looks for other gathers for slots that it reads
+    /// itself.
+    pub(super) fn look(&mut self, intake: &mut SignalIntake, up_since: Instant) {
+        let now = Instant::now();
+        for at in 0..self.all.len() {
+            let slot = &mut self.all[at];
+            let silent = slot.heard.max(up_since).elapsed();
+            if !intake.roll.any_at_work(&slot.name) {
+                continue;
+            }
+            let judged = match &mut slot.turn {
+                Turn::Gather => silent < LATE,
+                Turn::TakingOver | Turn::HandingBack => false,
+                Turn::Manager { .. } => true,
+            };
+            if !judged {
+                intake.roll.excuse(&slot.name, now);
+            }
+            match &mut slot.turn {
+                Turn::Gather if silent >= SILENCE => self.take_over(intake, at),
+                Turn::Manager { asked, .. } if asked.elapsed() >= AGAIN => {
+                    *asked = now;
+                    self.look_for_gather(intake.broker.clone(), at);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records that the manager reads the slot's signals from now on. It begins once it has read that record.
+    fn take_over(&mut self, intake: &SignalIntake, at: usize) {
+        let slot = &mut self.all[at];
+        slot.turn = Turn::TakingOver;
+        let (record, last) = slot.next(RecordKind::Direct, intake.roll.reached(&slot.name));
+        let (broker, subject) = (
+            intake.broker.clone(),
+            names::records(&intake.run, &slot.name),
+        );
+        let sender = self.sender.clone();
+        tokio::spawn(async move {
+            let id = format!("{subject}:{}", record.number);
+            let bytes = messages::encode(&record);
+            if let Err(why) = broker.keep_after(subject, &id, last, bytes).await {
+                // It is tried again, unless the gather was heard meanwhile.
+                let kind = EventKind::NotTakenOver(why);
+                let _over = sender.send(Event { slot: at, kind });
+            }
+        });
+    }
+
+    /// Reads the signals of a slot, from the first one that is not accounted for.
+    fn read_directly(&mut self, intake: &mut SignalIntake, at: usize) {
+        let slot = &mut self.all[at];
+        let (sender, mut received) = mpsc::channel(READ_AHEAD);
+        let (told, mut troubles) = mpsc::unbounded_channel();
+        let reading = read(
+            intake.broker.clone(),
+            intake.run.clone(),
+            names::signals_of_slot(&intake.run, &slot.name),
+            slot.through + 1,
+            sender,
+            Failing::new(told),
+        );
+        let events = self.sender.clone();
+        let reading = tokio::spawn(async move {
+            tokio::pin!(reading);
+            loop {
+                let kind = tokio::select! {
+                    () = &mut reading => return,
+                    Some(heard) = received.recv() => EventKind::Signal(heard),
+                    Some(trouble) = troubles.recv() => EventKind::Unreadable(trouble),
+                };
+                if events.send(Event { slot: at, kind }).is_err() {
+                    return;
+                }
+            }
+        });
+        slot.turn = Turn::Manager {
+            reading: reading.abort_handle(),
+            asked: Instant::now(),
+        };
+        intake.roll.excuse(&slot.name, Instant::now());
+        let text = format!(
+            "gather '{}' was lost: nothing has been heard from it for {} s; the manager reads the figures of its workers \
+             ({}) itself",
+            slot.gather.1,
+            SILENCE.as_secs(),
+            labels_text(&slot.labels)
+        );
+        intake.send(0, SignalKind::Warning(text));
+    }
+
+    /// Looks for a gather that could take over a slot.
+    fn look_for_gather(&self, broker: Broker, at: usize) {
+        let sender = self.sender.clone();
+        let labels = self.all[at].labels.clone();
+        tokio::spawn(async move {
+            let Ok(present) = gathers(&broker).await else {
+                return;
+            };
+            let present = fitting(present, |_| {});
+            let found = present.into_iter().find(|gather| fits(gather, &labels));
+            if let Some(gather) = found {
+                let kind = EventKind::Found(gather);
+                let _over = sender.send(Event { slot: at, kind });
+            }
+        });
+    }
+
+    /// Hands a slot's signals over to a gather, from the next one on.
+    fn hand_back(&mut self, intake: &SignalIntake, at: usize, gather: GatherPresence) {
+        let slot = &mut self.all[at];
+        let Turn::Manager { reading, .. } = &slot.turn else {
+            return;
+        };
+        reading.abort();
+        slot.turn = Turn::HandingBack;
+        slot.gather = (gather.id, gather.name);
+        let (record, last) = slot.next(RecordKind::HandedBack, intake.roll.reached(&slot.name));
+        let (broker, run) = (intake.broker.clone(), intake.run.clone());
+        let (id, name) = (slot.gather.0.clone(), slot.name.clone());
+        tokio::spawn(async move {
+            let subject = names::records(&run, &name);
+            let number = format!("{subject}:{}", record.number);
+            let bytes = messages::encode(&record);
+            // Tries until this record or another one is there.
+            while let Err(NotKept::Failed(_)) = broker
+                .keep_after(subject.clone(), &number, last, bytes.clone())
+                .await
+            {
+                tokio::time::sleep(WRITE_AGAIN).await;
+            }
+            // If the gather does not answer, its silence will be noticed.
+            let _gone = ask(&broker, &id, &run, &name).await;
+        });
+    }
+
+    /// Notes that a gather adds up the slot's signals again.
+    fn go_on_with_gather(&mut self, intake: &mut SignalIntake, at: usize) {
+        let slot = &mut self.all[at];
+        slot.heard = Instant::now();
+        slot.turn = Turn::Gather;
+        let text = format!(
+            "gather '{}' adds up the figures of {} again",
+            slot.gather.1,
+            labels_text(&slot.labels)
+        );
+        intake.roll.excuse(&slot.name, slot.heard);
+        intake.send(0, SignalKind::Warning(text));
     }
 }
 
 impl Slot {
     /// Returns the manager's next record of the slot, and the number in the stream of the record before it.
-    pub(super) fn next(&self, kind: RecordKind, members: Vec<Reached>) -> (Record, u64) {
+    fn next(&self, kind: RecordKind, members: Vec<Reached>) -> (Record, u64) {
         let record = Record {
             number: self.number + 1,
             through: self.through,
@@ -183,123 +423,35 @@ impl Slot {
     }
 }
 
-impl Roll {
-    /// Returns how far the signals of a slot's workers are accounted for.
-    pub(super) fn reached(&self, slot: &str) -> Vec<Reached> {
-        let members = self.0.iter().filter(|member| member.sequence > 0);
-        let members = members.filter(|member| member.place.slot.as_deref() == Some(slot));
-        let reached = members.filter_map(|member| {
-            Some(Reached {
-                worker: member.worker?,
-                sequence: member.sequence,
-                signals: 0,
-                epoch: 0,
+/// Takes in what a gather has added up.
+fn take_gathered(
+    intake: &mut SignalIntake,
+    members: &[Reached],
+    figures: &[u8],
+    passed: Vec<(u64, u64, WorkerSignal)>,
+) {
+    let numbers = intake.roll.numbers();
+    let mut epochs = Vec::new();
+    for reached in members.iter().filter(|reached| reached.signals > 0) {
+        if let Some(&number) = numbers.get(&reached.worker) {
+            intake.advance(number, reached.sequence, reached.signals);
+            epochs.push((number, reached.epoch));
+        }
+    }
+    if !figures.is_empty() {
+        let decoded = GatheredDelta::decode(figures);
+        let kind = decoded.map(|delta| {
+            let delta = delta.numbered(|worker| numbers.get(&worker).copied());
+            SignalKind::Gathered(Delivery::Gathered {
+                delta: Box::new(delta),
+                reached: epochs,
             })
         });
-        reached.collect()
+        intake.send(0, kind.unwrap_or_else(SignalKind::Failed));
     }
-
-    /// Returns whether any worker of a slot still has to send its last signal.
-    pub(super) fn any_at_work(&self, slot: &str) -> bool {
-        let mut members = self.0.iter();
-        members.any(|member| member.place.slot.as_deref() == Some(slot) && !member.ended)
-    }
-
-    /// Counts the silence of a slot's workers from now on: what they sent before may wait for a gather.
-    pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
-        for member in &mut self.0 {
-            if member.place.slot.as_deref() == Some(slot) && !member.away {
-                member.heard = now;
-            }
+    for (worker, sequence, signal) in passed {
+        if let Some(&number) = numbers.get(&worker) {
+            intake.handle(number, sequence, signal);
         }
-    }
-}
-
-/// Leaves out gathers of another version, and tells which one of several with the same label stands by.
-pub(super) fn fitting(present: Vec<GatherPresence>, tell: impl Fn(&str)) -> Vec<GatherPresence> {
-    const OWN: &str = env!("CARGO_PKG_VERSION");
-    let mut fitting: Vec<GatherPresence> = Vec::new();
-    for gather in present {
-        if gather.version != OWN {
-            tell(&format!(
-                "gather '{}': it runs lgoose {}, and this is {OWN}: it was left out",
-                gather.name, gather.version
-            ));
-            continue;
-        }
-        for known in &fitting {
-            for label in known.labels.intersection(&gather.labels) {
-                tell(&format!(
-                    "gathers '{}' and '{}' both have the label '{label}': the first adds up its workers, the second \
-                     stands by",
-                    known.name, gather.name
-                ));
-            }
-        }
-        fitting.push(gather);
-    }
-    fitting
-}
-
-/// Returns whether a gather adds up the figures of workers with these labels.
-pub(super) fn fits(gather: &GatherPresence, labels: &BTreeMap<String, String>) -> bool {
-    let mut texts = label_texts(labels);
-    texts.any(|label| gather.labels.contains(&label))
-}
-
-/// Asks a gather to add up a slot.
-pub(super) async fn ask(broker: &Broker, id: &str, run: &str, slot: &str) -> Result<(), String> {
-    let request = GatherRequest::Gather {
-        run: run.to_owned(),
-        slot: slot.to_owned(),
-    };
-    let asked = broker.reply(names::gather(id), &request, ANSWER).await;
-    asked.map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::RefCell;
-
-    fn gather(name: &str, version: &str, labels: &[&str]) -> GatherPresence {
-        GatherPresence {
-            id: name.to_owned(),
-            name: name.to_owned(),
-            version: version.to_owned(),
-            labels: labels.iter().map(ToString::to_string).collect(),
-            runs: Vec::new(),
-            wall: 0,
-        }
-    }
-
-    #[test]
-    fn gathers_of_another_version_are_left_out_and_those_that_share_a_label_are_told() {
-        let own = env!("CARGO_PKG_VERSION");
-        let present = vec![
-            gather("a", own, &["region=eu", "region=ap"]),
-            gather("b", "0.0.9", &["region=us"]),
-            gather("c", own, &["region=ap", "region=us"]),
-        ];
-        let told = RefCell::new(Vec::new());
-        let fitting = fitting(present, |text| told.borrow_mut().push(text.to_owned()));
-        let names: Vec<&str> = fitting.iter().map(|one| &*one.name).collect();
-        assert_eq!(names, ["a", "c"]);
-        let expected = [
-            format!("gather 'b': it runs lgoose 0.0.9, and this is {own}: it was left out"),
-            "gathers 'a' and 'c' both have the label 'region=ap': the first adds up its workers, the second stands by"
-                .to_owned(),
-        ];
-        assert_eq!(*told.borrow(), expected);
-        let of = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
-        let first = |labels| {
-            fitting
-                .iter()
-                .find(|one| fits(one, &labels))
-                .map(|one| &*one.name)
-        };
-        assert_eq!(first(of("region", "us")), Some("c"));
-        assert_eq!(first(of("region", "ap")), Some("a"));
-        assert_eq!(first(of("zone", "eu")), None);
     }
 }

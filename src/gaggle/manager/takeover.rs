@@ -4,7 +4,8 @@
 use super::playback::{Playback, PlayedBack, State};
 use super::pump::{Ends, Pump};
 use super::streams::Line;
-use super::{CONNECT, Leave, Manager, start_thread};
+use super::thread::{Leave, start_thread};
+use super::{CONNECT, Manager};
 use crate::engine::Past;
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
@@ -28,43 +29,41 @@ pub(crate) struct Attached {
     pub(crate) is_led: bool,
 }
 
-impl Manager {
-    /// Connects and attaches to a run. All work is done on a thread of its own.
-    ///
-    /// # Errors
-    /// Trouble with the broker, or if there is no such run or it has not begun.
-    pub(crate) async fn attach(
-        address: Address,
-        run: String,
-        stop: impl Future<Output = ()>,
-    ) -> Result<((Attached, Manager), Leave), Error> {
-        let preparing = move |over| async move {
-            let broker = Broker::connect(&address, "lgoose attach", CONNECT).await?;
-            let (playback, record, moments) = Playback::open(&broker, &run).await?;
-            let mut beats = broker.listen(names::beat(&run)).await?;
-            let is_led = timeout(SILENCE, beats.next()).await.is_ok();
-            let past = Past {
-                begin: playback.begin,
-                since_origin: record.since_origin,
-                started: record.facts.started,
-                test_start: record.test_start.clone(),
-                moments,
-            };
-            let facts = record.facts.clone();
-            let roll = &playback.roll;
-            let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
-            let attached = Attached { facts, is_led };
-            let takeover = Takeover {
-                playback,
-                record,
-                ends,
-                beats,
-                heard: Instant::now(),
-            };
-            Ok((takeover.run(is_led, over), (attached, manager)))
+/// Connects and attaches to a run. All work is done on a thread of its own.
+///
+/// # Errors
+/// Trouble with the broker, or if there is no such run or it has not begun.
+pub(crate) async fn attach(
+    address: Address,
+    run: String,
+    stop: impl Future<Output = ()>,
+) -> Result<((Attached, Manager), Leave), Error> {
+    let preparing = move |over| async move {
+        let broker = Broker::connect(&address, "lgoose attach", CONNECT).await?;
+        let (playback, record, moments) = Playback::open(&broker, &run).await?;
+        let mut beats = broker.listen(names::beat(&run)).await?;
+        let is_led = timeout(SILENCE, beats.next()).await.is_ok();
+        let past = Past {
+            begin: playback.begin,
+            since_origin: record.since_origin,
+            started: record.facts.started,
+            test_start: record.test_start.clone(),
+            moments,
         };
-        start_thread(preparing, stop).await
-    }
+        let facts = record.facts.clone();
+        let roll = &playback.roll;
+        let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
+        let attached = Attached { facts, is_led };
+        let takeover = Takeover {
+            playback,
+            record,
+            ends,
+            beats,
+            heard: Instant::now(),
+        };
+        Ok((takeover.run(is_led, over), (attached, manager)))
+    };
+    start_thread(preparing, stop).await
 }
 
 struct Takeover {
@@ -104,7 +103,9 @@ impl Takeover {
                 // The broker does not answer: try again.
                 Err(error) => failing.note(&broker, error),
             }
-            let denied = broker.denied("lead the run at the broker", &names::of_run(&run));
+            let denied = broker
+                .permissions()
+                .denied("lead the run at the broker", &names::of_run(&run));
             if let Some(error) = denied.or_else(|| lasting.try_recv().ok()) {
                 return State::Failed(error);
             }

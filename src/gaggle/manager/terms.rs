@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
+/// Time limit for a worker or gather to reply.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
+
 /// What happens to a run that loses a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum WorkerLoss {

@@ -111,11 +111,11 @@ impl ServerCertVerifier for CaFileVerifier {
 }
 
 /// Whether a certificate was refused because it is marked as an authority. rustls passes this on as webpki's own
-/// error.
+/// error, of the version that it uses itself.
 pub(super) fn is_ca_used_as_end_entity(problem: &CertificateError) -> bool {
     match problem {
         CertificateError::Other(OtherError(inner)) => {
-            format!("{inner:?}").contains("CaUsedAsEndEntity")
+            matches!(inner.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
         }
         _ => false,
     }

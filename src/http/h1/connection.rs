@@ -4,6 +4,7 @@
 
 use super::chunks::ChunkDecoder;
 use super::reader::{BodyBuffer, ReadOutcome, ResponseRules, read_start};
+use super::sending::{send_expecting, send_listening, write};
 use super::write_buffer::EncodedRequest;
 use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
@@ -105,16 +106,24 @@ impl Connection {
         stopwatch.enter(|phases| &mut phases.send);
         let (written, early) = match request.body_at {
             // One 'send' takes most requests as a whole.
-            None if request.bytes.len() <= READ_SIZE => (self.write(&request.bytes).await, None),
+            None if request.bytes.len() <= READ_SIZE => (write(self, &request.bytes).await, None),
             None => {
                 let sending =
-                    self.send_listening(&request.bytes, rules, buffer, &mut partial, stopwatch);
+                    send_listening(self, &request.bytes, rules, buffer, &mut partial, stopwatch);
                 Box::pin(sending).await?
             }
             Some(body_at) => {
                 let (head, body) = request.bytes.split_at(body_at);
-                Box::pin(self.send_expecting(head, body, rules, buffer, &mut partial, stopwatch))
-                    .await?
+                Box::pin(send_expecting(
+                    self,
+                    head,
+                    body,
+                    rules,
+                    buffer,
+                    &mut partial,
+                    stopwatch,
+                ))
+                .await?
             }
         };
         drop(request);

@@ -1,5 +1,7 @@
 //! The failures for errors of `reqwest`. An error hides what went wrong in a chain of causes from several libraries.
 //! The first known cause decides, and the failure has the words of the direct transport where it has some.
+//!
+//! Types decide, not texts, except where a library has no type: what a SOCKS proxy replies, and three errors of hyper.
 
 use super::connector::ResolveError;
 use crate::http::config::ClientConfig;
@@ -7,19 +9,28 @@ use crate::http::connect::{Peer, handshake_error, handshake_failure};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::target::Origin;
 use crate::http::transport::{ReqwestProxy, Transport};
+use http::Uri;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use std::error::Error;
 use std::io;
-use std::io::ErrorKind::{AddrNotAvailable, InvalidData, InvalidInput};
+use std::io::ErrorKind::{AddrNotAvailable, ConnectionRefused, InvalidData, InvalidInput};
+use std::net::{IpAddr, UdpSocket};
+use tower_service::Service;
 use url::Url;
 
-/// Prefixes of errors that come before the TLS handshake and whose types have no public names: errors of connecting
-/// to a host or to its proxy.
-const CONNECT_ERRORS: [&str; 3] = ["tcp ", TUNNEL_ERROR, "SOCKS error"];
-/// Prefix of errors of a tunnel through a proxy, among them those of opening a connection to the proxy.
-const TUNNEL_ERROR: &str = "tunnel error";
-/// The words for an answer of a proxy to CONNECT other than 200 and 407.
-const TUNNEL_REFUSED: &str = "tunnel error: unsuccessful";
+/// An error of a TCP connection, to a host or to its proxy. hyper-util's errors have no public names of their own.
+type TcpError = <HttpConnector as Service<Uri>>::Error;
+/// An error of a tunnel through a proxy, among them those of opening a connection to the proxy.
+type TunnelError = <Tunnel<HttpConnector> as Service<Uri>>::Error;
+/// An error of a SOCKS proxy, or of the connection to it.
+type SocksError = <SocksV5<HttpConnector> as Service<Uri>>::Error;
 
+/// The reply of a SOCKS proxy that a site refuses connections, of a type that has no public name at all.
+const REFUSED_BY_SITE: &str = "Command(ConnectionRefused)";
+
+/// hyper's words for a response that begins with another version than HTTP's.
+const WRONG_VERSION: &str = "invalid HTTP version parsed";
 /// hyper's words for an error of the connection itself.
 const CONNECTION_ERROR: &str = "connection error";
 
@@ -36,10 +47,9 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
         causes.io = cause.downcast_ref().or(causes.io);
         causes.http1 = causes.http1.or(cause.downcast_ref());
         causes.http2 = causes.http2.or(cause.downcast_ref());
-        let words = cause.to_string();
-        causes.tunnel |= words.starts_with(TUNNEL_ERROR);
-        causes.before_handshake |= CONNECT_ERRORS.iter().any(|start| words.starts_with(start));
-        causes.binding |= words.starts_with("tcp bind local");
+        causes.tunnel = causes.tunnel.or(cause.downcast_ref());
+        causes.socks = causes.socks.or(cause.downcast_ref());
+        causes.tcp = causes.tcp.or(cause.downcast_ref());
         causes.deepest = Some(cause);
     }
     match error.is_connect() {
@@ -67,13 +77,10 @@ struct Causes<'a> {
     io: Option<&'a io::Error>,
     http1: Option<&'a hyper::Error>,
     http2: Option<&'a h2::Error>,
+    tunnel: Option<&'a TunnelError>,
+    socks: Option<&'a SocksError>,
+    tcp: Option<&'a TcpError>,
     deepest: Option<&'a (dyn Error + 'static)>,
-    /// Whether the error is one of a tunnel or of the connection to the proxy.
-    tunnel: bool,
-    /// Whether the error came before the TLS handshake with the site.
-    before_handshake: bool,
-    /// Whether the local address could not be bound.
-    binding: bool,
 }
 
 impl Causes<'_> {
@@ -86,7 +93,8 @@ impl Causes<'_> {
     fn connecting(&self, origin: &Origin, config: &ClientConfig) -> Failure {
         let proxy = config.transport.proxy_for(origin);
         // A site without TLS has no certificate, and its handshake is none of the tunnel's.
-        let of_proxy = proxy.filter(|_| self.tunnel || !origin.secure && self.tls.is_some());
+        let of_proxy =
+            proxy.filter(|_| self.tunnel.is_some() || !origin.secure && self.tls.is_some());
         if let Some(error) = self.tls {
             let proxy = of_proxy.and_then(Url::host_str);
             return handshake_error(error, proxy.map_or(Peer::Site(&origin.host), Peer::Proxy));
@@ -98,36 +106,36 @@ impl Causes<'_> {
         match self.io {
             Some(error)
                 if error.kind() == AddrNotAvailable
-                    && let Some(local) = config.local_address.filter(|_| self.binding) =>
+                    && let Some(local) = config.local_address
+                    && !is_of_this_machine(local) =>
             {
                 let detail = format!("'--local-address {local}' is not an address of this machine");
                 Failure::new(ErrorClass::Connect, detail)
             }
-            Some(error) if origin.secure && !self.before_handshake => {
+            Some(error) if origin.secure && !self.came_before_handshake() => {
                 handshake_failure(error, Peer::Site(&origin.host))
             }
             Some(error) => Failure::from_connect_error(error, &peer),
             None => {
-                // Errors of a SOCKS proxy, or behind one, can only be told by their text.
-                let shown = self
-                    .deepest
-                    .map_or_else(String::new, |cause| format!("{cause:?}"));
-                let class = if shown.contains("ConnectionRefused") {
+                let class = if self.socks.is_some_and(is_refused) {
                     ErrorClass::Refused
                 } else {
                     ErrorClass::Connect
                 };
-                let words = self.words();
-                Failure::new(
-                    class,
-                    if words == TUNNEL_REFUSED {
+                let detail = match self.tunnel {
+                    Some(TunnelError::TunnelUnsuccessful) => {
                         format!("{peer} refused the tunnel (CONNECT)")
-                    } else {
-                        format!("{peer}: {words}")
-                    },
-                )
+                    }
+                    _ => format!("{peer}: {}", self.words()),
+                };
+                Failure::new(class, detail)
             }
         }
+    }
+
+    /// Whether the error came before the TLS handshake with the site.
+    fn came_before_handshake(&self) -> bool {
+        self.tcp.is_some() || self.tunnel.is_some() || self.socks.is_some()
     }
 
     /// The failure of an exchange over an open connection.
@@ -145,7 +153,7 @@ impl Causes<'_> {
             (Some(error), None) if error.is_parse() => {
                 let words = self.words();
                 // What came instead is unknown; most often it is a TLS alert.
-                let hint = if !origin.secure && words.contains("version") {
+                let hint = if !origin.secure && words.starts_with(WRONG_VERSION) {
                     "; if the server speaks TLS, use https://"
                 } else {
                     ""
@@ -170,6 +178,24 @@ impl Causes<'_> {
             (_, None) => Failure::new(ErrorClass::Protocol, self.words()),
         }
     }
+}
+
+/// Whether a SOCKS proxy refuses connections, or says that the site does.
+fn is_refused(error: &SocksError) -> bool {
+    match error {
+        SocksError::Inner(error) => {
+            let cause = error.source().and_then(<dyn Error>::downcast_ref);
+            cause.is_some_and(|cause: &io::Error| cause.kind() == ConnectionRefused)
+        }
+        SocksError::Io(error) => error.kind() == ConnectionRefused,
+        SocksError::V5(reply) => format!("{reply:?}") == REFUSED_BY_SITE,
+        _ => false,
+    }
+}
+
+/// Whether sockets can be bound to an address.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Whether an error of a connection over which HTTP/2 is spoken is one of rustls: h2 keeps only its kind and words, and no

@@ -2,7 +2,8 @@
 //! may have changed is requested with its validators. `http-cache-semantics` (RFC 9111) decides what the headers
 //! mean.
 
-use super::{Session, resolve};
+use super::Session;
+use super::exchange::OutgoingHop;
 use crate::http::hop::Hop;
 use crate::http::message::{CacheUse, Discard, Exchange, Request, Response};
 use crate::http::target::Target;
@@ -20,9 +21,14 @@ const MOST_BYTES: usize = 8 << 20;
 /// The memory of a response besides its bytes, approximately.
 const EACH: usize = 2048;
 
+/// The cache of a user.
+#[derive(Debug, Default)]
+// Never borrowed across an await.
+pub(super) struct Cache(RefCell<Entries>);
+
 /// The responses that a user keeps, by URL.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+struct Entries {
     entries: HashMap<Rc<str>, Entry>,
     order: VecDeque<Rc<str>>,
     bytes: usize,
@@ -40,7 +46,7 @@ impl Entry {
     }
 }
 
-impl Cache {
+impl Entries {
     fn insert(&mut self, url: &str, entry: Entry) {
         self.remove(url);
         let weight = entry.weight();
@@ -66,19 +72,15 @@ impl Cache {
     }
 }
 
-impl Session {
+impl Cache {
     /// The memory that the cache takes, in bytes.
-    pub fn cached_bytes(&self) -> usize {
-        let cache = self.cache.as_ref();
-        cache.map_or(0, |cache| cache.borrow().bytes)
+    pub(super) fn bytes(&self) -> usize {
+        self.0.borrow().bytes
     }
 
     /// The response to a request that need not be sent, since the cache has a fresh one; else `None`.
-    #[inline]
-    pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
-        // Most plans have no cache, and pay for none.
-        let cache = self.cache.as_ref()?;
-        self.look_up(cache, request, |entry, before| {
+    pub(super) fn fresh(&self, session: &Session, request: &Request) -> Option<Exchange> {
+        self.look_up(session, request, |entry, before| {
             let BeforeRequest::Fresh(_) = before else {
                 return None;
             };
@@ -97,10 +99,8 @@ impl Session {
     }
 
     /// The request with the validators of the response in the cache, if that is stale and has some.
-    #[inline]
-    pub(super) fn conditional(&self, request: &Request) -> Option<Box<Request>> {
-        let cache = self.cache.as_ref()?;
-        self.look_up(cache, request, |_, before| {
+    pub(super) fn conditional(&self, session: &Session, request: &Request) -> Option<Box<Request>> {
+        self.look_up(session, request, |_, before| {
             let BeforeRequest::Stale {
                 request: parts,
                 matches: true,
@@ -123,34 +123,22 @@ impl Session {
     /// Calls `read` with what the cache has for a request, and with what a browser would do.
     fn look_up<R>(
         &self,
-        cache: &RefCell<Cache>,
+        session: &Session,
         request: &Request,
         read: impl FnOnce(&Entry, BeforeRequest) -> Option<R>,
     ) -> Option<R> {
-        let target = self.cacheable(request)?;
-        let cache = cache.borrow();
+        let target = cacheable(session, request)?;
+        let cache = self.0.borrow();
         let entry = cache.entries.get(&*target.text())?;
-        let parts = self.parts_of(request, &target)?;
+        let parts = parts_of(session, request, &target)?;
         let before = entry.policy.before_request(&parts, SystemTime::now());
         read(entry, before)
     }
 
     /// Keeps a response, or replaces a 304 with the response that the cache has.
-    #[inline]
-    pub(super) fn note_answer(
+    pub(super) fn record(
         &self,
-        request: &Request,
-        conditional: bool,
-        exchange: &mut Exchange,
-    ) {
-        if let Some(cache) = &self.cache {
-            self.keep_answer(cache, request, conditional, exchange);
-        }
-    }
-
-    fn keep_answer(
-        &self,
-        cache: &RefCell<Cache>,
+        session: &Session,
         request: &Request,
         conditional: bool,
         exchange: &mut Exchange,
@@ -159,20 +147,18 @@ impl Session {
             return;
         };
         if !request.method.is_safe() {
-            let target = resolve(&self.base.borrow(), &request.url);
+            let target = session.resolve(request);
             if let Ok(target) = target.as_ref().map(Target::text)
                 && response.status < 400
             {
-                cache.borrow_mut().remove(&target);
+                self.0.borrow_mut().remove(&target);
             }
             return;
         }
-        let Some(target) = self.cacheable(request) else {
+        let Some(target) = cacheable(session, request) else {
             return;
         };
-        let Some(parts) = self
-            .parts_of(request, &target)
-            .filter(|_| exchange.redirects == 0)
+        let Some(parts) = parts_of(session, request, &target).filter(|_| exchange.redirects == 0)
         else {
             return;
         };
@@ -191,7 +177,7 @@ impl Session {
             }
         }
         let now = SystemTime::now();
-        let mut cache = cache.borrow_mut();
+        let mut cache = self.0.borrow_mut();
         if conditional && response.status == 304 {
             if let Some(entry) = cache.entries.get_mut(&*url) {
                 if let AfterResponse::NotModified(policy, _) =
@@ -204,7 +190,7 @@ impl Session {
             return;
         }
         // It may be without its body.
-        if self
+        if session
             .room
             .borrow()
             .as_ref()
@@ -234,38 +220,43 @@ impl Session {
             cache.remove(&url)
         }
     }
+}
 
-    /// The target of a request, if the request may use the cache.
-    fn cacheable(&self, request: &Request) -> Option<Target> {
-        let own = [
-            header::CACHE_CONTROL,
-            header::IF_MATCH,
-            header::IF_MODIFIED_SINCE,
-            header::IF_NONE_MATCH,
-            header::IF_RANGE,
-            header::IF_UNMODIFIED_SINCE,
-            header::RANGE,
-        ];
-        let decides = request.headers.iter().any(|(name, _)| own.contains(name));
-        let cacheable = request.method == Method::GET
-            && request.body.is_empty()
-            && request.discard != Discard::All;
-        if !cacheable || decides {
-            return None;
-        }
-        resolve(&self.base.borrow(), &request.url).ok()
+/// The target of a request, if the request may use the cache.
+fn cacheable(session: &Session, request: &Request) -> Option<Target> {
+    let own = [
+        header::CACHE_CONTROL,
+        header::IF_MATCH,
+        header::IF_MODIFIED_SINCE,
+        header::IF_NONE_MATCH,
+        header::IF_RANGE,
+        header::IF_UNMODIFIED_SINCE,
+        header::RANGE,
+    ];
+    let decides = request.headers.iter().any(|(name, _)| own.contains(name));
+    let cacheable =
+        request.method == Method::GET && request.body.is_empty() && request.discard != Discard::All;
+    if !cacheable || decides {
+        return None;
     }
+    session.resolve(request).ok()
+}
 
-    /// The head of a request, with the headers that are sent.
-    fn parts_of(&self, request: &Request, target: &Target) -> Option<http::request::Parts> {
-        let built = http::Request::builder()
-            .method(request.method.clone())
-            .uri(target.text());
-        let (mut parts, ()) = built.body(()).ok()?.into_parts();
-        let hop = Hop::first(&request.method, &request.body);
-        self.each_header(target, &hop, request, |name, value| {
-            parts.headers.append(name, value.clone());
-        });
-        Some(parts)
-    }
+/// The head of a request, with the headers that are sent.
+fn parts_of(session: &Session, request: &Request, target: &Target) -> Option<http::request::Parts> {
+    let built = http::Request::builder()
+        .method(request.method.clone())
+        .uri(target.text());
+    let (mut parts, ()) = built.body(()).ok()?.into_parts();
+    let hop = Hop::first(&request.method, &request.body);
+    let outgoing = OutgoingHop {
+        session,
+        target,
+        hop: &hop,
+        request,
+    };
+    outgoing.head().each_header(|name, value| {
+        parts.headers.append(name, value.clone());
+    });
+    Some(parts)
 }

@@ -1,9 +1,8 @@
 //! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the answers of
 //! requests. The first request to a site gets a 401 and is sent again; the next ones reuse the nonce.
 
-use super::Session;
 use crate::http::hop::Hop;
-use crate::http::message::{self, DigestCredentials, RawResponse, Request};
+use crate::http::message::{self, DigestCredentials, RawResponse};
 use crate::http::target::{Origin, Target};
 use digest_auth::{AuthContext, HttpMethod, WwwAuthenticateHeader};
 use http::HeaderValue;
@@ -16,37 +15,21 @@ const MOST: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Digest {
     /// The credentials for all requests of the user.
-    credentials: Option<Rc<DigestCredentials>>,
+    pub(super) credentials: Option<Rc<DigestCredentials>>,
     /// The latest challenge of each site.
     challenges: Vec<(Rc<Origin>, WwwAuthenticateHeader)>,
 }
 
-impl Session {
-    /// Sets the credentials with which all requests from now on answer challenges; `None` removes them.
-    pub(crate) fn set_digest(&self, credentials: Option<DigestCredentials>) {
-        let mut digest = self.digest.borrow_mut();
-        if credentials.is_some() || digest.is_some() {
-            digest.get_or_insert_default().credentials = credentials.map(Rc::new);
-        }
-    }
-
-    /// The credentials with which a request answers challenges, on the site that it is meant for.
-    pub(super) fn digest_credentials(&self, request: &Request) -> Option<Rc<DigestCredentials>> {
-        let own = request.extras.as_ref();
-        let own = own.and_then(|extras| extras.digest.clone());
-        own.or_else(|| self.digest.borrow().as_ref()?.credentials.clone())
-    }
-
+impl Digest {
     /// The `Authorization` of a hop to a site, if the site's challenge is known.
-    pub(super) fn digest_answer(
-        &self,
+    pub(super) fn authorization(
+        &mut self,
         credentials: &DigestCredentials,
         target: &Target,
         hop: &Hop,
     ) -> Option<HeaderValue> {
-        let mut digest = self.digest.borrow_mut();
-        let challenges = &mut digest.as_mut()?.challenges;
-        let known = challenges
+        let known = self
+            .challenges
             .iter_mut()
             .find(|(origin, _)| origin.same(&target.origin));
         let (_, challenge) = known?;
@@ -63,24 +46,24 @@ impl Session {
         Some(answer)
     }
 
-    /// Keeps the challenge of a 401 response. Returns whether it has one.
-    pub(super) fn take_challenge(&self, target: &Target, response: &RawResponse) -> bool {
-        let headers = message::headers(&response.bytes[..response.head.length]);
-        let lines = headers
-            .iter()
-            .filter(|(name, _)| name == "www-authenticate");
-        let Some(challenge) = lines.filter_map(|(_, value)| challenge(value)).next() else {
-            return false;
-        };
-        let mut digest = self.digest.borrow_mut();
-        let challenges = &mut digest.get_or_insert_default().challenges;
-        challenges.retain(|(origin, _)| !origin.same(&target.origin));
-        if challenges.len() == MOST {
-            challenges.remove(0);
+    /// Keeps the challenge of a site.
+    pub(super) fn keep(&mut self, target: &Target, challenge: WwwAuthenticateHeader) {
+        self.challenges
+            .retain(|(origin, _)| !origin.same(&target.origin));
+        if self.challenges.len() == MOST {
+            self.challenges.remove(0);
         }
-        challenges.push((target.origin.clone(), challenge));
-        true
+        self.challenges.push((target.origin.clone(), challenge));
     }
+}
+
+/// The challenge of a 401 response, if it has one that can be met.
+pub(super) fn challenge_of(response: &RawResponse) -> Option<WwwAuthenticateHeader> {
+    let headers = message::headers(&response.bytes[..response.head.length]);
+    let mut lines = headers
+        .iter()
+        .filter(|(name, _)| name == "www-authenticate");
+    lines.find_map(|(_, value)| challenge(value))
 }
 
 /// The first digest challenge in a `WWW-Authenticate` line that can be answered, among those of any schemes.

@@ -1,6 +1,7 @@
 //! Sending of one hop of a request over a connection of the session's pool, and reading of its response.
 
 use super::Session;
+use super::headers::HopHead;
 use super::pool::Channel;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{Connection, EncodedRequest, ReadBuffer, ResponseRules};
@@ -15,48 +16,64 @@ use crate::http::target::Target;
 #[cfg(feature = "reqwest")]
 use crate::http::transport::Version;
 
-impl Session {
+/// One hop of a request of a session, to be sent.
+#[derive(Clone, Copy)]
+pub(super) struct OutgoingHop<'a> {
+    pub(super) session: &'a Session,
+    pub(super) target: &'a Target,
+    pub(super) hop: &'a Hop,
+    pub(super) request: &'a Request,
+}
+
+impl<'a> OutgoingHop<'a> {
+    /// The head of this hop, for one poll.
+    pub(super) fn head(self) -> HopHead<'a> {
+        HopHead {
+            client: &self.session.client,
+            user: self.session.headers.borrow(),
+            jar: &self.session.jar,
+            target: self.target,
+            hop: self.hop,
+            request: self.request,
+        }
+    }
+
     /// Sends one hop and waits for its response. If the server has meanwhile closed a kept-alive connection, the hop
     /// is sent once more over another one, provided that this does no harm (RFC 9110, section 9.2.2), as browsers do;
     /// likewise if the server has refused the stream.
-    pub(super) async fn exchange(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        progress: &mut Progress,
-    ) -> Result<RawResponse, Failure> {
-        self.client.config.allowed.check(&target.origin.host)?;
+    pub(super) async fn exchange(self, progress: &mut Progress) -> Result<RawResponse, Failure> {
+        let (session, origin) = (self.session, &self.target.origin);
+        session.client.config.allowed.check(&origin.host)?;
         let (mut again, mut resent) = (false, false);
         loop {
             #[cfg_attr(
                 not(feature = "reqwest"),
                 expect(unused_mut, reason = "only reqwest tells it with the answer")
             )]
-            let (channel, mut reused) = self
+            let (channel, mut reused) = session
                 .pool
-                .channel(&self.client, &target.origin, again, progress)
+                .channel(&session.client, origin, again, progress)
                 .await?;
             let received = progress.bytes;
             let response = match channel {
                 Channel::Http1(connection) => {
                     progress.connection = connection.number;
-                    self.exchange_http1(connection, target, hop, request, progress)
-                        .await
+                    self.exchange_http1(connection, progress).await
                 }
                 Channel::Http2(connection) => {
                     progress.connection = connection.number;
-                    self.exchange_http2(&connection, target, hop, request, progress)
-                        .await
+                    self.exchange_http2(&connection, progress).await
                 }
                 #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
                     let trace = progress.trace.as_deref();
-                    let outgoing = self.reqwest_request(target, hop, request, trace);
-                    let may_be_http2 =
-                        target.origin.secure || self.client.config.version == Version::Http2;
-                    let under_way = may_be_http2.then(|| self.pool.under_way());
-                    let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
+                    let outgoing = self
+                        .head()
+                        .reqwest_request(session.limits(self.request), trace);
+                    let version = session.client.config.version;
+                    let may_be_http2 = origin.secure || version == Version::Http2;
+                    let under_way = may_be_http2.then(|| session.pool.under_way());
+                    let exchange = reqwest::exchange(&session.client, sender, outgoing, progress);
                     // Boxed: the futures of the direct transport should not have room for it.
                     let (response, was_open) = Box::pin(exchange).await;
                     if let Some(under_way) = under_way {
@@ -71,7 +88,7 @@ impl Session {
                     if !resent
                         && progress.bytes == received
                         && (failure.is_unseen()
-                            || reused && failure.is_stale() && hop.method.is_idempotent()) =>
+                            || reused && failure.is_stale() && self.hop.method.is_idempotent()) =>
                 {
                     resent = true;
                     progress.retries += 1;
@@ -85,17 +102,15 @@ impl Session {
 
     /// Sends one hop over an HTTP/2 connection.
     async fn exchange_http2(
-        &self,
+        self,
         connection: &SharedConnection,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
-        let mut encoded = self.client.write_buffer.take();
+        let hop = self.hop;
+        let mut encoded = self.session.client.write_buffer.take();
         let block = &mut encoded.bytes;
-        self.write_http2(block, target, hop, request, progress.trace.as_deref())?;
-        let limits = self.limits(request);
+        self.head().write_http2(block, progress.trace.as_deref())?;
+        let limits = self.session.limits(self.request);
         let request = connection.begin(block, &hop.method, hop.body.clone(), limits, progress);
         drop(encoded);
         request.response().await
@@ -103,19 +118,17 @@ impl Session {
 
     /// Sends one hop over an HTTP/1.1 connection, and puts the connection back if it can be used again.
     async fn exchange_http1(
-        &self,
+        self,
         connection: Connection,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
-        let mut encoded = self.client.write_buffer.take();
+        let session = self.session;
+        let mut encoded = session.client.write_buffer.take();
         let trace = progress.trace.as_deref();
-        encoded.body_at = self.write_http1(&mut encoded.bytes, target, hop, request, trace);
+        encoded.body_at = self.head().write_http1(&mut encoded.bytes, trace);
         let rules = ResponseRules {
-            method: &hop.method,
-            limits: self.limits(request),
+            method: &self.hop.method,
+            limits: session.limits(self.request),
         };
         let mut counted = Counted {
             connection: Some(connection),
@@ -125,7 +138,7 @@ impl Session {
             .exchange(
                 encoded,
                 &rules,
-                &self.client.read_buffer,
+                &session.client.read_buffer,
                 &mut progress.stopwatch,
             )
             .await;
@@ -133,10 +146,10 @@ impl Session {
         if response
             .as_ref()
             .is_ok_and(|response| response.head.keep_alive)
-            && self.client.config.keep_alive
+            && session.client.config.keep_alive
             && let Some(connection) = connection
         {
-            self.pool.put_back(connection);
+            session.pool.put_back(connection);
         }
         response
     }

@@ -1,11 +1,13 @@
 //! The heads of requests for each transport, with the headers of the request, the user and the run.
 
-use super::Session;
-use super::cookies::with_own;
+use super::cookies::{CookieJar, with_own};
+use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
 use crate::http::h2::{encode_field, encode_start, encode_text, is_connection_header};
 use crate::http::hop::Hop;
+#[cfg(feature = "reqwest")]
+use crate::http::message::BodyLimits;
 use crate::http::message::{Request, write_header};
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest::OutgoingRequest;
@@ -16,65 +18,37 @@ use crate::trace::{Trace, TraceContext};
 use http::HeaderMap;
 use http::uri::{Authority, InvalidUri};
 use http::{HeaderName, HeaderValue, header};
+use std::cell::{Ref, RefCell};
 
-impl Session {
-    /// Begins the trace of a request, if requests have one: the trace that the request or the user has set, or else a
-    /// new one.
-    pub fn begin_trace(&self, request: &Request) -> Option<Box<Trace>> {
-        let tracer = self.client.tracer.as_ref()?;
-        let user = self.headers.borrow();
-        let mut own = request.headers.iter().chain(user.iter());
-        let own = own.find(|(name, _)| *name == TRACEPARENT);
-        tracer.begin(own.map(|(_, value)| value)).map(Box::new)
-    }
+/// The head of one hop of a request, with everything that decides it. It borrows the user's headers, so it lives within
+/// one poll.
+pub(super) struct HopHead<'a> {
+    pub(super) client: &'a Client,
+    /// The headers of the user.
+    pub(super) user: Ref<'a, Vec<(HeaderName, HeaderValue)>>,
+    pub(super) jar: &'a RefCell<CookieJar>,
+    pub(super) target: &'a Target,
+    pub(super) hop: &'a Hop,
+    pub(super) request: &'a Request,
+}
 
-    /// The headers with which a request of that trace is sent, in order, `host` first. The cookies are those that the
-    /// jar has now.
-    pub fn headers_of(
-        &self,
-        base: &Target,
-        request: &Request,
-        trace: Option<&Trace>,
-    ) -> Vec<(String, Vec<u8>)> {
-        let hop = Hop::first(&request.method, &request.body);
-        let Ok(target) = super::resolve(base, &request.url) else {
-            return Vec::new();
-        };
-        let host = self.host_header(&target, &hop, request);
-        let mut headers = vec![("host".to_owned(), host.as_bytes().to_vec())];
-        self.each_header(&target, &hop, request, |name, value| {
-            headers.push((name.as_str().to_owned(), value.as_bytes().to_vec()));
-        });
-        if let Some(trace) = trace.filter(|trace| !trace.given) {
-            let value = trace.first.header().to_vec();
-            headers.push((TRACEPARENT.as_str().to_owned(), value));
-        }
-        headers
-    }
-
+impl<'a> HopHead<'a> {
     /// Writes an HTTP/1.1 request to `out`. Returns the offset of its body if the server must be asked before the
     /// body is sent (RFC 9110, section 10.1.1).
-    pub(super) fn write_http1(
-        &self,
-        out: &mut Vec<u8>,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        trace: Option<&Trace>,
-    ) -> Option<usize> {
-        let host = self.host_header(target, hop, request);
-        write_start(out, &hop.method, &target.path, &host);
+    pub(super) fn write_http1(&self, out: &mut Vec<u8>, trace: Option<&Trace>) -> Option<usize> {
+        let host = self.host_header();
+        write_start(out, &self.hop.method, &self.target.path, &host);
         let mut framing = RequestFraming::default();
-        if self.sends_defaults(target, hop, request) {
+        if self.sends_defaults() {
             out.extend_from_slice(&self.client.header_lines);
-            if let Some(cookies) = self.cookies(target, hop, request) {
+            if let Some(cookies) = self.cookies() {
                 write_header(out, &header::COOKIE, &cookies);
             }
-            self.each_of_page(target, hop, request, |name, value| {
+            self.each_of_page(|name, value| {
                 write_header(out, name, value);
             });
         } else {
-            self.each_header(target, hop, request, |name, value| {
+            self.each_header(|name, value| {
                 framing.note(name, value);
                 write_header(out, name, value);
             });
@@ -87,7 +61,7 @@ impl Session {
         if !self.client.config.keep_alive {
             out.extend_from_slice(b"connection: close\r\n");
         }
-        write_end(out, hop, framing)
+        write_end(out, self.hop, framing)
     }
 
     /// Writes the head block of an HTTP/2 request to `out`, without fields that concern one connection (RFC 9113,
@@ -98,28 +72,31 @@ impl Session {
     pub(super) fn write_http2(
         &self,
         out: &mut Vec<u8>,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
         trace: Option<&Trace>,
     ) -> Result<(), Failure> {
-        let host = self.host_header(target, hop, request);
-        if host != target.origin.host_header {
+        let host = self.host_header();
+        if host != self.target.origin.host_header {
             let bad = |error: InvalidUri| Failure::new(ErrorClass::BadUrl, error.to_string());
             Authority::try_from(host.as_bytes()).map_err(bad)?;
         }
-        let secure = target.origin.secure;
-        encode_start(out, &hop.method, secure, host.as_bytes(), &target.path);
-        if self.sends_defaults(target, hop, request) {
+        let secure = self.target.origin.secure;
+        encode_start(
+            out,
+            &self.hop.method,
+            secure,
+            host.as_bytes(),
+            &self.target.path,
+        );
+        if self.sends_defaults() {
             out.extend_from_slice(&self.client.header_fields);
-            if let Some(cookies) = self.cookies(target, hop, request) {
+            if let Some(cookies) = self.cookies() {
                 encode_field(out, &header::COOKIE, &cookies);
             }
-            self.each_of_page(target, hop, request, |name, value| {
+            self.each_of_page(|name, value| {
                 encode_field(out, name, value);
             });
         } else {
-            self.each_header(target, hop, request, |name, value| {
+            self.each_header(|name, value| {
                 if !is_connection_header(name) {
                     encode_field(out, name, value);
                 }
@@ -128,7 +105,7 @@ impl Session {
         if let Some(context) = sent(trace) {
             encode_text(out, TRACEPARENT.as_str(), &context.header());
         }
-        if let Some(length) = hop.content_length() {
+        if let Some(length) = self.hop.content_length() {
             encode_field(out, &header::CONTENT_LENGTH, &length.into());
         }
         Ok(())
@@ -136,15 +113,13 @@ impl Session {
 
     /// A request to be sent by reqwest.
     #[cfg(feature = "reqwest")]
-    pub(super) fn reqwest_request<'a>(
+    pub(super) fn reqwest_request(
         &self,
-        target: &'a Target,
-        hop: &'a Hop,
-        request: &Request,
+        limits: BodyLimits,
         trace: Option<&Trace>,
     ) -> OutgoingRequest<'a> {
         let mut headers = HeaderMap::new();
-        self.each_header(target, hop, request, |name, value| {
+        self.each_header(|name, value| {
             headers.append(name, value.clone());
         });
         if let Some(context) = sent(trace)
@@ -153,42 +128,41 @@ impl Session {
             headers.insert(TRACEPARENT, value);
         }
         OutgoingRequest {
-            target,
-            hop,
-            host: self.host_header(target, hop, request),
+            target: self.target,
+            hop: self.hop,
+            host: self.host_header(),
             headers,
-            limits: self.limits(request),
+            limits,
             keep_alive: self.client.config.keep_alive,
         }
     }
 
     /// The `Host` header: the request's or the user's own, else that of the target.
-    fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {
-        let user = self.headers.borrow();
-        let own = request.headers.iter().chain(user.iter());
-        own.filter(|_| !hop.cross_origin)
+    pub(super) fn host_header(&self) -> HeaderValue {
+        let own = self.request.headers.iter().chain(self.user.iter());
+        own.filter(|_| !self.hop.cross_origin)
             .find(|(name, _)| *name == header::HOST)
             .map_or_else(
-                || target.origin.host_header.clone(),
+                || self.target.origin.host_header.clone(),
                 |(_, value)| value.clone(),
             )
     }
 
     /// Whether a hop has only the headers of the run, apart from cookies and those of the referring page.
-    fn sends_defaults(&self, target: &Target, hop: &Hop, request: &Request) -> bool {
-        request.headers.is_empty()
-            && self.headers.borrow().is_empty()
-            && !hop.cross_origin
-            && target.origin.credentials.is_none()
-            && hop.authorization.is_none()
+    fn sends_defaults(&self) -> bool {
+        self.request.headers.is_empty()
+            && self.user.is_empty()
+            && !self.hop.cross_origin
+            && self.target.origin.credentials.is_none()
+            && self.hop.authorization.is_none()
     }
 
     /// The `Cookie` header, if there is one to send.
-    fn cookies(&self, target: &Target, hop: &Hop, request: &Request) -> Option<HeaderValue> {
-        let jar = self.jar.borrow_mut().header(target);
-        match &request.extras {
+    fn cookies(&self) -> Option<HeaderValue> {
+        let jar = self.jar.borrow_mut().header(self.target);
+        match &self.request.extras {
             // Like other secrets of a request, its cookies are only sent to the host that it was meant for.
-            Some(extras) if !extras.cookies.is_empty() && !hop.cross_origin => {
+            Some(extras) if !extras.cookies.is_empty() && !self.hop.cross_origin => {
                 with_own(jar, &extras.cookies)
             }
             _ => jar,
@@ -197,45 +171,38 @@ impl Session {
 
     /// Calls `put` with each header of a hop. Headers of the request replace those of the user, and these replace the
     /// defaults.
-    pub(super) fn each_header(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        mut put: impl FnMut(&HeaderName, &HeaderValue),
-    ) {
-        let user = self.headers.borrow();
+    pub(super) fn each_header(&self, mut put: impl FnMut(&HeaderName, &HeaderValue)) {
         let in_request =
-            |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
-        let of_user = |wanted: &HeaderName| user.iter().any(|(name, _)| name == wanted);
+            |wanted: &HeaderName| self.request.headers.iter().any(|(name, _)| name == wanted);
+        let of_user = |wanted: &HeaderName| self.user.iter().any(|(name, _)| name == wanted);
         for (name, value) in &self.client.config.headers {
-            if !in_request(name) && !of_user(name) && hop.sends(name, &request.body) {
+            if !in_request(name) && !of_user(name) && self.hop.sends(name, &self.request.body) {
                 put(name, value);
             }
         }
-        let remaining = user.iter().filter(|(name, _)| !in_request(name));
-        for (name, value) in request.headers.iter().chain(remaining) {
-            if hop.sends(name, &request.body) {
+        let remaining = self.user.iter().filter(|(name, _)| !in_request(name));
+        for (name, value) in self.request.headers.iter().chain(remaining) {
+            if self.hop.sends(name, &self.request.body) {
                 put(name, value);
             }
         }
         if !in_request(&header::COOKIE)
             && !of_user(&header::COOKIE)
-            && let Some(cookies) = self.cookies(target, hop, request)
+            && let Some(cookies) = self.cookies()
         {
             put(&header::COOKIE, &cookies);
         }
         let of_run = &self.client.config.headers;
-        if let Some(answer) = &hop.authorization {
+        if let Some(answer) = &self.hop.authorization {
             put(&header::AUTHORIZATION, answer);
-        } else if let Some(credentials) = &target.origin.credentials
+        } else if let Some(credentials) = &self.target.origin.credentials
             && !in_request(&header::AUTHORIZATION)
             && !of_user(&header::AUTHORIZATION)
             && !of_run.contains_key(header::AUTHORIZATION)
         {
             put(&header::AUTHORIZATION, credentials);
         }
-        self.each_of_page(target, hop, request, |name, value| {
+        self.each_of_page(|name, value| {
             if !in_request(name) && !of_user(name) {
                 put(name, value);
             }
@@ -243,22 +210,16 @@ impl Session {
     }
 
     /// Calls `put` with the headers that name the page with the link to the request, except those that the run sets.
-    fn each_of_page(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        mut put: impl FnMut(&HeaderName, &HeaderValue),
-    ) {
+    fn each_of_page(&self, mut put: impl FnMut(&HeaderName, &HeaderValue)) {
         let config = &self.client.config;
-        let Some(page) = request.referrer().filter(|_| config.referer) else {
+        let Some(page) = self.request.referrer().filter(|_| config.referer) else {
             return;
         };
         let told = [
-            (header::REFERER, page.referer(target)),
+            (header::REFERER, page.referer(self.target)),
             (
                 header::ORIGIN,
-                page.origin_of(&hop.method, target, hop.tainted),
+                page.origin_of(&self.hop.method, self.target, self.hop.tainted),
             ),
         ];
         for (name, value) in told {

@@ -17,13 +17,17 @@ use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
 use super::hop::{Hop, is_redirect, redirect_target};
-use super::message::{self, BodyLimits, BodyRoom, Exchange, RawResponse, Request, Response};
+use super::message::{
+    self, BodyLimits, BodyRoom, DigestCredentials, Exchange, RawResponse, Request, Response,
+};
 use super::progress::Progress;
 use super::target::Target;
+use super::tracer::TRACEPARENT;
 use crate::trace::{HopSpan, Trace};
 use crate::units::masked_url;
 use cache::Cache;
-use digest::Digest;
+use digest::{Digest, challenge_of};
+use exchange::OutgoingHop;
 use http::{HeaderName, HeaderValue};
 use pool::Pool;
 use std::cell::RefCell;
@@ -44,7 +48,7 @@ pub struct Session {
     /// Made only for users that answer challenges.
     digest: RefCell<Option<Box<Digest>>>,
     /// Present if users cache responses as a browser does.
-    cache: Option<Box<RefCell<Cache>>>,
+    cache: Option<Box<Cache>>,
     pool: Pool,
     timers: DeadlineTimers,
     /// The room for the bodies of requests that run side by side.
@@ -168,6 +172,67 @@ impl Session {
         self.jar.borrow_mut().clear();
     }
 
+    /// Sets the credentials with which all requests from now on answer challenges; `None` removes them.
+    pub(crate) fn set_digest(&self, credentials: Option<DigestCredentials>) {
+        let mut digest = self.digest.borrow_mut();
+        if credentials.is_some() || digest.is_some() {
+            digest.get_or_insert_default().credentials = credentials.map(Rc::new);
+        }
+    }
+
+    /// The memory that the cache takes, in bytes.
+    pub fn cached_bytes(&self) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.bytes())
+    }
+
+    /// The response to a request that need not be sent, since the cache has a fresh one; else `None`.
+    #[inline]
+    pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
+        // Most plans have no cache, and pay for none.
+        self.cache.as_ref()?.fresh(self, request)
+    }
+
+    /// Begins the trace of a request, if requests have one: the trace that the request or the user has set, or else a
+    /// new one.
+    pub fn begin_trace(&self, request: &Request) -> Option<Box<Trace>> {
+        let tracer = self.client.tracer.as_ref()?;
+        let user = self.headers.borrow();
+        let mut own = request.headers.iter().chain(user.iter());
+        let own = own.find(|(name, _)| *name == TRACEPARENT);
+        tracer.begin(own.map(|(_, value)| value)).map(Box::new)
+    }
+
+    /// The headers with which a request of that trace is sent, in order, `host` first. The cookies are those that the
+    /// jar has now.
+    pub fn headers_of(
+        &self,
+        base: &Target,
+        request: &Request,
+        trace: Option<&Trace>,
+    ) -> Vec<(String, Vec<u8>)> {
+        let hop = Hop::first(&request.method, &request.body);
+        let Ok(target) = resolve(base, &request.url) else {
+            return Vec::new();
+        };
+        let outgoing = OutgoingHop {
+            session: self,
+            target: &target,
+            hop: &hop,
+            request,
+        };
+        let head = outgoing.head();
+        let host = head.host_header();
+        let mut headers = vec![("host".to_owned(), host.as_bytes().to_vec())];
+        head.each_header(|name, value| {
+            headers.push((name.as_str().to_owned(), value.as_bytes().to_vec()));
+        });
+        if let Some(trace) = trace.filter(|trace| !trace.given) {
+            let value = trace.first.header().to_vec();
+            headers.push((TRACEPARENT.as_str().to_owned(), value));
+        }
+        headers
+    }
+
     /// Sends one request that begins at `begin` as part of `trace`. It has no error: the outcome in the exchange says
     /// what happened.
     pub async fn send(
@@ -177,7 +242,8 @@ impl Session {
         trace: Option<Box<Trace>>,
     ) -> Exchange {
         let mut progress = Progress::starting(begin, trace);
-        let conditional = self.conditional(request);
+        let cache = self.cache.as_ref();
+        let conditional = cache.and_then(|cache| cache.conditional(self, request));
         let outcome = {
             let sent = conditional.as_deref().unwrap_or(request);
             let follow = std::pin::pin!(self.follow(sent, &mut progress));
@@ -186,7 +252,9 @@ impl Session {
                 .await
         };
         let mut exchange = progress.exchange(begin, outcome);
-        self.note_answer(request, conditional.is_some(), &mut exchange);
+        if let Some(cache) = cache {
+            cache.record(self, request, conditional.is_some(), &mut exchange);
+        }
         exchange
     }
 
@@ -201,16 +269,22 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Response, Failure> {
-        let mut target = resolve(&self.base.borrow(), &request.url)?;
+        let mut target = self.resolve(request)?;
         let mut hop = Hop::first(&request.method, &request.body);
         let mut hop_cookies = Vec::new();
         let mut credentials = self.digest_credentials(request);
         let mut challenged = false;
         loop {
             if let Some(credentials) = &credentials {
-                hop.authorization = self.digest_answer(credentials, &target, &hop);
+                hop.authorization = self.authorization(credentials, &target, &hop);
             }
-            let response = self.exchange(&target, &hop, request, progress).await?;
+            let outgoing = OutgoingHop {
+                session: self,
+                target: &target,
+                hop: &hop,
+                request,
+            };
+            let response = outgoing.exchange(progress).await?;
             let status = response.head.status;
             let unauthorized = status == 401 && credentials.is_some() && !challenged;
             if unauthorized && self.take_challenge(&target, &response) {
@@ -261,6 +335,39 @@ impl Session {
             self.enter_hop(progress);
             target = next;
         }
+    }
+
+    /// The target of a request.
+    fn resolve(&self, request: &Request) -> Result<Target, Failure> {
+        resolve(&self.base.borrow(), &request.url)
+    }
+
+    /// The credentials with which a request answers challenges, on the site that it is meant for.
+    fn digest_credentials(&self, request: &Request) -> Option<Rc<DigestCredentials>> {
+        let own = request.extras.as_ref();
+        let own = own.and_then(|extras| extras.digest.clone());
+        own.or_else(|| self.digest.borrow().as_ref()?.credentials.clone())
+    }
+
+    /// The `Authorization` of a hop to a site, if the site's challenge is known.
+    fn authorization(
+        &self,
+        credentials: &DigestCredentials,
+        target: &Target,
+        hop: &Hop,
+    ) -> Option<HeaderValue> {
+        let mut digest = self.digest.borrow_mut();
+        digest.as_mut()?.authorization(credentials, target, hop)
+    }
+
+    /// Keeps the challenge of a 401 response. Returns whether it has one.
+    fn take_challenge(&self, target: &Target, response: &RawResponse) -> bool {
+        let Some(challenge) = challenge_of(response) else {
+            return false;
+        };
+        let mut digest = self.digest.borrow_mut();
+        digest.get_or_insert_default().keep(target, challenge);
+        true
     }
 
     /// Stores the cookies of a response if cookies are kept, and returns its `Set-Cookie` lines.

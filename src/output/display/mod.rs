@@ -4,6 +4,7 @@
 //! All readable formats and the verdict take their wording from here, so that they agree. Knows no format.
 
 mod capacity;
+mod column;
 #[cfg(feature = "cli")]
 mod comparison;
 mod errors;
@@ -15,6 +16,7 @@ mod traces;
 mod workers;
 
 pub(super) use capacity::{capacity_facts, load_unit, step_cells, step_result};
+pub(super) use column::Column;
 #[cfg(feature = "cli")]
 pub(super) use comparison::{
     begins_a_name, outcome, row_change, row_interval, row_name, row_requests, row_value, side,

@@ -5,6 +5,7 @@ use super::charts::{AREA, label, none, round_step, svg};
 use super::escape::text;
 use super::table::{Cell, Table};
 use crate::metrics::{Capacity, CapacityStep, Report, StepResult};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{capacity_facts, load_unit, number, rate, share, step_result, time};
 
 /// Renders the section of a search; nothing if the report is not that of a search.
@@ -32,20 +33,19 @@ pub(super) fn section(report: &Report) -> String {
 /// Returns the table of the steps.
 pub(super) fn steps(report: &Report) -> Option<Table> {
     let found = report.capacity.as_deref()?;
-    let load = format!("#{}", load_unit(found.by));
     let columns = [
-        &load,
-        "#Requests/s",
-        "#Under way",
-        "#p50",
-        "#p95",
-        "#p99",
-        "#Failed",
-        "#Left out",
-        "#Judged",
-        "Result",
-        "Why",
-        "#Pause after",
+        Number(load_unit(found.by)),
+        Number("Requests/s"),
+        Number("Under way"),
+        Number("p50"),
+        Number("p95"),
+        Number("p99"),
+        Number("Failed"),
+        Number("Left out"),
+        Number("Judged"),
+        Text("Result"),
+        Text("Why"),
+        Number("Pause after"),
     ];
     let mut table = Table::new("steps", "Steps of the search", &columns).note(
         "Each step is one load. What came before its figures were steady is left out. Under way: requests at a time, by Little's law.",

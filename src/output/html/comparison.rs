@@ -4,6 +4,7 @@ use super::escape::text;
 use super::table::{Cell, Table};
 use super::{STYLE, hash};
 use crate::compare::{Comparison, Row};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     outcome, row_change, row_interval, row_name, row_requests, row_value, side,
 };
@@ -50,13 +51,13 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
 
 fn table(comparison: &Comparison) -> Table {
     let columns = [
-        "Requests",
-        "Figure",
-        "#Before",
-        "#After",
-        "#Change",
-        "#95 % interval",
-        "Verdict",
+        Text("Requests"),
+        Text("Figure"),
+        Number("Before"),
+        Number("After"),
+        Number("Change"),
+        Number("95 % interval"),
+        Text("Verdict"),
     ];
     let mut table = Table::new("comparison", "Figures before and after", &columns).note(
         "The interval is where the true change lies in 19 of 20 comparisons. A verdict allows for the number of figures, so it \

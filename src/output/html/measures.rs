@@ -2,12 +2,19 @@
 
 use super::table::{Cell, Table, count, times};
 use crate::metrics::{Cadence, CoFigures, Latency, Metric, MetricKind, Report};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     facts, moment, number, request_name, share, threshold_figure, threshold_parts,
 };
 
 pub(super) fn thresholds(report: &Report) -> Option<Table> {
-    let columns = ["Verdict", "Threshold", "#Limit", "#Figure", "#Broken at"];
+    let columns = [
+        Text("Verdict"),
+        Text("Threshold"),
+        Number("Limit"),
+        Number("Figure"),
+        Number("Broken at"),
+    ];
     let mut table = Table::new("thresholds", "Thresholds", &columns);
     for row in &report.thresholds {
         let (figure, limit) = threshold_parts(row);
@@ -29,7 +36,13 @@ pub(super) fn thresholds(report: &Report) -> Option<Table> {
 }
 
 pub(super) fn checks(report: &Report) -> Option<Table> {
-    let columns = ["Verdict", "Check", "#Held", "#Did not", "#Share"];
+    let columns = [
+        Text("Verdict"),
+        Text("Check"),
+        Number("Held"),
+        Number("Did not"),
+        Number("Share"),
+    ];
     let mut table = Table::new("checks", "Checks", &columns);
     for check in &report.checks {
         let all = check.passes + check.failures;
@@ -51,8 +64,16 @@ pub(super) fn checks(report: &Report) -> Option<Table> {
 
 pub(super) fn metrics(report: &Report) -> Option<Table> {
     let columns = [
-        "Metric", "Kind", "#Values", "#Value", "#Minimum", "#50%", "#90%", "#95%", "#99%",
-        "#Maximum",
+        Text("Metric"),
+        Text("Kind"),
+        Number("Values"),
+        Number("Value"),
+        Number("Minimum"),
+        Number("50%"),
+        Number("90%"),
+        Number("95%"),
+        Number("99%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("metrics", "Custom metrics", &columns).note(
         "The value is the sum of a counter, the latest of a gauge, the share of a rate that was true, the mean of a trend.",
@@ -91,15 +112,15 @@ fn value(row: &Metric) -> Cell {
 pub(super) fn omission(report: &Report) -> Option<Table> {
     let filled = report.co_mitigation.as_ref()?;
     let columns = [
-        "Name",
-        "#Requests",
-        "#Filled in",
-        "#Average",
-        "#50%",
-        "#95%",
-        "#99%",
-        "#99.9%",
-        "#Maximum",
+        Text("Name"),
+        Number("Requests"),
+        Number("Filled in"),
+        Number("Average"),
+        Number("50%"),
+        Number("95%"),
+        Number("99%"),
+        Number("99.9%"),
+        Number("Maximum"),
     ];
     let cadence = match filled.cadence {
         Cadence::Average => "average",
@@ -133,7 +154,7 @@ fn corrected(name: String, figures: &CoFigures) -> Vec<Cell> {
 }
 
 pub(super) fn overview(report: &Report) -> Table {
-    let mut table = Table::new("overview", "Overview", &["Fact", ""]);
+    let mut table = Table::new("overview", "Overview", &[Text("Fact"), Text("")]);
     for (label, fact) in facts(report) {
         table.row(&[Cell::Text(label.to_owned()), Cell::Text(fact)]);
     }

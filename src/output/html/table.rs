@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use crate::metrics::Latency;
-use crate::output::display::time;
+use crate::output::display::{Column, time};
 use crate::units::show_count;
 
 /// A table with its heading.
@@ -12,7 +12,7 @@ pub(super) struct Table {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     note: String,
-    /// The title of each column, and whether it holds numbers.
+    /// The title of each column, and whether it has numbers.
     columns: Vec<(String, bool)>,
     body: String,
     foot: String,
@@ -34,12 +34,11 @@ pub(super) enum Cell {
 }
 
 impl Table {
-    /// Creates an empty table; titles of columns with numbers begin with `#`.
-    pub(super) fn new(id: &'static str, title: &'static str, columns: &[&str]) -> Self {
-        let columns = columns.iter().map(|title| match title.strip_prefix('#') {
-            Some(title) => (title.to_owned(), true),
-            None => ((*title).to_owned(), false),
-        });
+    /// Creates an empty table.
+    pub(super) fn new(id: &'static str, title: &'static str, columns: &[Column<'_>]) -> Self {
+        let columns = columns
+            .iter()
+            .map(|column| (column.title().to_owned(), column.is_numeric()));
         Table {
             id,
             title,

@@ -3,6 +3,7 @@
 use super::table::{Cell, Table, count, duration, times};
 use super::{capacity, exemplar, measures, tags, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
+use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
     listed_errors, moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
 };
@@ -51,14 +52,14 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
 
 fn requests(report: &Report) -> Table {
     let columns = [
-        "Name",
-        "#Requests",
-        "#Failures",
-        "#Requests/s",
-        "#Failures/s",
-        "#Bytes/s",
-        "#Redirects",
-        "#Retries",
+        Text("Name"),
+        Number("Requests"),
+        Number("Failures"),
+        Number("Requests/s"),
+        Number("Failures/s"),
+        Number("Bytes/s"),
+        Number("Redirects"),
+        Number("Retries"),
     ];
     let mut table = Table::new("requests", "Requests", &columns);
     let per_second = |amount: f64| amount / report.elapsed_s.max(f64::MIN_POSITIVE);
@@ -80,13 +81,13 @@ fn requests(report: &Report) -> Table {
 
 fn latency(report: &Report) -> Table {
     let columns = [
-        "Name",
-        "#Average",
-        "#Minimum",
-        "#Median",
-        "#Maximum",
-        "#Average of successes",
-        "#Maximum of successes",
+        Text("Name"),
+        Number("Average"),
+        Number("Minimum"),
+        Number("Median"),
+        Number("Maximum"),
+        Number("Average of successes"),
+        Number("Maximum of successes"),
     ];
     let mut table = Table::new("latency", "Latency", &columns)
         .note("From the call until the last byte of the final response. Failed requests count at the time they took.");
@@ -102,7 +103,15 @@ fn latency(report: &Report) -> Table {
 
 fn percentiles(report: &Report) -> Table {
     let columns = [
-        "Name", "#50%", "#75%", "#90%", "#95%", "#98%", "#99%", "#99.9%", "#99.99%",
+        Text("Name"),
+        Number("50%"),
+        Number("75%"),
+        Number("90%"),
+        Number("95%"),
+        Number("98%"),
+        Number("99%"),
+        Number("99.9%"),
+        Number("99.99%"),
     ];
     let mut table = Table::new("percentiles", "Percentiles", &columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
@@ -116,7 +125,14 @@ fn percentiles(report: &Report) -> Table {
 fn service(report: &Report) -> Option<Table> {
     report.aggregated.service_ms?;
     let columns = [
-        "Name", "#Average", "#Minimum", "#50%", "#90%", "#95%", "#99%", "#Maximum",
+        Text("Name"),
+        Number("Average"),
+        Number("Minimum"),
+        Number("50%"),
+        Number("90%"),
+        Number("95%"),
+        Number("99%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("service", "Service time", &columns)
         .note("Latency from the actual start; the tables before count from the scheduled one.");
@@ -129,13 +145,13 @@ fn service(report: &Report) -> Option<Table> {
 
 fn phases(report: &Report) -> Table {
     let columns = [
-        "Name",
-        "#DNS",
-        "#Connect",
-        "#TLS",
-        "#Send",
-        "#First byte",
-        "#Receive",
+        Text("Name"),
+        Number("DNS"),
+        Number("Connect"),
+        Number("TLS"),
+        Number("Send"),
+        Number("First byte"),
+        Number("Receive"),
     ];
     let mut table = Table::new("phases", "Phases", &columns)
         .note("What the latency was made of: the mean over the requests that had the phase.");
@@ -155,12 +171,11 @@ fn status(report: &Report) -> Table {
         .map(String::as_str)
         .collect();
     let titles = codes.iter().map(|code| match *code {
-        "0" => "#No response".to_owned(),
-        code => format!("#{code}"),
+        "0" => Number("No response"),
+        code => Number(code),
     });
-    let titles: Vec<String> = std::iter::once("Name".to_owned()).chain(titles).collect();
-    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    let mut table = Table::new("status", "Status codes", &titles);
+    let columns: Vec<Column<'_>> = std::iter::once(Text("Name")).chain(titles).collect();
+    let mut table = Table::new("status", "Status codes", &columns);
     each_name(report, &mut table, |figures| {
         let cell = |code: &&str| match figures.status.get(*code) {
             None => Cell::None,
@@ -173,7 +188,14 @@ fn status(report: &Report) -> Table {
 }
 
 fn traces(report: &Report) -> Option<Table> {
-    let columns = ["Name", "#Latency", "Status", "#At", "#User", "Trace"];
+    let columns = [
+        Text("Name"),
+        Number("Latency"),
+        Text("Status"),
+        Number("At"),
+        Number("User"),
+        Text("Trace"),
+    ];
     let mut table = Table::new("traces", "Slowest traces", &columns)
         .note("The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.");
     let slowest = slowest_traces(report);
@@ -193,12 +215,12 @@ fn traces(report: &Report) -> Option<Table> {
 
 fn errors(report: &Report) -> Option<Table> {
     let columns = [
-        "#Count",
-        "Name",
-        "Message",
-        "#First seen",
-        "#Last seen",
-        "Plan",
+        Number("Count"),
+        Text("Name"),
+        Text("Message"),
+        Number("First seen"),
+        Number("Last seen"),
+        Text("Plan"),
     ];
     let mut table = Table::new("errors", "Errors", &columns);
     for listed in listed_errors(report) {
@@ -229,13 +251,13 @@ fn start_of(message: &str) -> String {
 
 fn scenarios(report: &Report) -> Option<Table> {
     let columns = [
-        "Scenario",
-        "#Users",
-        "#Iterations",
-        "#Average",
-        "#50%",
-        "#95%",
-        "#Maximum",
+        Text("Scenario"),
+        Number("Users"),
+        Number("Iterations"),
+        Number("Average"),
+        Number("50%"),
+        Number("95%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("scenarios", "Scenarios", &columns);
     for row in &report.scenarios {
@@ -250,16 +272,16 @@ fn scenarios(report: &Report) -> Option<Table> {
 
 fn tasks(report: &Report) -> Option<Table> {
     let columns = [
-        "Scenario",
-        "Task",
-        "#Runs",
-        "#Failures",
-        "#Runs/s",
-        "#Average",
-        "#Minimum",
-        "#Median",
-        "#95%",
-        "#Maximum",
+        Text("Scenario"),
+        Text("Task"),
+        Number("Runs"),
+        Number("Failures"),
+        Number("Runs/s"),
+        Number("Average"),
+        Number("Minimum"),
+        Number("Median"),
+        Number("95%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("tasks", "Tasks and transactions", &columns);
     for task in &report.tasks {
@@ -270,12 +292,12 @@ fn tasks(report: &Report) -> Option<Table> {
 
 fn start_stop(report: &Report) -> Option<Table> {
     let columns = [
-        "Name",
-        "#Requests",
-        "#Failures",
-        "#Average",
-        "#Minimum",
-        "#Maximum",
+        Text("Name"),
+        Number("Requests"),
+        Number("Failures"),
+        Number("Average"),
+        Number("Minimum"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("start_stop", "Test start and stop", &columns).note(
         "Requests of the plan’s test_start and test_stop: in no other table, chart or threshold.",

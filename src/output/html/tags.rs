@@ -3,20 +3,21 @@
 use super::table::{Cell, Table, count, times};
 use super::workers::failures;
 use crate::metrics::{Latency, Report};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{rate, request_name};
 
 /// Returns a row for each tag and for each request name of it.
 pub(super) fn tags(report: &Report) -> Option<Table> {
     let columns = [
-        "Tag",
-        "Name",
-        "#Requests",
-        "#Failures",
-        "#Requests/s",
-        "#50%",
-        "#95%",
-        "#99%",
-        "#Maximum",
+        Text("Tag"),
+        Text("Name"),
+        Number("Requests"),
+        Number("Failures"),
+        Number("Requests/s"),
+        Number("50%"),
+        Number("95%"),
+        Number("99%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("tags", "Scenarios and tags", &columns);
     for tag in &report.by_tag {

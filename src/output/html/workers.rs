@@ -3,24 +3,25 @@
 use super::charts;
 use super::table::{Cell, Table, count, duration, times};
 use crate::metrics::{Latency, Report};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     is_saturated, labels_text, offset_text, rate, request_name, time, with_share, worker_state,
 };
 
 pub(super) fn workers(report: &Report) -> Option<Table> {
     let columns = [
-        "Worker",
-        "Labels",
-        "Version",
-        "#Threads",
-        "#Users",
-        "#Requests",
-        "#Failures",
-        "#95%",
-        "#Busy",
-        "#Lag",
-        "#Clock offset",
-        "State",
+        Text("Worker"),
+        Text("Labels"),
+        Text("Version"),
+        Number("Threads"),
+        Number("Users"),
+        Number("Requests"),
+        Number("Failures"),
+        Number("95%"),
+        Number("Busy"),
+        Number("Lag"),
+        Number("Clock offset"),
+        Text("State"),
     ];
     let mut table = Table::new("workers", "Workers", &columns).note(
         "Users: the most at one time. Saturated: the time in which the worker itself, not the target, set the latency.",
@@ -53,16 +54,16 @@ pub(super) fn workers(report: &Report) -> Option<Table> {
 /// Returns a row for each label and for each request name of it.
 pub(super) fn labels(report: &Report) -> Option<Table> {
     let columns = [
-        "Label",
-        "Name",
-        "#Workers",
-        "#Requests",
-        "#Failures",
-        "#Requests/s",
-        "#50%",
-        "#95%",
-        "#99%",
-        "#Maximum",
+        Text("Label"),
+        Text("Name"),
+        Number("Workers"),
+        Number("Requests"),
+        Number("Failures"),
+        Number("Requests/s"),
+        Number("50%"),
+        Number("95%"),
+        Number("99%"),
+        Number("Maximum"),
     ];
     let mut table = Table::new("labels", "Labels", &columns);
     for label in &report.by_label {

@@ -2,6 +2,7 @@
 
 use super::{LONGEST_MESSAGE, cut, prose, table};
 use crate::metrics::Report;
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{capacity_facts, load_unit, step_cells, step_result};
 
 /// Appends the result of a search, if the report is that of a search.
@@ -22,9 +23,14 @@ pub(super) fn section(report: &Report, out: &mut String) {
         )));
         cells
     });
-    let columns = format!(
-        "{}|requests/s|p95|failed|judged|<result|<why",
-        load_unit(found.by)
-    );
+    let columns = [
+        Text(load_unit(found.by)),
+        Number("requests/s"),
+        Number("p95"),
+        Number("failed"),
+        Number("judged"),
+        Text("result"),
+        Text("why"),
+    ];
     table(&columns, rows, out);
 }

@@ -2,6 +2,7 @@
 
 use super::{LONGEST_MESSAGE, cut, name, prose, table};
 use crate::compare::{Comparison, Row};
+use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     begins_a_name, outcome, row_change, row_interval, row_name, row_value, side,
 };
@@ -54,8 +55,16 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
             format!("{mark}{}", row.verdict.text()),
         ]
     };
-    let columns = "requests|<figure|before|after|change|95 % interval|<verdict";
-    table(columns, rows.iter().enumerate().map(cells), &mut out);
+    let columns = [
+        Text("requests"),
+        Text("figure"),
+        Number("before"),
+        Number("after"),
+        Number("change"),
+        Number("95 % interval"),
+        Text("verdict"),
+    ];
+    table(&columns, rows.iter().enumerate().map(cells), &mut out);
     let left = &comparison.rows[rows.len()..];
     let names = (0..left.len())
         .filter(|at| begins_a_name(left, *at))

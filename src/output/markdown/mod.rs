@@ -12,6 +12,7 @@ mod comparison;
 pub(crate) use comparison::comparison;
 
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
+use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
     answer, cut_middle, labels_text, listed_errors, metric_cells, moment, one_line, request_name,
     share, slowest_traces, status_text, threshold_figure, threshold_name, time, trace_text,
@@ -103,7 +104,10 @@ fn overview(report: &Report) -> String {
 }
 
 fn requests(report: &Report, out: &mut String) {
-    let columns = "requests|#|failed|req/s|avg|p50|p95|p99|max";
+    let columns = named(
+        "requests",
+        &["#", "failed", "req/s", "avg", "p50", "p95", "p99", "max"],
+    );
     let cells = |first: String, figures: &Figures| {
         let mut cells = vec![
             first,
@@ -122,7 +126,7 @@ fn requests(report: &Report, out: &mut String) {
         (name(&text), &row.figures)
     });
     let rows = std::iter::once(all).chain(names);
-    table(columns, rows.map(|(first, row)| cells(first, row)), out);
+    table(&columns, rows.map(|(first, row)| cells(first, row)), out);
 }
 
 /// Appends the requests of `test_start` and `test_stop`.
@@ -137,7 +141,11 @@ fn start_stop(report: &Report, out: &mut String) {
         cells.extend(times(figures, |row| [row.avg, row.min, row.max]));
         cells
     });
-    table("test start and stop|#|failed|avg|min|max", rows, out);
+    table(
+        &named("test start and stop", &["#", "failed", "avg", "min", "max"]),
+        rows,
+        out,
+    );
 }
 
 fn times<const N: usize>(figures: &Figures, values: impl Fn(&Latency) -> [f64; N]) -> Vec<String> {
@@ -161,8 +169,21 @@ fn tasks(report: &Report, out: &mut String) {
             took(|all| all.p95),
         ]
     });
-    table("scenarios|users|iterations|p50|p95", scenarios, out);
-    let columns = "tasks|<scenario|runs|failed|avg|p50|p95|max";
+    table(
+        &named("scenarios", &["users", "iterations", "p50", "p95"]),
+        scenarios,
+        out,
+    );
+    let columns = [
+        Text("tasks"),
+        Text("scenario"),
+        Number("runs"),
+        Number("failed"),
+        Number("avg"),
+        Number("p50"),
+        Number("p95"),
+        Number("max"),
+    ];
     let rows = report.tasks.iter().map(|row| {
         let mut cells = vec![
             name(&row.name),
@@ -176,7 +197,7 @@ fn tasks(report: &Report, out: &mut String) {
         });
         cells
     });
-    table(columns, rows, out);
+    table(&columns, rows, out);
 }
 
 fn thresholds(report: &Report, out: &mut String) {
@@ -188,7 +209,7 @@ fn thresholds(report: &Report, out: &mut String) {
             broken,
         ]
     });
-    table("thresholds|figure|broken at", rows, out);
+    table(&named("thresholds", &["figure", "broken at"]), rows, out);
 }
 
 fn checks(report: &Report, out: &mut String) {
@@ -200,7 +221,7 @@ fn checks(report: &Report, out: &mut String) {
             share(row.passes, row.passes + row.failures),
         ]
     });
-    table("checks|passed|failed|share", rows, out);
+    table(&named("checks", &["passed", "failed", "share"]), rows, out);
 }
 
 fn metrics(report: &Report, out: &mut String) {
@@ -209,7 +230,14 @@ fn metrics(report: &Report, out: &mut String) {
         cells.extend(metric_cells(row));
         cells
     });
-    table("metrics|values|value|min|max|p50|p90|p95|p99", rows, out);
+    table(
+        &named(
+            "metrics",
+            &["values", "value", "min", "max", "p50", "p90", "p95", "p99"],
+        ),
+        rows,
+        out,
+    );
 }
 
 fn tags(report: &Report, out: &mut String) {
@@ -224,7 +252,14 @@ fn tags(report: &Report, out: &mut String) {
         cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
         cells
     });
-    table("scenarios and tags|#|failed|req/s|p50|p95|p99", rows, out);
+    table(
+        &named(
+            "scenarios and tags",
+            &["#", "failed", "req/s", "p50", "p95", "p99"],
+        ),
+        rows,
+        out,
+    );
 }
 
 fn labels(report: &Report, out: &mut String) {
@@ -240,7 +275,14 @@ fn labels(report: &Report, out: &mut String) {
         cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
         cells
     });
-    table("labels|workers|#|failed|req/s|p50|p95|p99", rows, out);
+    table(
+        &named(
+            "labels",
+            &["workers", "#", "failed", "req/s", "p50", "p95", "p99"],
+        ),
+        rows,
+        out,
+    );
 }
 
 fn workers(report: &Report, out: &mut String) {
@@ -258,8 +300,18 @@ fn workers(report: &Report, out: &mut String) {
             worker_state(row),
         ]
     });
-    let columns = "workers|<labels|users|#|failed|p95|busy|lag|<state";
-    table(columns, rows, out);
+    let columns = [
+        Text("workers"),
+        Text("labels"),
+        Number("users"),
+        Number("#"),
+        Number("failed"),
+        Number("p95"),
+        Number("busy"),
+        Number("lag"),
+        Text("state"),
+    ];
+    table(&columns, rows, out);
     if more > 0 {
         *out += &format!("\nand {} more workers\n", show_count(more as u64));
     }
@@ -284,7 +336,17 @@ fn errors(report: &Report, out: &mut String) {
             format!("{} – {}", moment(row.first_s), moment(row.last_s)),
         ]
     });
-    table("errors|#|<message|<line|<seen", rows, out);
+    table(
+        &[
+            Text("errors"),
+            Number("#"),
+            Text("message"),
+            Text("line"),
+            Text("seen"),
+        ],
+        rows,
+        out,
+    );
 }
 
 fn traces(report: &Report, out: &mut String) {
@@ -297,34 +359,42 @@ fn traces(report: &Report, out: &mut String) {
             code(&cut(&trace_text(&one.trace), LONGEST_NAME)),
         ]
     });
-    table("slowest traces|latency|status|<trace id", rows, out);
+    table(
+        &[
+            Text("slowest traces"),
+            Number("latency"),
+            Number("status"),
+            Text("trace id"),
+        ],
+        rows,
+        out,
+    );
 }
 
 fn mark(good: bool) -> char {
     if good { '✅' } else { '❌' }
 }
 
-/// Appends a table; nothing if there are no rows. The first column is text, as are those that begin with `<`. Rows
-/// beyond [`MOST_ROWS`] are counted.
-fn table(columns: &str, rows: impl Iterator<Item = Vec<String>>, out: &mut String) {
-    let columns: Vec<&str> = columns.split('|').collect();
+/// Returns the columns of a table of names and their figures.
+fn named<'a>(name: &'a str, figures: &[&'a str]) -> Vec<Column<'a>> {
+    let figures = figures.iter().copied().map(Number);
+    std::iter::once(Text(name)).chain(figures).collect()
+}
+
+/// Appends a table; nothing if there are no rows. Rows beyond [`MOST_ROWS`] are counted.
+fn table(columns: &[Column<'_>], rows: impl Iterator<Item = Vec<String>>, out: &mut String) {
     let mut rows = rows.peekable();
     if rows.peek().is_none() {
         return;
     }
     let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
-    let text = |(at, column): (usize, &&str)| at == 0 || column.starts_with('<');
-    let rule: Vec<&str> = columns
+    let titles: Vec<&str> = columns.iter().map(|column| column.title()).collect();
+    let rule = columns
         .iter()
-        .enumerate()
-        .map(|column| if text(column) { "---" } else { "---:" })
-        .collect();
-    let columns: Vec<&str> = columns
-        .iter()
-        .map(|column| column.trim_start_matches('<'))
-        .collect();
+        .map(|column| if column.is_numeric() { "---:" } else { "---" });
+    let rule: Vec<&str> = rule.collect();
     out.push('\n');
-    *out += &line(&columns);
+    *out += &line(&titles);
     *out += &line(&rule);
     for row in rows.by_ref().take(MOST_ROWS) {
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
@@ -332,7 +402,7 @@ fn table(columns: &str, rows: impl Iterator<Item = Vec<String>>, out: &mut Strin
     }
     let more = rows.count();
     if more > 0 {
-        let noun = columns[0];
+        let noun = titles[0];
         *out += &format!("\nand {} more {noun}\n", show_count(more as u64));
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Lines {
     let empty = Report::default();
-    let report = state.report.as_deref().unwrap_or(&empty);
+    let report = state.figures.report.as_deref().unwrap_or(&empty);
     let clock = Clock::of(report, snapshot);
     match subject.tab {
         Tab::Errors => {

@@ -2,7 +2,7 @@
 
 use super::super::by_tag::matching;
 use super::super::layout::Layout;
-use super::super::loads::{wanted, whose};
+use super::super::loads::{self, wanted, whose};
 use super::super::state::{Dialog, State};
 use super::super::style::{Meaning, Styles};
 use super::super::text::{broken, cut_middle, one_line};
@@ -115,8 +115,8 @@ pub(super) fn draw(
             "Running tasks finish, then the report is there.\n\ny or ↵ stops, any other key goes on"
                 .to_owned(),
         ),
-        Dialog::Users(typed) => number("users", typed, state.load(snapshot)),
-        Dialog::Rate(typed) => number("iterations/s", typed, state.load(snapshot)),
+        Dialog::Users(typed) => number("users", typed, loads::load(state, snapshot)),
+        Dialog::Rate(typed) => number("iterations/s", typed, loads::load(state, snapshot)),
         Dialog::Reset => (
             "reset the statistics?".to_owned(),
             "The report keeps the earlier ones separately.\n\ny or ↵ resets, any other key cancels".to_owned(),

@@ -43,7 +43,7 @@ pub(super) fn draw(
     put(buffer, line(0), x, &what, Meaning::Strong, styles);
     put_right(buffer, line(0), &users, Meaning::Strong, styles);
 
-    let x = match state.finished {
+    let x = match state.figures.finished {
         Some(_) => area.x,
         None => put(buffer, line(1), area.x, &bar(live), Meaning::Graph, styles),
     };
@@ -74,7 +74,7 @@ fn users(snapshot: &Snapshot) -> String {
 
 /// Returns where the run is, from the longest text to the shortest: `running 2m10s of 10m · stage 3 of 5 → 3 users`.
 fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
-    if let Some(finished) = &state.finished {
+    if let Some(finished) = &state.figures.finished {
         let after = format!("FINISHED {}", show_long(finished.after));
         let meaning = if finished.passed {
             Meaning::Good
@@ -220,7 +220,7 @@ fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, 
 /// Returns the tag whose requests the figures and the page are about, or a warning that the page cannot be shown by
 /// it.
 fn chosen(state: &State) -> Option<Figure> {
-    let tag = cut_middle(&one_line(state.one_tag.as_ref()?.tag()), TAG);
+    let tag = cut_middle(&one_line(state.figures.one_tag.as_ref()?.tag()), TAG);
     let (text, meaning) = match state.tag_here() {
         Some(_) => (tag, Meaning::Selected),
         None => (format!("all, not {tag} alone"), Meaning::Warning),

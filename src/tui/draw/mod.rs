@@ -33,7 +33,7 @@ pub(crate) fn draw(
     let styles = Styles {
         colours: facts.colours,
     };
-    let shown = state.moment.as_deref().unwrap_or(snapshot);
+    let shown = state.figures.moment.as_deref().unwrap_or(snapshot);
     let mut layout = Layout::default();
     let mut rest = area;
     let head = cut(&mut rest, 3);

@@ -2,7 +2,7 @@
 
 use super::super::layout::Layout;
 use super::super::listing::Rows;
-use super::super::loads::whose;
+use super::super::loads::{self, whose};
 use super::super::log::{Level, time};
 use super::super::pages::listing;
 use super::super::state::{State, Subject, Tab};
@@ -256,7 +256,7 @@ pub(super) fn last_line(
         let text = format!("filter: {}{hint}", state.filter);
         put(buffer, area, area.x, &text, Meaning::Strong, styles);
     } else if state.notice.is_empty() {
-        let mut keys: Vec<String> = match state.finished {
+        let mut keys: Vec<String> = match state.figures.finished {
             Some(_) => AFTERWARDS.map(str::to_owned).to_vec(),
             None => KEYS.map(str::to_owned).to_vec(),
         };
@@ -265,12 +265,12 @@ pub(super) fn last_line(
                 keys.splice(at..=at, more.iter().cloned());
             }
         };
-        if state.one_tag.is_some() {
+        if state.figures.one_tag.is_some() {
             after("details", &["↵ details".to_owned(), "t all".to_owned()]);
         } else if !snapshot.tags.is_empty() {
             after("details", &["↵ details".to_owned(), "t by tag".to_owned()]);
         }
-        if let Some(load) = state.load(snapshot) {
+        if let Some(load) = loads::load(state, snapshot) {
             let whose = cut_middle(&whose(load), WHOSE);
             after("users", &[format!("+/- {whose}"), "o whose".to_owned()]);
         }

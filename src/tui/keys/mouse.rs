@@ -2,60 +2,59 @@
 
 use super::super::pages::listing;
 use super::super::state::{Dialog, State, Tab};
+use super::{open_details, select};
 use crate::metrics::Snapshot;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 /// Lines by which one step of the wheel scrolls.
 const STEP: isize = 3;
 
-impl State {
-    pub(super) fn point(&mut self, event: MouseEvent, snapshot: &Snapshot) {
-        match event.kind {
-            MouseEventKind::ScrollDown => self.wheel(STEP, snapshot),
-            MouseEventKind::ScrollUp => self.wheel(-STEP, snapshot),
-            MouseEventKind::Down(MouseButton::Left) if self.dialog == Dialog::None => {
-                self.click(event.column, event.row, snapshot);
-            }
-            MouseEventKind::Down(MouseButton::Left) if self.dialog.scrolls() => {
-                self.dialog = Dialog::None;
-            }
-            _ => {}
+pub(super) fn point(state: &mut State, event: MouseEvent, snapshot: &Snapshot) {
+    match event.kind {
+        MouseEventKind::ScrollDown => wheel(state, STEP, snapshot),
+        MouseEventKind::ScrollUp => wheel(state, -STEP, snapshot),
+        MouseEventKind::Down(MouseButton::Left) if state.dialog == Dialog::None => {
+            click(state, event.column, event.row, snapshot);
         }
+        MouseEventKind::Down(MouseButton::Left) if state.dialog.scrolls() => {
+            state.dialog = Dialog::None;
+        }
+        _ => {}
     }
+}
 
-    fn wheel(&mut self, by: isize, snapshot: &Snapshot) {
-        if self.dialog.scrolls() {
-            let to = usize::from(self.scroll).saturating_add_signed(by);
-            self.scroll = to.min(self.layout.most_scroll.into()) as u16;
-        } else if self.dialog == Dialog::None {
-            self.select(by, snapshot);
-        }
+fn wheel(state: &mut State, by: isize, snapshot: &Snapshot) {
+    if state.dialog.scrolls() {
+        let to = usize::from(state.scroll).saturating_add_signed(by);
+        state.scroll = to.min(state.layout.most_scroll.into()) as u16;
+    } else if state.dialog == Dialog::None {
+        select(state, by, snapshot);
     }
+}
 
-    fn click(&mut self, x: u16, y: u16, snapshot: &Snapshot) {
-        if y == self.layout.tabs_y {
-            let tabs = self.layout.tabs.iter();
-            let hit = tabs
-                .clone()
-                .position(|(from, to)| (*from..*to).contains(&x));
-            if let Some(at) = hit {
-                self.tab = Tab::ALL[at];
-            }
-            return;
+fn click(state: &mut State, x: u16, y: u16, snapshot: &Snapshot) {
+    if y == state.layout.tabs_y {
+        let tabs = state.layout.tabs.iter();
+        let hit = tabs
+            .clone()
+            .position(|(from, to)| (*from..*to).contains(&x));
+        if let Some(at) = hit {
+            state.tab = Tab::ALL[at];
         }
-        let place = self.layout.rows;
-        let line = y.checked_sub(place.y).map(usize::from);
-        let Some(line) = line.filter(|line| *line < place.room && x < place.width) else {
-            return;
-        };
-        let rows = listing(self, snapshot);
-        let Some(row) = rows.rows.get(place.first + line).filter(|row| !row.heading) else {
-            return;
-        };
-        if self.selected() == Some(row.key.as_str()) {
-            self.open_details(snapshot)
-        } else {
-            self.selected[self.tab.index()] = Some(row.key.clone())
-        }
+        return;
+    }
+    let place = state.layout.rows;
+    let line = y.checked_sub(place.y).map(usize::from);
+    let Some(line) = line.filter(|line| *line < place.room && x < place.width) else {
+        return;
+    };
+    let rows = listing(state, snapshot);
+    let Some(row) = rows.rows.get(place.first + line).filter(|row| !row.heading) else {
+        return;
+    };
+    if state.selected() == Some(row.key.as_str()) {
+        open_details(state, snapshot)
+    } else {
+        state.selected[state.tab.index()] = Some(row.key.clone())
     }
 }

@@ -34,7 +34,7 @@ fn press(state: &mut State, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
         c => KeyCode::Char(c),
     });
     codes
-        .map(|code| state.press(key(code), snapshot))
+        .map(|code| super::press(state, key(code), snapshot))
         .last()
         .flatten()
 }
@@ -75,7 +75,7 @@ fn a_filter_is_typed_kept_and_taken_away() {
     assert_eq!(state.filter, "");
     state.filter = "b".to_owned();
     let together = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT);
-    state.press(together, &snapshot);
+    super::press(&mut state, together, &snapshot);
     assert_eq!(
         (state.filter.as_str(), state.sorted()),
         ("", Order::Column(0))
@@ -113,11 +113,14 @@ fn stopping_asks_once_and_the_rest_goes_to_the_run() {
     assert_eq!(press(&mut state, &snapshot, "0y"), reset);
     let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
     assert_eq!(
-        state.press(control('c'), &snapshot),
+        super::press(&mut state, control('c'), &snapshot),
         Some(Wish::Command(Command::Interrupt(Interrupt::Key)))
     );
     state.dialog = Dialog::Help;
-    assert_eq!(state.press(control('z'), &snapshot), Some(Wish::Suspend));
+    assert_eq!(
+        super::press(&mut state, control('z'), &snapshot),
+        Some(Wish::Suspend)
+    );
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn a_message_is_not_closed_by_a_key_that_was_being_typed() {
 #[test]
 fn a_run_that_is_over_can_be_read_and_left_but_not_steered() {
     let (mut state, snapshot) = run();
-    state.finished = Some(super::super::state::Finished::default());
+    state.figures.finished = Some(super::super::figures::Finished::default());
     for key in ["p", "+", "-", "0", "r", "u", "4", "/x\n", "\x1b"] {
         assert_eq!(press(&mut state, &snapshot, key), None, "{key}");
     }
@@ -220,7 +223,7 @@ fn a_click_selects_a_row_or_a_page_and_the_wheel_moves() {
             row,
             modifiers: KeyModifiers::NONE,
         };
-        state.take(&Typed::Mouse(event), &snapshot);
+        handle_input(&mut state, &Typed::Mouse(event), &snapshot);
         (state.selected().map(str::to_owned), state.tab)
     };
     let left = MouseEventKind::Down(MouseButton::Left);
@@ -236,7 +239,8 @@ fn a_click_selects_a_row_or_a_page_and_the_wheel_moves() {
 #[test]
 fn control_l_draws_the_screen_anew() {
     let (mut state, snapshot) = run();
-    state.press(
+    super::press(
+        &mut state,
         KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL),
         &snapshot,
     );
@@ -266,13 +270,13 @@ fn plus_and_minus_change_the_rate_where_there_is_one() {
 fn a_paste_is_text_where_one_is_typed_and_no_keys() {
     let (mut state, snapshot) = run();
     let paste = |text: &str| Typed::Paste(text.to_owned());
-    assert_eq!(state.take(&paste("q0y\n+p"), &snapshot), None);
+    assert_eq!(handle_input(&mut state, &paste("q0y\n+p"), &snapshot), None);
     assert_eq!(state.dialog, Dialog::None);
     press(&mut state, &snapshot, "/");
-    state.take(&paste("b\nq"), &snapshot);
+    handle_input(&mut state, &paste("b\nq"), &snapshot);
     assert_eq!((state.filter.as_str(), state.typing), ("bq", true));
     press(&mut state, &snapshot, "\nu");
-    state.take(&paste("12"), &snapshot);
+    handle_input(&mut state, &paste("12"), &snapshot);
     let users = Some(Wish::Command(Command::SetUsers(12)));
     assert_eq!(press(&mut state, &snapshot, "\n"), users);
 }
@@ -310,7 +314,7 @@ fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
     assert_eq!(press(&mut state, &snapshot, "tSCEN"), None);
     assert_eq!(state.dialog, Dialog::Tags("SCEN".to_owned(), 0));
     for code in [KeyCode::Down, KeyCode::Down, KeyCode::Up, KeyCode::Down] {
-        state.press(key(code), &snapshot);
+        super::press(&mut state, key(code), &snapshot);
     }
     press(&mut state, &snapshot, "\n");
     let wanted = |state: &State| state.wants_tag().map(|(tag, _)| tag.to_string());
@@ -320,12 +324,14 @@ fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
             .empty
             .contains("'scenario=readers'")
     );
-    state.show_tag("kind=a", Some(figures("kind=a", &["/late"])));
+    state
+        .figures
+        .show_tag("kind=a", Some(figures("kind=a", &["/late"])));
     assert!(
         listing(&state, &snapshot).rows.is_empty(),
         "it was asked for before"
     );
-    state.show_tag(
+    state.figures.show_tag(
         "scenario=readers",
         Some(figures("scenario=readers", &["/b", "/ab", "/c"])),
     );

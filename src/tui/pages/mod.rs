@@ -24,27 +24,35 @@ pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
 /// Returns all rows of a tab.
 pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing {
     let empty = Report::default();
-    let report = state.report.as_deref().unwrap_or(&empty);
+    let report = state.figures.report.as_deref().unwrap_or(&empty);
     match tab {
         Tab::Requests => {
             let one = state.tag_here();
-            let history = one.map_or(&state.history, |one| &one.history);
+            let history = one.map_or(&state.figures.history, |one| &one.history);
             let rows = state.requests(snapshot);
-            let mut listing = requests::requests(rows, history, state.now, state.no_request());
+            let mut listing = requests::requests(rows, history, state.now, no_request(state));
             if state.now && one.is_some() {
                 requests::without_worst(&mut listing);
             }
             listing
         }
-        Tab::Latency => reported::latency(state.request_rows(), state.no_request()),
+        Tab::Latency => reported::latency(state.request_rows(), no_request(state)),
         Tab::Tasks => {
             let only = state.tag_here().and_then(|one| one.scenario());
             reported::tasks(report, only)
         }
         Tab::Errors => reported::errors(report, origin(snapshot)),
-        Tab::Codes => reported::codes(state.request_rows(), state.no_request()),
+        Tab::Codes => reported::codes(state.request_rows(), no_request(state)),
         Tab::Checks => checks::checks(snapshot),
         Tab::Log => Listing::default(),
         Tab::Workers => workers::workers(snapshot),
+    }
+}
+
+/// Returns the text for a page without requests.
+fn no_request(state: &State) -> String {
+    match state.tag_here() {
+        Some(one) => format!("no request with '{}' has been made yet", one.tag()),
+        None => "no request has been made yet".to_owned(),
     }
 }

@@ -120,7 +120,7 @@ impl View {
                 }
                 typed = self.input.next() => {
                     let Some(typed) = typed else { return };
-                    match self.state.take(&typed, &snapshot) {
+                    match tui::handle_input(&mut self.state, &typed, &snapshot) {
                         Some(Wish::Leave) => return,
                         Some(Wish::WriteReport) => self.write_report(report),
                         Some(Wish::Suspend) => {
@@ -186,7 +186,7 @@ impl View {
     }
 
     fn take(&mut self, typed: &Typed, snapshot: &Snapshot) {
-        match self.state.take(typed, snapshot) {
+        match tui::handle_input(&mut self.state, typed, snapshot) {
             None => {}
             Some(Wish::Command(command)) => {
                 self.interrupted |= matches!(command, Command::Interrupt(_));
@@ -255,9 +255,11 @@ impl View {
                     self.state.notice = notice;
                 }
             }
-            Back::ToShow(report) => self.state.show_report(report),
+            Back::ToShow(report) => self.state.figures.show_report(report),
             Back::Tag(tag, figures) => {
-                self.state.show_tag(&tag, figures.map(|figures| *figures));
+                self.state
+                    .figures
+                    .show_tag(&tag, figures.map(|figures| *figures));
             }
             Back::ToWrite(Some(report)) => self.write_report(&report),
             Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),

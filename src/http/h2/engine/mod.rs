@@ -5,14 +5,15 @@
 mod incoming;
 
 use super::frame::{
-    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, MAX_FRAME, PING, PREFACE, RST_STREAM,
-    Reason, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
+    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, MAX_FRAME, MAX_WINDOW, PING, PREFACE,
+    RST_STREAM, Reason, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
 };
 use super::hpack::Decoder;
-use super::stream::Stream;
+use super::stream::{Fault, Stream};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{BodyLimits, MAX_HEAD};
 use bytes::{Buf as _, Bytes};
+use incoming::{read_frames, waiting};
 use std::task::Waker;
 
 /// The flow-control windows that both sides begin with.
@@ -134,6 +135,20 @@ impl Engine {
         self.out.len() > MOST_UNWRITTEN
     }
 
+    /// Takes bytes from the server.
+    pub(in crate::http) fn read(&mut self, bytes: &[u8]) {
+        if self.ended.is_some() {
+            return;
+        }
+        if let Err(reason) = read_frames(self, bytes) {
+            self.say_goodbye(reason);
+            self.end(Failure::from_http2(
+                ErrorClass::Protocol,
+                reason.description(),
+            ));
+        }
+    }
+
     /// Begins a request with that head block, and returns the key of its stream.
     pub(super) fn begin(
         &mut self,
@@ -200,6 +215,57 @@ impl Engine {
             let block = std::mem::take(&mut stream.block);
             frame::write_headers(&mut self.out, id, stream.sent, &block, self.max_frame);
             stream.wake();
+        }
+    }
+
+    /// The stream with that number, if its request still waits for it.
+    ///
+    /// # Errors
+    /// There never was such a stream.
+    fn known(&mut self, id: u32) -> Result<Option<&mut Stream>, Reason> {
+        if id.is_multiple_of(2) || id >= self.next_id {
+            return Err(Reason::PROTOCOL_ERROR);
+        }
+        Ok(waiting(&mut self.streams, id))
+    }
+
+    /// Continues after a frame of a stream: if the frame was at fault, the stream is reset.
+    fn follow(&mut self, id: u32, taken: Result<(), Fault>) {
+        let (failure, reason) = match taken {
+            Ok(()) => return self.after_end(),
+            Err(Fault::Reset(reason)) => (
+                Failure::from_http2(ErrorClass::Protocol, reason.description()),
+                reason,
+            ),
+            Err(Fault::Refused(failure)) => (failure, Reason::CANCEL),
+        };
+        if let Ok(Some(stream)) = self.known(id) {
+            stream.end(Err(failure));
+            stream.sent = true;
+            self.reset(id, reason);
+        }
+        self.after_end();
+    }
+
+    /// Opens waiting streams if one has ended and made room.
+    fn after_end(&mut self) {
+        if self.streams.iter().any(|stream| stream.id.is_none()) {
+            self.open_streams();
+        }
+    }
+
+    /// Sets the window that streams begin with, and changes that of open streams by the difference.
+    fn change_first_window(&mut self, window: i64) -> Result<(), Reason> {
+        if window > MAX_WINDOW {
+            return Err(Reason::FLOW_CONTROL_ERROR);
+        }
+        let more = window - self.first_window;
+        self.first_window = window;
+        let mut open = self.streams.iter_mut().filter(|stream| stream.id.is_some());
+        if open.all(|stream| stream.widen(more)) {
+            Ok(())
+        } else {
+            Err(Reason::FLOW_CONTROL_ERROR)
         }
     }
 

@@ -85,7 +85,7 @@ fn graph(
     buffer: &mut Buffer,
     styles: Styles,
 ) {
-    let timeline = &state.timeline;
+    let timeline = &state.figures.timeline;
     let width = usize::from(area.width).saturating_sub(plot::LABELS);
     let window = window(timeline, width, state.whole);
     let columns = timeline.columns(window.from, window.each, window.columns);
@@ -230,7 +230,7 @@ fn title(
             });
             let (all, failed) = rates.unwrap_or_default();
             part(format!("req/s {}", rate(all)), Meaning::Strong);
-            if state.one_tag.is_some() {
+            if state.figures.one_tag.is_some() {
                 part("all requests".to_owned(), Meaning::Faint);
             }
             if failed > 0.0 {
@@ -244,7 +244,7 @@ fn title(
             let ok = now.and_then(|point| point.latency.ok_p95_ms);
             let text = ok.map_or_else(|| "-".to_owned(), ms_text);
             part(format!("p95 {text}"), Meaning::Strong);
-            if state.one_tag.is_some() {
+            if state.figures.one_tag.is_some() {
                 part("all requests".to_owned(), Meaning::Faint);
             }
             if let Some(failed) = now.and_then(|point| point.latency.failed_p95_ms) {

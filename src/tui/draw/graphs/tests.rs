@@ -179,7 +179,7 @@ fn most_seconds_change_one_column_only() {
     let mut moved = 0;
     for now in 200..300 {
         let (before, after) = (timeline(now), timeline(now + 1));
-        let window = |state: &State| window(&state.timeline, 100, false);
+        let window = |state: &State| window(&state.figures.timeline, 100, false);
         moved += u32::from(window(&before) != window(&after));
         let shown = window(&after);
         let end = shown.from + shown.each * shown.columns as u64;

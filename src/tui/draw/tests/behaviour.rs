@@ -1,5 +1,6 @@
 //! What screens must show, whatever they look like.
 
+use super::super::super::handle_input;
 use super::*;
 use crate::metrics::{Aim, RunPhase, ScenarioRow, ThresholdRow, Verdict};
 
@@ -145,12 +146,12 @@ fn details_end_where_they_end() {
     state.layout = draw(&facts(), &state, &run.0, area, &mut buffer);
     let down = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Down);
     for _ in 0..200 {
-        state.take(&crate::tui::Typed::Key(down), &run.0);
+        handle_input(&mut state, &crate::tui::Typed::Key(down), &run.0);
     }
     let end = state.scroll;
     assert_eq!(end, state.layout.most_scroll);
     let up = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Up);
-    state.take(&crate::tui::Typed::Key(up), &run.0);
+    handle_input(&mut state, &crate::tui::Typed::Key(up), &run.0);
     assert_eq!(state.scroll, end - 1, "one step up is seen at once");
 }
 
@@ -163,7 +164,7 @@ fn a_search_goes_from_line_to_line_and_begins_anew_at_the_end() {
     let size = (60, 10);
     let mut press = |code: KeyCode| {
         let key = crate::tui::Typed::Key(KeyEvent::from(code));
-        state.take(&key, &run.0);
+        handle_input(&mut state, &key, &run.0);
         let area = Rect::new(0, 0, size.0, size.1);
         let mut buffer = Buffer::empty(area);
         state.layout = draw(&facts(), &state, &run.0, area, &mut buffer);

@@ -55,13 +55,13 @@ fn tagged() -> (Snapshot, Arc<Report>, LiveTag) {
 fn every_page_shows_one_tag_or_says_that_it_cannot() {
     let (snapshot, report, live) = tagged();
     let mut state = watched(&(snapshot.clone(), report));
-    state.choose_tag(Some("phase=load".into()));
+    state.figures.choose_tag(Some("phase=load".into()));
     let text = screen(&state, &snapshot, (80, 24));
     assert!(
         text.contains("no request with 'phase=load' has been made yet"),
         "{text}"
     );
-    state.show_tag("phase=load", Some(live));
+    state.figures.show_tag("phase=load", Some(live));
     for (tab, size) in [
         (Tab::Requests, (80, 24)),
         (Tab::Requests, (120, 40)),
@@ -112,16 +112,16 @@ fn tags_are_chosen_from_and_loads_are_named_at_eighty_columns() {
 fn the_tag_of_a_run_that_is_over_has_the_figures_of_its_report() {
     let (snapshot, report, live) = tagged();
     let mut state = watched(&(snapshot, report.clone()));
-    state.choose_tag(Some("phase=load".into()));
-    state.show_tag("phase=load", Some(live));
+    state.figures.choose_tag(Some("phase=load".into()));
+    state.figures.show_tag("phase=load", Some(live));
     let mut over = Report::clone(&report);
     over.by_tag[0].aggregated.count = 654_321;
     let last = state.finish(&Arc::new(over));
     assert_eq!(last.tags.len(), 1);
     assert!(screen(&state, &last, (80, 24)).contains("654,321"));
-    state.choose_tag(None);
+    state.figures.choose_tag(None);
     assert!(!screen(&state, &last, (80, 24)).contains("654,321"));
-    state.choose_tag(Some("phase=load".into()));
+    state.figures.choose_tag(Some("phase=load".into()));
     assert!(screen(&state, &last, (80, 24)).contains("654,321"));
     assert_eq!(state.wants_tag(), None);
 }

@@ -71,7 +71,7 @@ fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> State {
         state.look(&Arc::new(at));
     }
     state.look(&Arc::new(snapshot.clone()));
-    state.show_report(Some(report.clone()));
+    state.figures.show_report(Some(report.clone()));
     state
 }
 

@@ -1,0 +1,122 @@
+//! What every worker of a run gets from its manager, and one that joins later gets at once: the plan, the value of
+//! `test_start`, the start, and the latest order.
+
+use super::hand_out::PackedPlan;
+use super::roll::Member;
+use super::streams::Line;
+use super::terms::{ANSWER, Latest};
+use crate::engine::Order;
+use crate::gaggle::messages::{Request, RequestKind, Revised};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Inputs of the workers of a run so far.
+pub(super) struct WorkerInputs {
+    /// The plan as workers get it; `None` if this process does not have it.
+    pub(super) plan: Option<PackedPlan>,
+    /// The value that `test_start` returned, as JSON.
+    pub(super) shared: Option<String>,
+    /// When users began, and how long that was after the origin of log times.
+    start: Option<(Instant, Duration)>,
+    /// The latest order.
+    order: watch::Sender<Option<Revised>>,
+}
+
+impl WorkerInputs {
+    /// Returns the inputs of a run that has not begun.
+    pub(super) fn new(plan: PackedPlan) -> WorkerInputs {
+        WorkerInputs {
+            plan: Some(plan),
+            shared: None,
+            start: None,
+            order: watch::channel(None).0,
+        }
+    }
+
+    /// Returns the inputs of a run that another manager has led so far, and whose plan is not here.
+    pub(super) fn of_run_under_way(
+        start: (Instant, Duration),
+        order: Option<Revised>,
+    ) -> WorkerInputs {
+        WorkerInputs {
+            plan: None,
+            shared: None,
+            start: Some(start),
+            order: watch::channel(order).0,
+        }
+    }
+
+    /// Returns a receiver of the latest order.
+    pub(super) fn orders(&self) -> Latest<Option<Revised>> {
+        self.order.subscribe()
+    }
+
+    /// Makes this the latest order, unless it is already.
+    pub(super) fn revise(&self, order: Order) {
+        self.order.send_if_modified(|latest| {
+            let known = latest.as_ref();
+            if known.is_some_and(|known| known.order == order) {
+                return false;
+            }
+            let revision = known.map_or(1, |known| known.revision + 1);
+            *latest = Some(Revised { revision, order });
+            true
+        });
+    }
+
+    /// Returns whether users go on by the latest order.
+    pub(super) fn order_goes_on(&self) -> bool {
+        let latest = self.order.borrow();
+        latest.as_ref().is_some_and(|latest| latest.order.goes_on())
+    }
+
+    /// Notes when users begin, and how long that is after the origin of log times.
+    pub(super) fn start(&mut self, at: Instant, since_origin: Duration) {
+        self.start = Some((at, since_origin));
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// Returns the time since the run began.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.start
+            .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
+    }
+
+    /// Returns the request that has a worker start users.
+    pub(super) fn begin_request(&self, line: &Line) -> Request {
+        let (at, since_origin) = self.start.expect("a run that begins has a beginning");
+        let latest = self.order.borrow().clone();
+        let Revised { revision, order } = latest.expect("a run that begins has an order");
+        let begin = RequestKind::Begin {
+            at: line.clock.at(at.into_std()),
+            since_origin,
+            revision,
+            order: Box::new(order),
+        };
+        Request::new(&line.run, begin)
+    }
+
+    /// Gives a worker that joins a running run everything that the others have.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot join.
+    pub(super) async fn bring_in(&self, line: &Line, member: &mut Member) -> Result<(), String> {
+        let (broker, run) = (&line.broker, &line.run);
+        let plan = self.plan.as_ref().ok_or("the plan is not here")?;
+        let offset = plan.hand_to(broker, run, member).await?;
+        let id = &member.presence.id;
+        if let Some(shared) = &self.shared {
+            let share = Request::new(run, RequestKind::Share(shared.clone()));
+            broker.request(id, &share, ANSWER).await?;
+        }
+        let begin = self.begin_request(line);
+        broker.request(id, &begin, ANSWER).await?;
+        member.offset = offset;
+        member.heard = Instant::now();
+        Ok(())
+    }
+}

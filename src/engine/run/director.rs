@@ -1,28 +1,36 @@
-//! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
-//! shards only by directive and signals, whatever machine they are on.
+//! The director of a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it.
+//! Driven by [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive
+//! and signals, whatever machine they are on.
 
-use crate::control::Calls;
+use crate::control::{Answer, Call, Command, Done, Interrupt, Refusal};
+use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::journal::{PlanFacts, Told};
-use crate::engine::protocol::offer::{Offer, Offers};
+use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::run::ending::EndFacts;
 use crate::engine::run::journal::Journal;
-use crate::engine::run::life::{Life, Lifecycle};
-use crate::engine::run::live_report::LiveReport;
+use crate::engine::run::life::{Life, Lifecycle, Stopped};
+use crate::engine::run::measurements::Measurements;
 use crate::engine::run::memory::MemoryWatch;
-use crate::engine::run::milestones::Milestones;
-use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
-use crate::engine::run::shards::Shards;
+use crate::engine::run::settings::settings_of;
+use crate::engine::run::steering::{LoadProgress, Steering};
+use crate::engine::run::views::Views;
+use crate::engine::run::watchdog::{Caught, complaint};
 use crate::engine::run::worker_watch::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
-use crate::error::Error;
-use crate::metrics::{Cause, Delta, EventKind, Snapshot, Store};
+use crate::error::{Diagnostic, Error};
+use crate::metrics::{
+    Cause, Delivery, Detail, Ending, EventKind, LiveLoad, Report, Store, WorkerIdentity,
+};
+use crate::plan::Event;
+use crate::units::counted;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Time between two snapshots.
 pub(super) const TICK: Duration = Duration::from_millis(250);
@@ -30,8 +38,14 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 /// Delay of the director's ticks behind those of the shards.
 pub(super) const AFTER_SHARDS: Duration = Duration::from_millis(20);
 
-/// What is due next, by the timetable or after a stop: the end, a reset, and the moment at which what is left is cut
-/// off or given up.
+/// Time that shards have to hand over when another is caught in the plan's code, or when memory is short.
+const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// Time that shards have to hand over after an abort: the process is to end within a second of it.
+const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
+
+/// What is due next, by the timetable or after a stop, in time since the run began: the end, a reset, and the moment at
+/// which what is left is cut off or given up.
 #[derive(Debug)]
 pub(super) struct Due {
     pub(super) end: Option<Duration>,
@@ -46,16 +60,11 @@ pub(crate) struct Director {
     pub(crate) name: String,
     pub(crate) store: Store,
     pub(crate) directives: watch::Sender<Directive>,
-    pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    pub(crate) live_report: LiveReport,
+    pub(crate) steering: Steering,
+    pub(crate) measurements: Measurements,
+    pub(crate) views: Views,
     pub(crate) roster: Roster,
     pub(crate) lifecycle: Lifecycle,
-    pub(crate) milestones: Milestones,
-    /// The most users of this process that were ever due at a time, long enough to have been started.
-    pub(crate) users_due: u64,
-    pub(crate) reset: Reset,
-    /// Merged deltas to give back to their shards.
-    pub(crate) emptied: Vec<Delta>,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
     /// Workers, if users run on other machines.
@@ -64,67 +73,14 @@ pub(crate) struct Director {
 }
 
 impl Director {
-    /// Directs the run until nobody takes part any more.
-    pub(crate) async fn direct(
-        &mut self,
-        shards: &mut Shards,
-        mut signals: mpsc::UnboundedReceiver<Signal>,
-        calls: &mut Calls,
-        mut offers: Offers,
-    ) {
-        let mut tick = tokio::time::interval_at(self.context.begin + self.next_tick(), TICK);
-        while !self.is_over() {
-            let Due { end, reset, until } = self.due();
-            let [stop_at, reset_at, until] = [end, reset, until].map(|due| self.instant(due));
-            tokio::select! {
-                signal = signals.recv() => match signal {
-                    Some(signal) => self.heed(signal),
-                    None => return,
-                },
-                Some(call) = calls.next() => self.take(call),
-                Some(Offer { plan_version, reply }) = offers.next() => {
-                    let at = self.now();
-                    let adopted = self.adopt(plan_version.clone());
-                    if adopted.is_ok() {
-                        let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
-                        self.journal.note(at, facts);
-                    }
-                    // Fails if nobody waits for the answer any more.
-                    let _ignored = reply.send(adopted);
-                }
-                () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
-                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
-                () = at(until), if until.is_some() => match self.lifecycle.life() {
-                    Life::Stopping { .. } => self.give_up(),
-                    Life::Going | Life::Aborting { .. } => return self.leave_behind(),
-                },
-                () = sleep_until(self.memory.due()) => self.look_at_memory(),
-                _ = tick.tick() => self.tick(shards),
-            }
-            for delta in self.emptied.drain(..) {
-                shards.recycle(delta);
-            }
-        }
-    }
-
     /// Returns what is due next, in time since the run began.
     pub(super) fn due(&self) -> Due {
         let clock = self.directives.borrow().clock;
         let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
         Due {
-            end: moment(self.milestones.end()).filter(|_| self.lifecycle.is_going()),
-            reset: moment(self.reset.due),
+            end: moment(self.steering.end()).filter(|_| self.lifecycle.is_going()),
+            reset: moment(self.measurements.due()),
             until: self.lifecycle.until(),
-        }
-    }
-
-    /// Returns the time of the next tick, since the run began: a little after that of the shards, so that it includes
-    /// what they hand over.
-    fn next_tick(&self) -> Duration {
-        let ticks = self.now().as_millis() / TICK.as_millis();
-        match ticks {
-            0 => AFTER_SHARDS,
-            before => TICK * (before as u32 + 1) + AFTER_SHARDS,
         }
     }
 
@@ -138,37 +94,35 @@ impl Director {
         self.journal.now().unwrap_or_else(|| self.context.now())
     }
 
-    fn instant(&self, since: Option<Duration>) -> Option<Instant> {
-        since.and_then(|since| self.context.instant(since))
+    /// Returns whether the run is on its way to its end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        !self.lifecycle.is_going()
     }
 
-    /// Publishes a snapshot, and checks what only the passing of time changes.
-    fn tick(&mut self, shards: &mut Shards) {
-        let lost = self.standstill.tick(Instant::now());
-        self.note_standstill(lost);
-        let connections = self.show();
-        if let Some(warning) = shards.scarce_ports(connections) {
-            self.store.warn(warning);
-        }
-        self.look_at_time();
-        self.look_for_workers();
-        if let Some(caught) = shards.caught().filter(|_| !self.lifecycle.is_caught()) {
-            self.end_without(caught);
-        }
+    /// Changes the directive.
+    pub(crate) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+        self.directives.send_modify(change);
     }
 
     /// Checks what only the passing of time changes.
     pub(super) fn look_at_time(&mut self) {
         // Those whom the others waited for may be lost by now.
         self.open_if_all_started();
-        self.note_stages();
-        self.note_users_due();
+        self.steering.record_stages(self.now(), &mut self.store);
+        self.record_users_due();
         self.heed_thresholds();
+    }
+
+    fn record_users_due(&mut self) {
+        if self.lifecycle.is_going() {
+            self.steering.record_users_due(self.now());
+        }
     }
 
     /// Counts time in which the process stood still as a pause: somebody stopped and continued it, or its machine was
     /// frozen.
-    pub(super) fn note_standstill(&mut self, lost: Duration) {
+    pub(super) fn see_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
+        let lost = look(&mut self.standstill);
         if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
             return;
         }
@@ -185,6 +139,7 @@ impl Director {
         });
     }
 
+    /// Handles a signal of a participant.
     pub(super) fn heed(&mut self, Signal { from, kind }: Signal) {
         let at_work = kind.is_of_work();
         match kind {
@@ -227,34 +182,30 @@ impl Director {
             }
             SignalKind::Deposed(error) => self.depose(error),
         }
-        if self.workers.is_some() {
-            self.note_workers(at_work);
+        let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
+        if let Some(workers) = &mut self.workers {
+            workers.record(now, at_work, alone);
         }
     }
 
-    /// Records the stages that have begun, and the own loads of scenarios that have begun or ended.
-    fn note_stages(&mut self) {
-        let clock = self.directives.borrow().clock;
-        let elapsed = clock.elapsed(self.now());
-        while let Some((due, text)) = self.milestones.begun(elapsed) {
-            if let Some(at) = clock.moment(due) {
-                self.store.happened(at, EventKind::Stage, text);
-            }
+    /// Adds what a participant delivered to the measurement that it belongs to.
+    fn merge(&mut self, from: usize, delivery: Delivery) {
+        let (roster, store) = (&mut self.roster, &mut self.store);
+        self.measurements.merge(from, delivery, roster, store);
+        self.finish_reset_if_all_reached();
+    }
+
+    /// Ends the earlier measurement when all shards that take part have come to the next one.
+    fn finish_reset_if_all_reached(&mut self) {
+        let (now, roster) = (self.now(), &self.roster);
+        let measurements = &mut self.measurements;
+        if measurements.finish_if_all_reached(roster, &mut self.store, now) {
+            self.views.figures_changed();
         }
-    }
-
-    /// Returns whether the run is on its way to its end.
-    pub(crate) fn is_stopping(&self) -> bool {
-        !self.lifecycle.is_going()
-    }
-
-    /// Changes the directive.
-    pub(crate) fn tell(&self, change: impl FnOnce(&mut Directive)) {
-        self.directives.send_modify(change);
     }
 
     /// Ends the run when no shard has anything left to do.
-    pub(crate) fn stop_if_all_idle(&mut self) {
+    fn stop_if_all_idle(&mut self) {
         let version = self.directives.borrow().version;
         if self.roster.all_idle(version) {
             self.stop(self.roster.departures().cause(), None);
@@ -278,12 +229,410 @@ impl Director {
             self.stop(Cause::Threshold, Some(threshold));
         }
     }
-}
 
-/// Waits until that moment; for ever without one.
-pub(super) async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
+    /// Does what the plan asks for.
+    fn heed_plan(&mut self, asked: Asked) {
+        match asked {
+            Asked::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
+            Asked::Fail(why) => self.lifecycle.note_failed(why),
+        }
+    }
+
+    /// Lets users that wait for all others go on, once all have been started.
+    fn open_if_all_started(&mut self) {
+        if self.roster.have_all_started() && !self.directives.borrow().all_started {
+            self.tell(|directive| directive.all_started = true);
+        }
+    }
+
+    /// Answers a call.
+    pub(super) fn take(&mut self, call: Call) {
+        // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
+        // process stood still.
+        self.see_standstill(|standstill| standstill.see(Instant::now()));
+        match call {
+            Call::Command(command, reply) => {
+                let at = self.now();
+                let answer = self.obey(command.clone());
+                if answer.is_ok() {
+                    self.journal.note(at, || Told::Command(command));
+                }
+                self.views.publish_load(self.progress());
+                reply.answer(answer);
+            }
+            Call::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.answer(&mut self.store));
+            }
+            Call::Report(detail, reply) => {
+                // Fails if nobody waits for the answer any more.
+                let _ignored = reply.send(self.report_now(detail));
+            }
+        }
+    }
+
+    /// Obeys a command, or returns why it cannot.
+    pub(super) fn obey(&mut self, command: Command) -> Answer {
+        let now = self.now();
+        match command {
+            Command::Stop if self.is_stopping() => Err(Refusal::Stopping),
+            Command::Stop | Command::Interrupt(Interrupt::Key) => {
+                self.stop(Cause::StoppedByUser, None);
+                Ok(Done::Stopping)
+            }
+            Command::Interrupt(Interrupt::Signal) => {
+                self.stop(Cause::Signal, None);
+                Ok(Done::Stopping)
+            }
+            Command::Abort => {
+                self.abort();
+                Ok(Done::Aborting)
+            }
+            // Where a plan can be reloaded, `Handle::ask` sends these to `Reloads` instead.
+            Command::Reload => Err(Refusal::NoReload),
+            _ if self.is_stopping() => Err(Refusal::Stopping),
+            Command::Pause if self.directives.borrow().clock.is_paused() => Err(Refusal::Paused),
+            Command::Pause => {
+                self.measurements.begin_if_due(now);
+                self.steering.pause(now, &mut self.store);
+                Ok(Done::Paused)
+            }
+            Command::Resume => self.steering.resume(now, &mut self.store),
+            Command::ResetStatistics => {
+                self.measurements.begin_on_request(now)?;
+                Ok(Done::Reset)
+            }
+            change => self.steering.obey(change, now, &mut self.store),
+        }
+    }
+
+    /// Lets users take a version of the plan that is offered.
+    pub(super) fn take_offer(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
+        let at = self.now();
+        self.adopt(plan_version.clone())?;
+        let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
+        self.journal.note(at, facts);
+        Ok(())
+    }
+
+    /// Lets users take another version of the plan, each from its next iteration on. They keep what `test_start`
+    /// returned.
+    pub(super) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
+        if self.is_stopping() {
+            return Err(Refusal::Stopping);
+        }
+        if !plan_version
+            .lanes
+            .fit(&self.directives.borrow().plan_version.lanes)
+        {
+            let text =
+                "scenarios with loads of their own have changed: that takes effect in the next run";
+            let error =
+                Diagnostic::new(text).help("stop this run and start it again, or undo that");
+            return Err(Refusal::Plan(Arc::new(error.into())));
+        }
+        plan_version
+            .program
+            .share_as(&self.directives.borrow().plan_version.program);
+        self.measurements.begin_with_plan(self.now());
+        self.views.settings_changed();
+        self.tell(|directive| {
+            directive.plan_version = plan_version;
+            // Shards that had nothing left to do may have something now.
+            directive.version += 1;
+        });
+        Ok(())
+    }
+
+    /// Publishes a snapshot, and returns how many connections are open.
+    pub(super) fn show(&mut self) -> u64 {
+        let loads = self.enter_progress();
+        self.store.set_loads(loads);
+        let now = self.now();
+        let workers = self.workers.as_ref();
+        if let Some(behind) = workers.and_then(|_| self.store.behind(now)) {
+            let ms = behind.as_millis();
+            tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
+        }
+        let snapshot = self.store.tick(now);
+        let connections = snapshot.connections;
+        self.views.publish(snapshot);
+        connections
+    }
+
+    /// Lets a tick pass without a snapshot for views.
+    pub(super) fn let_pass(&mut self) {
+        self.enter_progress();
+        self.store.advance(self.now());
+    }
+
+    /// Enters the load of this moment into the store, and returns the loads of lanes.
+    fn enter_progress(&mut self) -> Arc<[LiveLoad]> {
+        let LoadProgress {
+            phase,
+            wanted,
+            played,
+            loads,
+        } = self.progress();
+        self.store.enter(phase, wanted, played);
+        loads
+    }
+
+    fn progress(&self) -> LoadProgress {
+        let warmup_due = self.measurements.warmup_due();
+        self.steering
+            .progress(self.now(), self.is_stopping(), warmup_due)
+    }
+
+    /// Returns the current report; all who ask between two ticks get the same one.
+    pub(super) fn report_now(&mut self, detail: Detail) -> Arc<Report> {
+        let directive = self.directives.borrow();
+        let plan_version = &directive.plan_version;
+        let settings = || settings_of(&plan_version.config, &self.context.local, plan_version);
+        self.views.report(&mut self.store, detail, settings)
+    }
+
+    /// Takes in a worker that joins a run that is under way.
+    fn take_in(&mut self, worker: usize, identity: WorkerIdentity, text: String) {
+        self.store.expect_more(identity.shards.end);
+        let number = self.roster.join(identity.shards.clone());
+        self.store.add_worker(identity);
+        debug_assert_eq!(
+            number, worker,
+            "workers are numbered in the order in which they join"
+        );
+        self.tell_of_worker(text);
+    }
+
+    /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
+    fn miss(&mut self, worker: usize, text: String) {
+        if !self.roster.away(worker) {
+            return;
+        }
+        let stops = self
+            .workers
+            .as_ref()
+            .is_some_and(WorkerWatch::stops_on_loss);
+        if stops && !self.is_stopping() {
+            let why = format!("{text} ('--on-worker-loss stop')");
+            self.lifecycle.note_trouble(Error::trouble(why));
+            self.stop(Cause::Trouble, None);
+        }
+        self.tell_of_worker(text);
+        self.store.worker_away(worker, self.now());
+        self.leave_out(worker);
+    }
+
+    /// Goes on with a worker that is back.
+    fn welcome(&mut self, worker: usize, text: String) {
+        if !self.roster.back(worker) {
+            return;
+        }
+        self.tell_of_worker(text);
+        self.store.worker_back(worker);
+        for shard in self.roster.shards_of(worker) {
+            self.store.find(shard);
+        }
+    }
+
+    /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
+    pub(super) fn look_for_workers(&mut self) {
+        let (now, workers) = (self.now(), self.workers.as_ref());
+        if workers.is_some_and(|workers| workers.is_return_over(now)) {
+            self.roster.give_up_away();
+            self.stop(Cause::WorkersLost, None);
+        }
+    }
+
+    fn tell_of_worker(&mut self, text: String) {
+        self.store.warn(text.clone());
+        self.store.happened(self.now(), EventKind::Worker, text);
+    }
+
+    /// Stops waiting for the shards of a participant.
+    fn leave_out(&mut self, participant: usize) {
+        for shard in self.roster.shards_of(participant) {
+            self.store.lose(shard);
+        }
+        self.finish_reset_if_all_reached();
+        self.stop_if_all_idle();
+    }
+
+    /// Gives a participant up: the run no longer waits for it.
+    fn lose(&mut self, participant: usize) {
+        if self.roster.lost(participant) {
+            self.store.worker_away(participant, self.now());
+            self.leave_out(participant);
+        }
+    }
+
+    /// Stops the run and lets running tasks finish. Only the first stop counts, but a later abort overrides it. `why`
+    /// is the threshold that was broken, or the plan's reason.
+    pub(crate) fn stop(&mut self, cause: Cause, why: Option<String>) {
+        if self.is_stopping() {
+            return;
+        }
+        let at = self.now();
+        let told = || Told::Stop {
+            cause,
+            why: why.clone(),
+        };
+        self.journal.note(at, told);
+        self.measurements.begin_if_due(at);
+        self.record_users_due();
+        self.note(cause, why);
+        let now = self.now();
+        self.measurements.prepare_stop(now);
+        // Users that a pause has held until now go on, and stop.
+        self.store.resume(now);
+        self.store.load_ended(now);
+        self.store
+            .happened(now, EventKind::Stop, "users were told to stop");
+        let until = now + self.context.config.stop_timeout;
+        self.lifecycle.enter(Life::Stopping { until });
+        self.measurements.close();
+        self.tell(|directive| directive.phase = Phase::Stop);
+    }
+
+    /// Aborts the run: cuts requests off at somebody's command.
+    fn abort(&mut self) {
+        self.note(Cause::Aborted, None);
+        self.cut_off(Some(self.now() + ABORT_HAND_OVER));
+    }
+
+    /// Cuts off all users that are left, and waits for shards until that time since the run began; without one, until
+    /// they end.
+    fn cut_off(&mut self, until: Option<Duration>) {
+        self.lifecycle.enter(Life::Aborting { until });
+        self.measurements.close();
+        self.tell(|directive| directive.phase = Phase::Abort);
+    }
+
+    /// Cuts off tasks that have not finished in time; this does not count as an abort.
+    pub(crate) fn give_up(&mut self) {
+        self.lifecycle.note_out_of_time();
+        let seconds = self.context.config.stop_timeout.as_secs_f64();
+        self.store.warn(format!(
+            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
+        ));
+        self.cut_off(None);
+    }
+
+    /// Ends the run at once when the process takes more memory than it may: letting users finish their tasks would
+    /// take more.
+    pub(crate) fn look_at_memory(&mut self) {
+        let Some(trouble) = self.memory.look() else {
+            return;
+        };
+        self.lifecycle.note_trouble(trouble);
+        self.stop(Cause::Trouble, None);
+        if !self.lifecycle.is_aborting() {
+            self.cut_off(Some(self.now() + HAND_OVER));
+        }
+    }
+
+    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
+    pub(crate) fn end_without(&mut self, caught: Caught) {
+        self.lifecycle.note_caught();
+        let plan_version = self.directives.borrow().plan_version.clone();
+        self.lifecycle
+            .note_trouble(complaint(&plan_version.plan, &self.name, caught));
+        self.lose(caught.shard);
+        self.cut_off(Some(self.now() + HAND_OVER));
+    }
+
+    /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
+    /// stops them.
+    pub(crate) fn leave_behind(&mut self) {
+        self.lifecycle.note_caught();
+        let missing = self.roster.missing();
+        for shard in &missing {
+            self.lose(*shard);
+        }
+        if !missing.is_empty() {
+            let threads = counted(missing.len() as u64, "thread");
+            self.store.warn(format!(
+                "{threads} of users were still computing at the end: their last figures are missing"
+            ));
+        }
+    }
+
+    /// Leaves the run to another manager.
+    pub(crate) fn depose(&mut self, why: Error) {
+        self.journal.deposed = true;
+        self.lifecycle.note_trouble(why);
+        self.stop(Cause::Trouble, None);
+    }
+
+    /// Records that this director has taken the run over from another.
+    pub(super) fn taken_over(&mut self, at: Duration) {
+        let text = "another manager took the run over: the one before was lost".to_owned();
+        self.store.warn(text.clone());
+        self.store.happened(at, EventKind::Worker, text);
+    }
+
+    /// Returns whether the plan has a function for the end of the test.
+    pub(super) fn has_test_stop(&self) -> bool {
+        let directive = self.directives.borrow();
+        directive
+            .plan_version
+            .plan
+            .events
+            .contains(&Event::TestStop)
+    }
+
+    /// Returns whether this director has to run `test_stop`; adds a warning if another has begun it.
+    pub(crate) fn may_run_test_stop(&mut self) -> bool {
+        if self.journal.test_stop_begun {
+            self.store.warn(
+                "test_stop had begun when the manager was lost: it was not run again, and its requests are missing here"
+                    .to_owned(),
+            );
+        }
+        !(self.journal.test_stop_begun || self.journal.deposed)
+    }
+
+    /// Notes why the run ends here.
+    pub(crate) fn note(&mut self, cause: Cause, why: Option<String>) {
+        let at = self.directives.borrow().clock.elapsed(self.now());
+        self.lifecycle.note_stop(Stopped {
+            cause,
+            at,
+            why,
+            in_warmup: self.measurements.due().is_some(),
+        });
+    }
+
+    /// Returns how long the run has lasted, without the wait for workers that may come back.
+    pub(crate) fn lasted(&self) -> Duration {
+        let workers = self.workers.as_ref();
+        match workers.and_then(WorkerWatch::alone_since) {
+            Some(alone) => alone,
+            None => self.journal.over_at().unwrap_or_else(|| self.now()),
+        }
+    }
+
+    /// Returns how the run has ended; `Ending::told` adds the text.
+    pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
+        let end = self.steering.end();
+        let stopped = self.lifecycle.stopped();
+        let clock = self.directives.borrow().clock;
+        let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
+        let facts = EndFacts {
+            config: &self.context.config,
+            lifecycle: &self.lifecycle,
+            roster: &self.roster,
+            on_workers: self.workers.is_some(),
+            workers_lost_at: workers.and_then(|workers| workers.lost_at(clock, stopped, end)),
+            end,
+            reset_is_due: self.measurements.due().is_some(),
+            users_due: self.steering.users_due(),
+        };
+        facts.ending(elapsed)
+    }
+
+    /// Returns the report of the run, with that of its warm-up.
+    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
+        let now = self.now();
+        self.measurements.report(elapsed, &mut self.store, now)
     }
 }

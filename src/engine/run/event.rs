@@ -5,12 +5,12 @@ use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::run::director::at;
 use crate::engine::run::event_user::{EventOrder, EventTask};
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
 use crate::engine::run::watchdog::{Watchdog, complaint_of_event};
+use crate::engine::timing::at;
 use crate::engine::timing::interval;
 use crate::error::Error;
 use crate::lua::{Heartbeat, Raised};
@@ -44,6 +44,12 @@ pub(crate) struct Happened {
 }
 
 impl Happened {
+    /// Returns whether the end of `test_start` is that of the run.
+    pub(crate) fn keeps_users_from_starting(&self) -> bool {
+        let stops = self.asked.is_some() || self.stopped().is_some();
+        self.raised.is_some() || stops || self.trouble.is_some()
+    }
+
     /// Returns why the plan has stopped the run, if it has.
     pub(crate) fn stopped(&self) -> Option<&str> {
         self.wishes.iter().find_map(|asked| match asked {

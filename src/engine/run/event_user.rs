@@ -3,15 +3,15 @@
 //! them.
 
 use crate::engine::protocol::asked::Asked;
-use crate::engine::protocol::context::{OwnLimits, RunContext};
+use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::run_state::RunState;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::{Heartbeat, Raised};
-use crate::metrics::{Delivery, TaskId};
-use crate::plan::{Event, Scenario, Schedule};
+use crate::metrics::Delivery;
+use crate::plan::Event;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -104,12 +104,8 @@ impl EventTask {
         let recorder = context.recorder(index);
         let shared = Shared::new(&context, index, recorder, run, heartbeat);
         let stop = Rc::<Stop>::default();
-        let iterations = shared.recorder.borrow_mut().iterations(event.name());
-        let user = User::for_event(
-            role(event, &plan_version, iterations),
-            shared.clone(),
-            stop.clone(),
-        );
+        let role = Role::of_event(event, &plan_version, &mut shared.recorder.borrow_mut());
+        let user = User::for_event(role, shared.clone(), stop.clone());
         let ended = match user {
             Ok(user) => {
                 let raised = tokio::select! {
@@ -144,19 +140,4 @@ async fn obey(ordered: &mut watch::Receiver<EventOrder>, stop: &Stop) {
             return;
         }
     }
-}
-
-/// Makes the role of the event's user, which has no tasks of its own.
-fn role(event: Event, plan_version: &PlanVersion, iterations: TaskId) -> Rc<Role> {
-    let scenario = Scenario::new(event.name());
-    Rc::new(Role {
-        schedule: Schedule::new(&scenario),
-        scenario,
-        tasks: Vec::new(),
-        tags: Vec::new(),
-        iterations,
-        host: plan_version.hosts[0].clone(),
-        program: plan_version.program.clone(),
-        limits: OwnLimits::default(),
-    })
 }

@@ -2,7 +2,6 @@
 //! that takes over, it shows how far the other's journal was replayed.
 
 use crate::engine::protocol::journal::{Entry, Told};
-use crate::engine::protocol::order::Order;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -12,28 +11,12 @@ pub(crate) struct Journal {
     entries: Option<mpsc::UnboundedSender<Entry>>,
     /// The moment that is being replayed, in time since the run began; `None` outside a replay.
     pub(super) playing: Option<Duration>,
-    pub(super) next_tick: Duration,
     /// When the last participant was gone, if the replay has come that far.
     pub(super) over_at: Option<Duration>,
-    /// The last order that workers were given, as far as the replay has come.
-    pub(super) order: Option<Order>,
     /// Whether `test_stop` has begun under another director.
     pub(super) test_stop_begun: bool,
     /// Whether another manager leads the run now.
     pub(super) deposed: bool,
-}
-
-/// How the replay of a run has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Played {
-    /// This process leads the run from now on.
-    Leads,
-    /// Another has led it to its end.
-    Ended,
-    /// Whoever watched it has left; it goes on.
-    Left,
-    /// It could not be followed any further; what becomes of it is not known.
-    Failed,
 }
 
 impl Journal {

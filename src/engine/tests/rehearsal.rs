@@ -215,6 +215,6 @@ async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
     let mut shard = Shard::new(index, &context, &mut channels);
     shard.drive(&mut channels, Alarm::Coarse).await;
     // Drops aborted users, as the runtime of a shard's own thread does.
-    shard.users.shutdown().await;
+    shard.users.tasks.shutdown().await;
     shard.end(&mut channels);
 }

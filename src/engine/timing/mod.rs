@@ -5,7 +5,7 @@ pub(super) mod standstill;
 pub(super) mod timers;
 
 use std::time::Duration;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until};
 
 /// Makes an interval that begins now and leaves out ticks that it has missed.
 pub(super) fn interval(period: Duration) -> Interval {
@@ -17,4 +17,12 @@ pub(super) fn interval_at(begin: Instant, period: Duration) -> Interval {
     let mut interval = tokio::time::interval_at(begin, period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
     interval
+}
+
+/// Waits until that moment; for ever without one.
+pub(super) async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }

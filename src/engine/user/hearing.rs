@@ -1,9 +1,10 @@
 //! Tells a plan of its user's requests after they were counted, if it has a function for that.
 
-use crate::engine::user::User;
+use crate::config::RequestNames;
 use crate::engine::user::naming::row_name;
 use crate::engine::user::open_requests::LatestOperation;
-use crate::lua::{Finished, HeardRequest};
+use crate::engine::user::role::Role;
+use crate::lua::{Finished, HeardRequest, Vm};
 use std::time::Duration;
 
 /// A request that has been counted.
@@ -31,36 +32,38 @@ impl Heard {
     }
 }
 
-impl User {
-    /// Tells the plan of requests of these operations.
-    pub(super) fn tell_plan(&mut self, told: &[(Vec<Heard>, LatestOperation)]) {
-        if told.is_empty() {
-            return;
-        }
-        let role = self.role.clone();
-        let scenario = &role.scenario;
-        let (names, index) = (self.shared.config.request_names, self.task);
-        let task = index.and_then(|task| scenario.tasks.get(task));
-        // An event's user has no task but the event.
-        let named = task.map_or(Some(scenario.name.as_str()), |task| task.name.as_deref());
-        let named = named.unwrap_or("");
-        let all = told
-            .iter()
-            .flat_map(|(heard, asked)| heard.iter().map(move |one| (one, asked)));
-        self.vm.hear(all.filter_map(|(one, asked)| {
-            let op = asked.asked(one.place)?;
-            Some(HeardRequest {
-                tags: scenario.tags_of_request(index, op.tags.as_deref()),
-                method: op.request.method.as_str(),
-                name: row_name(op, named, names),
-                scenario: &scenario.name,
-                task: named,
-                status: one.status,
-                time: one.time,
-                bytes: one.bytes,
-                redirects: one.redirects,
-                error: one.error.as_deref(),
-            })
-        }));
+/// Tells the plan of requests of these operations of the role's task at `index`, or of an event.
+pub(super) fn tell_plan(
+    vm: &mut Vm,
+    role: &Role,
+    index: Option<usize>,
+    names: RequestNames,
+    told: &[(Vec<Heard>, LatestOperation)],
+) {
+    if told.is_empty() {
+        return;
     }
+    let scenario = &role.scenario;
+    let task = index.and_then(|task| scenario.tasks.get(task));
+    // An event's user has no task but the event.
+    let named = task.map_or(Some(scenario.name.as_str()), |task| task.name.as_deref());
+    let named = named.unwrap_or("");
+    let all = told
+        .iter()
+        .flat_map(|(heard, asked)| heard.iter().map(move |one| (one, asked)));
+    vm.hear(all.filter_map(|(one, asked)| {
+        let op = asked.asked(one.place)?;
+        Some(HeardRequest {
+            tags: scenario.tags_of_request(index, op.tags.as_deref()),
+            method: op.request.method.as_str(),
+            name: row_name(op, named, names),
+            scenario: &scenario.name,
+            task: named,
+            status: one.status,
+            time: one.time,
+            bytes: one.bytes,
+            redirects: one.redirects,
+            error: one.error.as_deref(),
+        })
+    }));
 }

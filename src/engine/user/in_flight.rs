@@ -1,8 +1,8 @@
 //! A request under way: counted as such from its beginning, and recorded as aborted when it is dropped before its
 //! end.
 
-use crate::engine::user::User;
 use crate::engine::user::open_requests::RequestOutcome;
+use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
 use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub(crate) struct InFlight<'a> {
-    user: &'a User,
+    requests: &'a TaskRequests,
     op: &'a RequestOp,
     row: RequestId,
     begin: Instant,
@@ -24,22 +24,22 @@ pub(crate) struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Begins the request of `user` at `place` in its open operation; `trace` is its trace, if it has one.
+    /// Begins the request at `place` of the open operation of `requests`; `trace` is its trace, if it has one.
     pub(crate) fn new(
-        user: &'a User,
+        requests: &'a TaskRequests,
         op: &'a RequestOp,
         place: usize,
         begin: Instant,
         trace: Option<&Trace>,
     ) -> Self {
-        user.shared.see(begin);
-        let mut recorder = user.shared.recorder.borrow_mut();
+        requests.shared.see(begin);
+        let mut recorder = requests.shared.recorder.borrow_mut();
         InFlight {
-            user,
+            requests,
             op,
-            row: user.open.rows[place],
+            row: requests.open.rows[place],
             begin,
-            lost: user.shared.lost(),
+            lost: requests.shared.lost(),
             flight: Some(recorder.request_begins(begin.into_std())),
             trace: trace.map(|trace| (trace.first, trace.given)),
         }
@@ -47,8 +47,8 @@ impl<'a> InFlight<'a> {
 
     /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
     pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
-        self.user.shared.see(exchange.begin + exchange.latency);
-        let lost = self.user.shared.lost() - self.lost;
+        self.requests.shared.see(exchange.begin + exchange.latency);
+        let lost = self.requests.shared.lost() - self.lost;
         if !lost.is_zero() {
             let lost = lost.min(exchange.latency);
             exchange.begin += lost;
@@ -68,7 +68,7 @@ impl<'a> InFlight<'a> {
     fn land(&mut self, latency: Duration, answered: bool) {
         if let Some(flight) = self.flight.take() {
             let begin = self.begin.into_std();
-            let mut recorder = self.user.shared.recorder.borrow_mut();
+            let mut recorder = self.requests.shared.recorder.borrow_mut();
             recorder.request_ends(flight, begin, latency, answered);
         }
     }
@@ -79,25 +79,25 @@ impl Drop for InFlight<'_> {
         if self.flight.is_none() {
             return;
         }
-        self.user.shared.see(Instant::now());
-        let lost = self.user.shared.lost() - self.lost;
+        self.requests.shared.see(Instant::now());
+        let lost = self.requests.shared.lost() - self.lost;
         self.begin += lost;
         let latency = self.begin.elapsed();
         self.land(latency, false);
-        let user = self.user;
+        let requests = self.requests;
         let trace = self.trace.map(|(first, given)| Trace::new(first, given));
         let told = RequestOutcome {
-            session: &user.session,
-            base: user.open.base.as_deref(),
+            session: &requests.session,
+            base: requests.open.base.as_deref(),
             op: self.op,
             finished: None,
             trace: trace.as_ref(),
         };
-        user.shared.recorder.borrow_mut().record(&Sample {
+        requests.shared.recorder.borrow_mut().record(&Sample {
             request: self.row,
             begin: self.begin.into_std(),
             latency,
-            delay: user.open.delay,
+            delay: requests.open.delay,
             phases: Phases::default(),
             status: 0,
             redirects: 0,
@@ -107,7 +107,7 @@ impl Drop for InFlight<'_> {
                 message: ErrorClass::Aborted.name(),
                 line: None,
             }),
-            context: Some(user.identity().context(None, &told)),
+            context: Some(requests.identity().context(None, &told)),
         });
     }
 }

@@ -1,93 +1,57 @@
 //! A simulated user: runs the tasks of its scenario in order, each as a coroutine of its VM, until it is stopped.
 
+mod back_off;
 pub(super) mod gate;
 mod hearing;
 mod in_flight;
-mod life;
 mod naming;
-mod on_call;
+pub(super) mod on_call;
 mod open_requests;
 pub(super) mod pace;
 mod perform;
 pub(super) mod prefetch;
+pub(super) mod role;
 pub(super) mod run_state;
 mod shared;
 mod show;
 pub(super) mod stop;
+mod task_requests;
 mod user_vm;
-mod verdicts;
-mod waiting;
 
+pub(crate) use role::Role;
 pub(crate) use shared::Shared;
 
 use crate::config::Connections;
 use crate::engine::load_model::user_pool::Start;
-use crate::engine::protocol::context::{OwnLimits, cadence};
-use crate::engine::user::open_requests::{EarlierOperation, Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
+use crate::engine::user::perform::TaskRunner;
 use crate::engine::user::stop::Stop;
+use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::error::Error;
 use crate::http::Session;
-use crate::lua::{Program, Raised, Step, Vm, VmSetup, stream};
-use crate::metrics::{Cycles, Failure, Recorder, TagsId, TaskContext, TaskId, TaskRun};
-use crate::plan::{Cursor, Event, Scenario, Schedule};
+use crate::lua::{Raised, Vm, VmSetup, stream};
+use crate::metrics::{Failure, Recorder, TaskContext, TaskRun};
+use crate::plan::{Cursor, Event, Wait};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// A scenario with what is derived from it once per shard.
-#[derive(Debug)]
-pub(crate) struct Role {
-    pub(crate) scenario: Scenario,
-    pub(crate) schedule: Schedule,
-    /// Number and name under which each task is counted.
-    pub(crate) tasks: Vec<(TaskId, String)>,
-    /// Number under which durations of iterations are counted.
-    pub(crate) iterations: TaskId,
-    /// Tags of the requests of each task, as they are declared.
-    pub(crate) tags: Vec<TagsId>,
-    pub(crate) host: String,
-    /// Compiled code of its tasks.
-    pub(crate) program: Arc<Program>,
-    /// Limits that its users share.
-    pub(crate) limits: OwnLimits,
-}
 
 /// A simulated user.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(crate) shared: Rc<Shared>,
-    pub(crate) stop: Rc<Stop>,
-    pub(crate) vm: UserVm,
-    pub(crate) session: Rc<Session>,
-    pub(crate) role: Rc<Role>,
-    /// Random numbers for choosing tasks and waiting; the plan's own are another stream.
-    pub(crate) random: Xoshiro256PlusPlus,
-    /// Delay of the iteration in a run at a rate; zero once a request has counted it.
-    pub(crate) delay: Option<Duration>,
-    /// The latest operation, whose requests are counted when their verdicts are final.
-    pub(crate) open: LatestOperation,
-    /// Operations before it in the same task whose verdicts the plan may still change.
-    pub(crate) earlier: Vec<EarlierOperation>,
+    stop: Rc<Stop>,
+    role: Rc<Role>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
-    pub(crate) number: u64,
-    /// Index of the task that runs; `None` in an event.
-    pub(crate) task: Option<usize>,
-    /// Failed connections in a row.
-    pub(crate) refusals: u32,
-    /// Time to wait before the next request; `None` after a request that got a response.
-    pub(crate) rest: Option<Duration>,
-    pub(crate) ended: bool,
-    /// Whether the plan has ended the iteration that runs.
-    pub(crate) leaves_iteration: bool,
-    pub(crate) iteration: u64,
+    number: u64,
+    runner: TaskRunner,
+    /// Random numbers for choosing tasks and waiting; the plan's own are another stream.
+    random: Xoshiro256PlusPlus,
+    iteration: u64,
     /// Whether the user ended because none of the iterations was left that users share.
     none_left: bool,
-    /// Cycles of the user, if requests that it could not make are to be filled in.
-    pub(crate) cycles: Option<Box<Cycles>>,
 }
 
 impl User {
@@ -113,7 +77,7 @@ impl User {
     }
 
     fn build(
-        user: u64,
+        number: u64,
         random_stream: u64,
         role: Rc<Role>,
         shared: Rc<Shared>,
@@ -126,7 +90,7 @@ impl User {
         }
         let session = Rc::new(session);
         let setup = VmSetup {
-            user,
+            user: number,
             random_stream,
             scenario: &role.scenario.name,
             session: session.clone(),
@@ -137,27 +101,16 @@ impl User {
             run: Some(shared.run.clone()),
         };
         let vm = UserVm::new(Vm::new(&role.program, setup)?, shared.late_vms.clone());
-        let wanted = shared.config.co_wanted;
-        let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
+        let requests = TaskRequests::new(number, role.clone(), session, shared.clone());
         Ok(User {
             random: stream(!shared.config.seed, random_stream),
+            runner: TaskRunner::new(vm, requests, stop.clone(), shared.clone()),
             stop,
-            vm,
-            session,
             role,
             shared,
-            delay: None,
-            open: LatestOperation::default(),
-            earlier: Vec::new(),
-            number: user,
-            task: None,
-            refusals: 0,
-            rest: None,
-            ended: false,
-            leaves_iteration: false,
+            number,
             iteration: 1,
             none_left: false,
-            cycles,
         })
     }
 
@@ -166,31 +119,30 @@ impl User {
     pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
         if self.begin(false, born).await {
-            self.note_begun();
             self.iterate().await;
             self.note_finished();
             self.end().await;
-        } else {
-            self.tell_lost();
-            self.leaves(Instant::now());
         }
         key
     }
 
-    /// Runs the `on_start` tasks, after a stop only if `anyway`; false if one of them raised, which ends the user.
-    /// The first begins at `born`.
-    pub(crate) async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
+    /// Runs the `on_start` tasks, after a stop only if `anyway`, the first from `born` on. If one of them raises, the user
+    /// is lost and leaves: returns false.
+    async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
         let mut begin = born;
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.ended || (self.stop.is_told() && !anyway) {
-                return true;
+            if self.runner.ended || (self.stop.is_told() && !anyway) {
+                break;
             }
             let (went_well, end) = self.run_task(task, begin).await;
             if !went_well {
+                self.note_lost();
+                self.leaves(Instant::now());
                 return false;
             }
             begin = end;
         }
+        self.note_begun();
         true
     }
 
@@ -200,7 +152,7 @@ impl User {
         let mut task = Begun::now();
         let mut iteration = task;
         let mut cycle_begin = task.at;
-        if let Some(cycles) = &mut self.cycles {
+        if let Some(cycles) = &mut self.runner.requests.cycles {
             cycles.begin();
         }
         let mut begins = true;
@@ -211,7 +163,7 @@ impl User {
                 let pause = closed.elapsed();
                 task = task.shifted(pause);
                 iteration = iteration.shifted(pause);
-                self.paused(pause);
+                self.runner.requests.paused(pause);
                 continue;
             }
             if begins && !self.takes_iteration() {
@@ -225,7 +177,7 @@ impl User {
                 return self.stop.at_iteration_end().await;
             };
             let (_, end) = self.run_task(step.task, task.at).await;
-            let last_of_iteration = step.last_of_iteration || self.leaves_iteration;
+            let last_of_iteration = step.last_of_iteration || self.runner.leaves_iteration;
             begins = last_of_iteration;
             if last_of_iteration {
                 // The rest of the iteration is not run.
@@ -258,8 +210,35 @@ impl User {
         });
     }
 
+    /// Rests as the task's wait says, unless no other task is to follow, and returns the beginning of the next.
+    /// `iteration` is the beginning of the iteration that the task has ended, if it has ended one.
+    async fn rest_after(
+        &mut self,
+        index: usize,
+        task: Begun,
+        iteration: Option<Begun>,
+        end: Instant,
+    ) -> Begun {
+        let scenario = &self.role.scenario;
+        let wait = scenario.wait_of(&scenario.tasks[index]);
+        if matches!(wait, Wait::None) {
+            return Begun::at(end);
+        }
+        let iteration = iteration.map(|iteration| iteration.work(end));
+        let mut rest = wait.after_task(&mut self.random, task.work(end), iteration);
+        rest.pause = self.shared.pause(rest.pause);
+        if rest.pause.is_zero() || !self.goes_on() {
+            return Begun::after(end, rest, end);
+        }
+        self.runner.vm.reclaim();
+        self.stop.wait(rest.pause, &self.shared.timers).await;
+        let next = Begun::after(end, rest, Instant::now());
+        self.runner.requests.paused(next.at - end);
+        next
+    }
+
     /// Runs the `on_stop` tasks; after the last of them, the user no longer counts as at work.
-    pub(crate) async fn end(&mut self) {
+    async fn end(&mut self) {
         let mut now = Instant::now();
         for task in self.role.schedule.on_stop(&mut self.random) {
             (_, now) = self.run_task(task, now).await;
@@ -267,26 +246,20 @@ impl User {
         self.leaves(now);
     }
 
-    pub(crate) fn paused(&mut self, time: Duration) {
-        if let Some(cycles) = &mut self.cycles {
-            cycles.pause(time);
-        }
-    }
-
     fn end_cycle(&mut self, begin: Instant, end: Instant) {
-        if let Some(cycles) = &mut self.cycles {
+        if let Some(cycles) = &mut self.runner.requests.cycles {
             cycles.end(end - begin, &mut self.shared.recorder.borrow_mut());
         }
     }
 
-    pub(crate) fn stops(&self) -> bool {
-        self.ended || self.stop.is_told()
+    fn stops(&self) -> bool {
+        self.runner.ended || self.stop.is_told()
     }
 
     /// Closes connections before an iteration, if each is to have its own.
-    pub(crate) fn renew_connections(&self) {
+    fn renew_connections(&self) {
         if self.shared.config.connections == Connections::Iteration {
-            self.session.close_connections();
+            self.runner.requests.session.close_connections();
         }
     }
 
@@ -306,20 +279,21 @@ impl User {
     }
 
     /// Returns whether the user begins another task.
-    pub(crate) fn goes_on(&self) -> bool {
+    fn goes_on(&self) -> bool {
         let limit = self.iterations_wanted();
         !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
     }
 
     /// Runs one task to its end and counts it, and returns whether it ended without raising, and when.
-    pub(crate) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
+    async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
-        self.task = Some(index);
-        self.leaves_iteration = false;
+        self.runner.requests.task = Some(index);
+        self.runner.leaves_iteration = false;
         let lost = self.shared.lost();
-        let first = self.vm.start(task.function, self.iteration);
-        let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;
+        let first = self.runner.vm.start(task.function, self.iteration);
+        let name = task.name.as_deref().unwrap_or("");
+        let raised = self.runner.follow(first, name).await;
         let end = Instant::now();
         let lost = self.shared.lost() - lost;
         let begin = (begin + lost).min(end);
@@ -329,26 +303,8 @@ impl User {
 
     /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
     pub(crate) async fn run_event(mut self, event: Event) -> Option<Raised> {
-        let first = self.vm.start_event(event);
-        self.follow(first, event.name()).await
-    }
-
-    /// Carries out operation after operation until the plan's code ends, and counts the requests.
-    async fn follow(&mut self, first: Step, name: &str) -> Option<Raised> {
-        // Code that waits for nothing must still let the other users of the shard run.
-        if !matches!(first, Step::Op(_)) {
-            tokio::task::yield_now().await;
-        }
-        let mut step = first;
-        let raised = loop {
-            match step {
-                Step::Op(op) => step = self.perform(op, name).await,
-                Step::Done => break None,
-                Step::Raised(raised) => break Some(raised),
-            }
-        };
-        self.settle_all();
-        raised
+        let first = self.runner.vm.start_event(event);
+        self.runner.follow(first, event.name()).await
     }
 
     fn count_task(&self, index: usize, begin: Instant, latency: Duration, raised: Option<&Raised>) {
@@ -370,22 +326,54 @@ impl User {
         });
     }
 
-    /// Returns who makes the current requests.
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        Identity::of(self.number, &self.role, self.task)
+    /// Counts the user among those at work from now on, and returns this moment.
+    fn arrives(&self) -> Instant {
+        self.shared.run.arrives();
+        let now = Instant::now();
+        self.count(|recorder, scenario| recorder.user_started(scenario, now.into_std()));
+        now
     }
 
-    pub(crate) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+    /// Ends the count of the user among those at work.
+    fn leaves(&self, at: Instant) {
+        self.shared.run.leaves();
+        self.count(|recorder, scenario| recorder.user_stopped(scenario, at.into_std()));
+    }
+
+    /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
+    fn note_begun(&self) {
+        let quits = self.runner.ended && self.role.schedule.has_iterations();
+        self.shared.departed(|departures| {
+            if quits {
+                departures.quit += 1
+            } else {
+                departures.began += 1
+            }
+        });
+    }
+
+    /// Counts a user that has completed all its iterations.
+    fn note_finished(&self) {
+        let limit = self.iterations_wanted();
+        if self.none_left || limit.is_some_and(|limit| self.iteration > limit) {
+            self.shared.departed(|departures| departures.finished += 1);
+        }
+    }
+
+    /// Counts and warns of a lost user: the report must not be silent about fewer users than asked for.
+    fn note_lost(&self) {
+        self.shared.departed(|departures| departures.lost += 1);
+        self.count(|recorder, scenario| {
+            recorder.warn(format!(
+                "users of scenario '{scenario}' ended at once: one of their 'on_start' tasks failed, so fewer users run than asked for"
+            ));
+        });
+    }
+
+    fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
         count(
             &mut self.shared.recorder.borrow_mut(),
             &self.role.scenario.name,
         );
-    }
-}
-
-impl Drop for User {
-    /// Counts requests that are still open: a user may be cut off between two requests.
-    fn drop(&mut self) {
-        self.settle_cut_off();
     }
 }

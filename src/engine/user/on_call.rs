@@ -7,64 +7,75 @@ use crate::plan::Cursor;
 use std::time::Duration;
 use tokio::time::Instant;
 
-impl User {
-    /// Runs the user as a member of the pool, where it has been called already for the arrival that it was made for.
-    /// `on_start` is part of serving that arrival, and the delay of the start belongs to the first request of either.
-    /// Returns the key, like [`User::live`].
-    pub(crate) async fn live_on_call<K>(mut self: Box<Self>, member: PoolMember, key: K) -> K {
-        let born = self.arrives();
-        let mut cursor = Cursor::new();
+/// A user that is called for arrivals.
+pub(crate) struct OnCall {
+    member: PoolMember,
+    user: Box<User>,
+    cursor: Cursor,
+}
+
+impl OnCall {
+    /// Makes a user of a pool, where it has been called already for the arrival that it was made for.
+    pub(crate) fn new(user: Box<User>, member: PoolMember) -> OnCall {
+        OnCall {
+            member,
+            user,
+            cursor: Cursor::new(),
+        }
+    }
+
+    /// Runs the user from its start to its end. `on_start` is part of serving the arrival that it was made for, and the
+    /// delay of the start belongs to the first request of either. Returns the key, like [`User::live`].
+    pub(crate) async fn live<K>(mut self, key: K) -> K {
+        let born = self.user.arrives();
         let mut began = false;
-        let mut call = member.called();
+        let mut call = self.member.called();
         while let Some(scheduled) = call {
             let delay = Instant::now().saturating_duration_since(scheduled);
-            self.shared.recorder.borrow_mut().arrival(delay);
-            self.delay = Some(delay);
-            if !began && !self.begin(true, born).await {
-                self.tell_lost();
-                self.leaves(Instant::now());
+            self.user.shared.recorder.borrow_mut().arrival(delay);
+            self.user.runner.requests.delay = Some(delay);
+            if !began && !self.user.begin(true, born).await {
                 return key;
             }
-            if !began {
-                self.note_begun();
-            }
             began = true;
-            self.iterate_once(&mut cursor).await;
+            self.iterate().await;
+            let user = &mut self.user;
             // An iteration without a request passes no delay on to the next one.
-            self.delay = Some(Duration::ZERO);
-            if !self.goes_on() || self.stop.is_told_at_iteration_end() {
+            user.runner.requests.delay = Some(Duration::ZERO);
+            if !user.goes_on() || user.stop.is_told_at_iteration_end() {
                 break;
             }
-            self.vm.reclaim();
-            call = member.next(&self.stop).await;
+            user.runner.vm.reclaim();
+            call = self.member.next(&user.stop).await;
         }
-        self.end().await;
+        self.user.end().await;
         key
     }
 
     /// Runs one pass through the schedule. An iteration that was due before a stop still begins, with its first task:
     /// where a run cannot keep up, the last iterations are the most delayed of all and must not be left out. There is
     /// no pause after the last task: the arrivals set the pace.
-    async fn iterate_once(&mut self, cursor: &mut Cursor) {
-        self.renew_connections();
+    async fn iterate(&mut self) {
+        let user = &mut self.user;
+        user.renew_connections();
         let mut task = Begun::now();
         let begin = task.at;
         let mut first = true;
-        while !self.ended && (first || !self.stop.is_told()) {
+        while !user.runner.ended && (first || !user.stop.is_told()) {
             first = false;
-            self.shared.gate.pass(&self.stop).await;
-            let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
+            user.shared.gate.pass(&user.stop).await;
+            let Some(step) = self.cursor.next(&user.role.schedule, &mut user.random) else {
                 return;
             };
-            let (_, end) = self.run_task(step.task, task.at).await;
-            if step.last_of_iteration || self.leaves_iteration {
+            let (_, end) = user.run_task(step.task, task.at).await;
+            if step.last_of_iteration || user.runner.leaves_iteration {
                 if !step.last_of_iteration {
-                    *cursor = Cursor::new();
+                    self.cursor = Cursor::new();
                 }
-                self.iteration += 1;
-                return self.count_iteration(begin, end);
+                user.iteration += 1;
+                return user.count_iteration(begin, end);
             }
-            task = self.rest_after(step.task, task, None, end).await;
+            task = user.rest_after(step.task, task, None, end).await;
         }
     }
 }

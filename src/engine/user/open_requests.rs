@@ -1,10 +1,10 @@
 //! Requests of a user's latest operation: under way, or answered and still to be judged by the plan. Their facts
 //! for logs and exemplars are put together here, once they are counted.
 
-use crate::engine::user::Role;
+use crate::engine::user::role::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, Parked, RequestOp};
-use crate::metrics::{Context, ExchangeDetails, RequestId};
+use crate::metrics::{Context, ExchangeDetails, Failure, RequestId, Sample};
 use crate::trace::Trace;
 use crate::units::masked_url;
 use bytes::Bytes;
@@ -83,6 +83,48 @@ impl LatestOperation {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.asked = Asked::Nothing;
+    }
+
+    /// Returns the sample of its request at that place, which has ended, with the verdict on it as it stands.
+    pub(crate) fn sample<'a>(
+        &self,
+        place: usize,
+        finished: &'a Finished,
+        verdict: Option<&'a str>,
+    ) -> Sample<'a> {
+        let exchange = &finished.exchange;
+        Sample {
+            request: self.rows[place],
+            begin: exchange.begin.into_std(),
+            latency: exchange.latency,
+            delay: self.delay,
+            phases: exchange.timings,
+            status: finished.status(),
+            redirects: exchange.redirects,
+            retries: exchange.retries,
+            bytes: exchange.bytes,
+            failure: verdict.map(|message| Failure {
+                message,
+                line: finished.line.as_deref(),
+            }),
+            context: None,
+        }
+    }
+
+    /// Returns the facts about its request at that place, which has ended, for logs and exemplars.
+    pub(crate) fn outcome<'a>(
+        &'a self,
+        place: usize,
+        finished: &'a Finished,
+        session: &'a Session,
+    ) -> Option<RequestOutcome<'a>> {
+        Some(RequestOutcome {
+            session,
+            base: self.base.as_deref(),
+            op: self.asked(place)?,
+            finished: Some(finished),
+            trace: finished.exchange.trace.as_deref(),
+        })
     }
 }
 

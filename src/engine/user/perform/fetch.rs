@@ -1,9 +1,8 @@
 //! Requests side by side, as a browser loads the assets of a page.
 
-use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::{host_of, is_on};
-use crate::engine::user::verdicts::sample;
+use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{BodyRoom, Exchange, Response};
 use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
@@ -46,7 +45,7 @@ impl Host<'_> {
 
 /// A fetch under way.
 struct Fetch<'a> {
-    user: &'a User,
+    requests: &'a TaskRequests,
     ops: &'a [RequestOp],
     task: &'a str,
     /// The outcomes so far, at the places of their requests. Never borrowed across an await.
@@ -55,39 +54,40 @@ struct Fetch<'a> {
     room: Option<Rc<BodyRoom>>,
 }
 
-impl User {
-    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
-    /// outcomes in the order of the list, and whether their bodies are missing because they took more memory than a
-    /// user may have.
-    pub(super) async fn fetch(&self, ops: &[RequestOp], task: &str) -> (Vec<Finished>, bool) {
-        let room = (ops.len() > 1).then(|| BodyRoom::of(self.shared.config.lua_memory));
-        let fetch = Fetch {
-            user: self,
-            ops,
-            task,
-            outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
-            room: room.map(Rc::new),
-        };
-        self.session.set_room(fetch.room.clone());
-        let hosts = hosts_of(ops);
-        let mut waiting = hosts.iter();
-        let first = waiting.by_ref().take(HOSTS_SIDE_BY_SIDE);
-        let senders = first.flat_map(|host| fetch.senders_to(host));
-        let mut senders = senders.collect::<FuturesUnordered<_>>();
-        while let Some(host) = senders.next().await {
-            if host.sender_ends()
-                && let Some(next) = waiting.next()
-            {
-                senders.extend(fetch.senders_to(next));
-            }
+/// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the outcomes in
+/// the order of the list, and whether their bodies are missing because they took more memory than a user may have.
+pub(super) async fn fetch(
+    requests: &TaskRequests,
+    ops: &[RequestOp],
+    task: &str,
+) -> (Vec<Finished>, bool) {
+    let room = (ops.len() > 1).then(|| BodyRoom::of(requests.shared.config.lua_memory));
+    let fetch = Fetch {
+        requests,
+        ops,
+        task,
+        outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
+        room: room.map(Rc::new),
+    };
+    requests.session.set_room(fetch.room.clone());
+    let hosts = hosts_of(ops);
+    let mut waiting = hosts.iter();
+    let first = waiting.by_ref().take(HOSTS_SIDE_BY_SIDE);
+    let senders = first.flat_map(|host| fetch.senders_to(host));
+    let mut senders = senders.collect::<FuturesUnordered<_>>();
+    while let Some(host) = senders.next().await {
+        if host.sender_ends()
+            && let Some(next) = waiting.next()
+        {
+            senders.extend(fetch.senders_to(next));
         }
-        drop(senders);
-        self.session.set_room(None);
-        // All have been sent. Collected so, they stay where they are.
-        let outcomes = fetch.outcomes.take().into_iter();
-        let outcomes = outcomes.collect::<Option<_>>().unwrap_or_default();
-        (outcomes, fetch.is_full())
     }
+    drop(senders);
+    requests.session.set_room(None);
+    // All have been sent. Collected so, they stay where they are.
+    let outcomes = fetch.outcomes.take().into_iter();
+    let outcomes = outcomes.collect::<Option<_>>().unwrap_or_default();
+    (outcomes, fetch.is_full())
 }
 
 impl<'a> Fetch<'a> {
@@ -108,23 +108,23 @@ impl<'a> Fetch<'a> {
 
     /// Sends the request at that place of the list, counts it, and puts its outcome at the same place.
     async fn send_at(&self, place: usize) {
-        let (user, op) = (self.user, &self.ops[place]);
-        if let Some(exchange) = user.session.from_cache(&op.request) {
+        let (requests, op) = (self.requests, &self.ops[place]);
+        if let Some(exchange) = requests.session.from_cache(&op.request) {
             self.outcomes.borrow_mut()[place] = Some(self.judged(op, exchange));
             return self.make_room(place);
         }
-        user.shared.pass_throttles(&user.role.limits).await;
+        requests.shared.pass_throttles(&requests.role.limits).await;
         let begin = Instant::now();
-        let trace = user.session.begin_trace(&op.request);
-        let flight = InFlight::new(user, op, place, begin, trace.as_deref());
-        let mut exchange = user.session.send(&op.request, begin, trace).await;
+        let trace = requests.session.begin_trace(&op.request);
+        let flight = InFlight::new(requests, op, place, begin, trace.as_deref());
+        let mut exchange = requests.session.send(&op.request, begin, trace).await;
         flight.end(&mut exchange);
         {
             let finished = &mut self.outcomes.borrow_mut()[place];
             let finished = finished.insert(self.judged(op, exchange));
             let verdict = finished.verdict();
-            let sample = sample(&user.open, place, finished, verdict.as_deref());
-            user.shared.recorder.borrow_mut().enter(&sample);
+            let sample = requests.open.sample(place, finished, verdict.as_deref());
+            requests.shared.recorder.borrow_mut().enter(&sample);
             finished.entered = Some(verdict.is_some());
         }
         self.make_room(place);
@@ -172,7 +172,7 @@ impl<'a> Fetch<'a> {
         } else {
             op.expect.verdict(&exchange)
         };
-        self.user.judged(op, verdict, self.task, exchange)
+        self.requests.judged(op, verdict, self.task, exchange)
     }
 }
 

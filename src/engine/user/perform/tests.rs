@@ -6,7 +6,7 @@ use crate::engine::protocol::context::context;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
 use crate::engine::user::run_state::RunState;
-use crate::engine::user::{Role, Shared};
+use crate::engine::user::{Role, Shared, User};
 use crate::http::ClientConfig;
 use crate::metrics::{Recorder, RunIdentity, Store};
 use crate::plan::Schedule;
@@ -61,7 +61,7 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
         "task { function(user)\n  user:get \"/\"\n  check(true, \"refused\")\n  user:get \"/\"\nend }",
     );
     // The pause is long by now.
-    user.refusals = 7;
+    user.runner.back_off.refusals = 7;
     let shared = user.shared.clone();
     let mut store = Store::new(RunIdentity::default());
     {

@@ -1,0 +1,73 @@
+//! Outcome of a run: its report, completed with how the run ended and what decided its load.
+
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::settings::{settings_of, thresholds};
+use crate::error::Error;
+use crate::lua::Program;
+use crate::metrics::{Ending, Report};
+use crate::plan::Hook;
+use std::sync::Arc;
+
+/// Result of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The figures, how the run ended and what determined its load. Without a verdict as long as logs are still being
+    /// written.
+    pub report: Report,
+    /// Trouble inside lgoose, if any; the report is still correct for what was measured.
+    pub trouble: Option<Error>,
+    /// The plan as it was at the end.
+    pub(crate) program: Arc<Program>,
+    /// Whether the plan has an `on("report")` function.
+    pub(crate) wants_report: bool,
+}
+
+impl Outcome {
+    /// Makes the outcome of a run of that plan, whose report holds only the figures.
+    pub(super) fn new(
+        report: Report,
+        ending: Ending,
+        trouble: Option<Error>,
+        context: &RunContext,
+        plan_version: &PlanVersion,
+    ) -> Outcome {
+        Outcome {
+            report: ended(report, ending, context, plan_version),
+            trouble,
+            program: plan_version.program.clone(),
+            wants_report: plan_version.plan.hooks.contains(&Hook::Report),
+        }
+    }
+}
+
+/// Completes the report with how its run ended and what decided its load.
+fn ended(
+    mut report: Report,
+    ending: Ending,
+    context: &RunContext,
+    plan_version: &PlanVersion,
+) -> Report {
+    let mut settings = settings_of(&context.config, &context.local, plan_version);
+    // A reloaded plan has brought its own.
+    settings.thresholds = thresholds(&plan_version.config);
+    if ending.in_test_start {
+        // There was nothing to judge.
+        report.thresholds.clear();
+    }
+    if ending.in_warmup {
+        // The figures are those of the warm-up, which thresholds do not judge.
+        report.thresholds.clear();
+    }
+    if report.part.is_some() {
+        let only = format!(
+            "these are the figures of {} alone: 'lgoose report' joins the JSON reports of all parts",
+            context.local.part
+        );
+        report.warnings.insert(0, only);
+    }
+    report.ending = Some(ending.told());
+    report.settings = Some(settings);
+    report
+}

@@ -1,0 +1,257 @@
+//! A run before its first user: runs the plan's `test_start`, decides when the load begins, and makes the director. A run
+//! that this event ends has no director.
+
+use crate::config::{Part, RunConfig};
+use crate::control::{Calls, Command, Interrupt};
+use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::timetable::Timetable;
+use crate::engine::protocol::context::{RunContext, cadence};
+use crate::engine::protocol::directive::{Begins, Directive, Measurement, Phase};
+use crate::engine::protocol::journal::Past;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::Run;
+use crate::engine::run::director::Director;
+use crate::engine::run::event::{Directing, Happened, run_event};
+use crate::engine::run::life::Lifecycle;
+use crate::engine::run::measurements::Measurements;
+use crate::engine::run::memory::MemoryWatch;
+use crate::engine::run::milestones::Milestones;
+use crate::engine::run::outcome::Outcome;
+use crate::engine::run::shards::{EventPlace, Place};
+use crate::engine::run::steering::Steering;
+use crate::engine::run::views::Views;
+use crate::engine::timing::standstill::Standstill;
+use crate::error::{Diagnostic, Error};
+use crate::metrics::{Aim, Cause, Ending, PortableDelta, Progress, RunIdentity, Snapshot, Store};
+use crate::plan::Event;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// A run whose users have not begun.
+pub(super) struct PendingRun {
+    context: Arc<RunContext>,
+    plan_version: Arc<PlanVersion>,
+    timetable: Timetable,
+    /// The plan's name.
+    name: String,
+    store: Store,
+    memory: MemoryWatch,
+    events: EventPlace,
+}
+
+impl PendingRun {
+    /// Makes a run that begins now, or that began when `past` says.
+    pub(super) fn new(run: Run, past: Option<&Past>, events: EventPlace) -> PendingRun {
+        let started = past.map_or_else(SystemTime::now, |past| past.started);
+        let store = store_of(&run, started);
+        let (name, plan_version) = (run.name.clone(), run.plan_version.clone());
+        let timetable = Timetable::of(&run.config, &plan_version.plan);
+        let context = run.into_context();
+        PendingRun {
+            memory: MemoryWatch::new(context.local.memory, context.halted.clone()),
+            context: Arc::new(context),
+            plan_version,
+            timetable,
+            name,
+            store,
+            events,
+        }
+    }
+
+    /// Returns a snapshot for views that wait for the load to begin.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let end = self.timetable.end();
+        Snapshot {
+            progress: Progress {
+                wanted: Aim {
+                    ends: end,
+                    lasts: end,
+                    ..self.timetable.aim(Duration::ZERO)
+                },
+                ..Progress::default()
+            },
+            ..Snapshot::default()
+        }
+    }
+
+    /// Runs the plan's function for an event.
+    ///
+    /// # Errors
+    /// Trouble that keeps its user from starting, or ended its thread.
+    pub(super) async fn run_event(
+        &mut self,
+        event: Event,
+        calls: &mut Calls,
+    ) -> Result<Happened, Error> {
+        let directing = Directing {
+            store: &mut self.store,
+            calls,
+            memory: &mut self.memory,
+            name: &self.name,
+        };
+        run_event(
+            &self.events,
+            &self.context,
+            &self.plan_version,
+            event,
+            directing,
+        )
+        .await
+    }
+
+    /// Ends the run without any user, since its `test_start` has raised, took too long, or was stopped. `test_stop` runs
+    /// only after a `test_start` that came to its end.
+    ///
+    /// # Errors
+    /// Trouble with the user of `test_stop`.
+    pub(super) async fn end_without_users(
+        mut self,
+        begun: Happened,
+        calls: &mut Calls,
+    ) -> Result<Outcome, Error> {
+        let cleaned_up = if begun.raised.is_none() && !begun.cut_off {
+            self.run_event(Event::TestStop, calls).await?
+        } else {
+            Happened::default()
+        };
+        if let Some(raised) = &cleaned_up.raised {
+            self.store.warn(raised.clone());
+        }
+        let ending = ending(&begun, &cleaned_up, self.timetable.end());
+        let raised = ending.raised.clone();
+        let raised = raised.filter(|_| ending.cause == Cause::NotStarted);
+        let trouble = begun.trouble.or(cleaned_up.trouble);
+        let trouble = trouble.or(raised.map(|raised| Diagnostic::new(raised).into()));
+        let report = self.store.report(self.context.begin.elapsed());
+        let (context, plan_version) = (&self.context, &self.plan_version);
+        Ok(Outcome::new(report, ending, trouble, context, plan_version))
+    }
+
+    /// Sets when users begin: when they did under another director, else as soon as all who take part know of it.
+    ///
+    /// # Errors
+    /// Trouble with the figures of an earlier `test_start` that cannot be read.
+    pub(super) fn set_begin(&mut self, place: &Place, past: Option<&Past>) -> Result<(), Error> {
+        if let Some(past) = past {
+            self.context = Arc::new(self.context.beginning(past.begin));
+            self.store.begin_at(past.since_origin);
+            if let Some(bytes) = &past.test_start {
+                self.store
+                    .merge_event_portable(&PortableDelta::decode(bytes)?);
+            }
+            return Ok(());
+        }
+        let has_test_start = self.plan_version.plan.events.contains(&Event::TestStart);
+        if place.lead().is_some() || has_test_start {
+            let begin = Instant::now() + place.lead().unwrap_or_default();
+            self.context = Arc::new(self.context.beginning(begin));
+            let since_origin = begin.duration_since(self.context.origin);
+            self.store.begin_at(since_origin);
+        }
+        Ok(())
+    }
+
+    /// Makes the director of the run.
+    pub(super) fn into_director(
+        self,
+        place: &Place,
+        snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    ) -> Director {
+        let PendingRun {
+            context,
+            plan_version,
+            timetable,
+            name,
+            mut store,
+            memory,
+            events: _,
+        } = self;
+        let roster = place.roster(context.shards);
+        store.expect(roster.shards());
+        for worker in place.workers() {
+            store.add_worker(worker.clone());
+        }
+        let timetable = Arc::new(timetable);
+        let (directives, _) = watch::channel(Directive {
+            phase: Phase::Go,
+            clock: Clock::default(),
+            timetable: timetable.clone(),
+            end: timetable.end(),
+            plan_version,
+            version: 0,
+            all_started: false,
+            measurement: Measurement {
+                epoch: 0,
+                begins: Begins::WithTheRun,
+            },
+        });
+        let config: &RunConfig = &context.config;
+        let milestones = Milestones::new(config, &timetable);
+        Director {
+            steering: Steering::new(context.clone(), milestones, directives.clone()),
+            measurements: Measurements::new(config, &timetable, directives.clone()),
+            context: context.clone(),
+            name,
+            store,
+            directives,
+            views: Views::new(snapshots),
+            roster,
+            lifecycle: Lifecycle::default(),
+            standstill: Standstill::default(),
+            memory,
+            workers: place.watch(),
+            journal: place.journal(),
+        }
+    }
+}
+
+/// Makes the store of a run that began at `started`.
+fn store_of(run: &Run, started: SystemTime) -> Store {
+    let (config, plan_version) = (&run.config, &run.plan_version);
+    let mut store = Store::new(RunIdentity {
+        order: plan_version.order(),
+        co_mitigation: cadence(config),
+        co_wanted: config.co_wanted,
+        no_intervals: config.no_intervals,
+        ..RunIdentity::new(&run.name, &run.target, config.seed, started)
+    });
+    store.judge_by(plan_version.config.thresholds.clone());
+    if config.warmup.is_some() || config.reset_stats {
+        store.hold_judgement();
+    }
+    let PlanVersion { plan, lanes, .. } = &**plan_version;
+    if let Some(warning) = plan.idle_scenarios(lanes, config) {
+        store.warn(warning);
+    }
+    let part = run.local.part;
+    if part != Part::WHOLE {
+        store.record_part(part.number(), part.of());
+    }
+    store
+}
+
+/// Returns how a run has ended whose events were these, without a user in between; its timetable ends at `end`.
+fn ending(begun: &Happened, cleaned_up: &Happened, end: Option<Duration>) -> Ending {
+    let reason = begun.stopped();
+    let has_trouble = begun.trouble.is_some() || cleaned_up.trouble.is_some();
+    let cause = match (&begun.asked, &cleaned_up.asked) {
+        _ if has_trouble => Cause::Trouble,
+        (Some(Command::Abort), _) | (_, Some(Command::Abort)) => Cause::Aborted,
+        (Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,
+        (Some(_), _) => Cause::StoppedByUser,
+        (None, _) if begun.raised.is_none() && reason.is_some() => Cause::StoppedByPlan,
+        (None, _) => Cause::NotStarted,
+    };
+    let mut ending = Ending::new(cause, Duration::ZERO, end);
+    ending.in_test_start = cause != Cause::NotStarted;
+    ending.cut_short = true;
+    ending.reason = reason
+        .filter(|_| cause == Cause::StoppedByPlan)
+        .map(str::to_owned);
+    ending.failed = begun.failed().chain(cleaned_up.failed()).collect();
+    let raised = begun.raised.as_ref().or(cleaned_up.raised.as_ref());
+    ending.raised = raised.cloned();
+    ending
+}

@@ -1,0 +1,386 @@
+//! Requests of a user's task: opened, counted as they ended, then finally when the plan can no longer overrule the
+//! verdict on them. That is when the next operation begins or, where the plan calls `fail` or `pass`, when it has
+//! dropped the response or the task ends. Knows neither when users run nor how requests are sent.
+
+use crate::config::RequestNames;
+use crate::engine::protocol::context::cadence;
+use crate::engine::user::hearing::{Heard, tell_plan};
+use crate::engine::user::naming::row_name;
+use crate::engine::user::open_requests::{EarlierOperation, Identity, LatestOperation};
+use crate::engine::user::role::Role;
+use crate::engine::user::shared::Shared;
+use crate::engine::user::show::{show, show_verdict};
+use crate::http::{CacheUse, Exchange, Session};
+use crate::lua::{Finished, RequestOp, Vm};
+use crate::metrics::{Cycles, Entered, Failure, Recorder, RequestId, Sample};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Requests of the task that a user runs.
+#[derive(Debug)]
+pub(super) struct TaskRequests {
+    pub(super) shared: Rc<Shared>,
+    pub(super) session: Rc<Session>,
+    pub(super) role: Rc<Role>,
+    /// Number of the user as the plan counts, from 1; 0 runs an event.
+    number: u64,
+    /// Index of the task that runs; `None` in an event.
+    pub(super) task: Option<usize>,
+    /// The latest operation, whose requests are counted when their verdicts are final.
+    pub(super) open: LatestOperation,
+    /// Operations before it in the same task whose verdicts the plan may still change.
+    earlier: Vec<EarlierOperation>,
+    /// Delay of the iteration in a run at a rate; zero once a request has counted it.
+    pub(super) delay: Option<Duration>,
+    /// Cycles of the user, if requests that it could not make are to be filled in.
+    pub(super) cycles: Option<Box<Cycles>>,
+}
+
+impl TaskRequests {
+    pub(super) fn new(
+        number: u64,
+        role: Rc<Role>,
+        session: Rc<Session>,
+        shared: Rc<Shared>,
+    ) -> TaskRequests {
+        let warns = shared.config.co_wanted;
+        let cycles = cadence(&shared.config);
+        TaskRequests {
+            cycles: cycles.map(|cadence| Box::new(Cycles::new(cadence, warns))),
+            shared,
+            session,
+            role,
+            number,
+            task: None,
+            open: LatestOperation::default(),
+            earlier: Vec::new(),
+            delay: None,
+        }
+    }
+
+    /// Returns who makes the current requests.
+    pub(super) fn identity(&self) -> Identity<'_> {
+        Identity::of(self.number, &self.role, self.task)
+    }
+
+    /// Takes a pause of the user out of its cycle.
+    pub(super) fn paused(&mut self, time: Duration) {
+        if let Some(cycles) = &mut self.cycles {
+            cycles.pause(time);
+        }
+    }
+
+    /// Opens the rows of requests that begin. The delay of a late start belongs to the first request after it, or to
+    /// all that are sent side by side first. Later requests begin when the plan gets there: what delayed it is in the
+    /// figures already.
+    pub(super) fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
+        let mut before: Option<(&RequestOp, RequestId)> = None;
+        for op in ops {
+            let row = match before {
+                // All requests of a fetch have the name that it was given.
+                Some((before, row)) if shares_name(before, op) => row,
+                _ => self.row_of(op, task),
+            };
+            self.open.rows.push(row);
+            before = Some((op, row));
+        }
+        self.open.delay = self.delay.as_mut().map(std::mem::take);
+        self.open.base = Some(self.session.base_target());
+    }
+
+    /// Returns a request with lgoose's verdict on it, which is why it failed, and shows it if that is asked for.
+    pub(super) fn judged(
+        &self,
+        op: &RequestOp,
+        verdict: Option<String>,
+        task: &str,
+        mut exchange: Exchange,
+    ) -> Finished {
+        let counter = match exchange.cache() {
+            CacheUse::Nothing => None,
+            CacheUse::Fresh => Some("cache: not asked for"),
+            CacheUse::NotModified => Some("cache: not modified"),
+        };
+        if let Some(counter) = counter {
+            self.shared.recorder.borrow_mut().counter(counter, 1.0);
+        }
+        if let Ok(response) = &mut exchange.outcome {
+            // Decoded, a list of small responses may take more memory than a user may have.
+            response.forget_decoded();
+        }
+        let forgiven = op.allow_failure && exchange.outcome.is_ok();
+        let failure = verdict.filter(|_| !forgiven);
+        let finished = Finished::new(exchange, failure);
+        show(self.shared.show, op, task, &finished);
+        finished
+    }
+
+    /// Returns the row in which a request is counted: under its own name, else the task's or its path without the
+    /// query. Its tags are the task's and its own.
+    fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
+        let names = self.shared.config.request_names;
+        let name = row_name(op, task, names);
+        let method = op.request.method.as_str();
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let tags = match (&op.tags, self.task) {
+            (None, task) => task.and_then(|task| self.role.tags.get(task)).copied(),
+            (Some(own), task) => {
+                let all = self.role.scenario.tags_of_request(task, Some(own));
+                Some(recorder.tags(&all))
+            }
+        };
+        let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());
+        if op.name.is_none() && names == RequestNames::Task && !task.is_empty() {
+            let mixed = self.shared.paths.borrow_mut().differs(row, &op.request.url);
+            if let Some([one, other]) = mixed {
+                recorder.warn(format!(
+                    "the row '{method} {name}' counts requests of several paths, such as {one} and {other}: name them, \
+                     as in user:get(path, {{ name = \"cart\" }}), or set plan {{ request_names = \"path\" }}"
+                ));
+            }
+        }
+        row
+    }
+
+    /// Makes way for another operation: counts the requests of the latest one, finally unless the plan may judge them
+    /// later.
+    pub(super) fn settle(&mut self, vm: &mut Vm) {
+        if self.open.is_empty() {
+            return;
+        }
+        if vm.judges() {
+            self.park(vm)
+        } else {
+            self.conclude_open(vm)
+        }
+    }
+
+    /// Counts all requests of the task finally.
+    pub(super) fn settle_all(&mut self, vm: &mut Vm) {
+        if !self.earlier.is_empty() {
+            let earlier = std::mem::take(&mut self.earlier);
+            self.conclude_all(vm, earlier);
+        }
+        if !self.open.is_empty() {
+            self.conclude_open(vm);
+        }
+    }
+
+    /// Counts all requests of a user that is cut off. The plan is told of them as long as that takes no more than the time
+    /// of one task for all users of the shard: a run that is aborted ends soon.
+    pub(super) fn settle_cut_off(&mut self, vm: &mut Vm) {
+        let is_open = !self.open.is_empty() || !self.earlier.is_empty();
+        if !is_open || !vm.hears_requests() {
+            return self.settle_all(vm);
+        }
+        let (begin, before) = (Instant::now(), self.shared.told_late.get());
+        if before > self.shared.config.lua_time {
+            vm.stop_hearing();
+            let told = "on(\"request\") was not called for all requests of users that were cut off: it takes too long";
+            self.shared.recorder.borrow_mut().warn(told.to_owned());
+        }
+        self.settle_all(vm);
+        self.shared.told_late.set(before + begin.elapsed());
+    }
+
+    /// Counts the requests of the latest operation finally.
+    fn conclude_open(&mut self, vm: &mut Vm) {
+        let open = &self.open;
+        let conclusion = Conclusion {
+            asked: open,
+            session: &self.session,
+            identity: Identity::of(self.number, &self.role, self.task),
+        };
+        let cycles = &mut self.cycles;
+        let (hears, shown) = (vm.hears_requests(), self.shared.show);
+        let mut heard = Vec::new();
+        let mut recorder = self.shared.recorder.borrow_mut();
+        vm.settle(|place, finished| {
+            if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_asked()) {
+                cycles.request(open.rows[place], finished.exchange.latency);
+            }
+            conclusion.of(place, finished, &mut recorder);
+            show_verdict(
+                shown,
+                open.asked(place),
+                conclusion.identity.task(),
+                finished,
+            );
+            if hears && finished.was_asked() {
+                heard.push(Heard::of(place, finished));
+            }
+        });
+        // The plan's function may measure, too.
+        drop(recorder);
+        if !heard.is_empty() {
+            let names = self.shared.config.request_names;
+            let mut told = [(heard, std::mem::take(&mut self.open))];
+            tell_plan(vm, &self.role, self.task, names, &told);
+            self.open = std::mem::take(&mut told[0].1);
+        }
+        self.open.clear();
+    }
+
+    /// Counts the requests of earlier operations finally.
+    fn conclude_all(&self, vm: &mut Vm, all: Vec<EarlierOperation>) {
+        let names = self.shared.config.request_names;
+        let mut told = Vec::new();
+        for earlier in all {
+            let (heard, asked) = self.conclude(vm, earlier);
+            if !heard.is_empty() {
+                told.push((heard, asked));
+            }
+        }
+        tell_plan(vm, &self.role, self.task, names, &told);
+    }
+
+    /// Counts the requests of an earlier operation finally; returns what the plan is to be told of them.
+    fn conclude(&self, vm: &mut Vm, earlier: EarlierOperation) -> (Vec<Heard>, LatestOperation) {
+        let conclusion = Conclusion {
+            asked: &earlier.asked,
+            session: &self.session,
+            identity: self.identity(),
+        };
+        let (hears, shown) = (vm.hears_requests(), self.shared.show);
+        let mut heard = Vec::new();
+        let mut recorder = self.shared.recorder.borrow_mut();
+        vm.unpark(&earlier.responses, |place, finished| {
+            conclusion.of(place, finished, &mut recorder);
+            let op = earlier.asked.asked(place);
+            show_verdict(shown, op, conclusion.identity.task(), finished);
+            if hears && finished.was_asked() {
+                heard.push(Heard::of(place, finished));
+            }
+        });
+        drop(recorder);
+        (heard, earlier.asked)
+    }
+
+    /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.
+    fn park(&mut self, vm: &mut Vm) {
+        self.enter_open(vm);
+        if let Some(cycles) = &mut self.cycles {
+            let rows = &self.open.rows;
+            vm.each_open(|place, finished| {
+                if finished.was_asked() {
+                    cycles.request(rows[place], finished.exchange.latency);
+                }
+            });
+        }
+        match vm.park(self.open.held_bytes()) {
+            Some(responses) => self.earlier.push(EarlierOperation {
+                responses,
+                asked: std::mem::take(&mut self.open),
+            }),
+            None => self.open.clear(),
+        }
+        if vm.wants_collection() {
+            self.reclaim(vm);
+        }
+    }
+
+    /// Frees what the plan no longer holds, and counts those requests finally: nobody can overrule the verdict on
+    /// them.
+    pub(super) fn reclaim(&mut self, vm: &mut Vm) {
+        if self.earlier.is_empty() {
+            return vm.reclaim();
+        }
+        vm.find_dead();
+        self.conclude_dead(vm);
+        vm.drop_dead();
+    }
+
+    /// Frees responses that only wait to be counted, before the plan is told that it holds too much.
+    pub(super) fn make_room(&mut self, vm: &mut Vm) {
+        if !self.earlier.is_empty() && vm.collect_if_full() {
+            self.conclude_dead(vm);
+        }
+    }
+
+    fn conclude_dead(&mut self, vm: &mut Vm) {
+        let (held, dead): (Vec<_>, Vec<_>) = std::mem::take(&mut self.earlier)
+            .into_iter()
+            .partition(|earlier| vm.holds(&earlier.responses));
+        self.earlier = held;
+        self.conclude_all(vm, dead);
+    }
+
+    /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the
+    /// verdict on them later.
+    pub(super) fn enter_open(&mut self, vm: &mut Vm) {
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        vm.each_open(|place, finished| {
+            if !finished.was_asked() {
+                return;
+            }
+            let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
+            let sample = open.sample(place, finished, verdict.as_deref());
+            if finished.entered.is_none() {
+                recorder.enter(&sample);
+            }
+            let failed = finished.entered.unwrap_or(sample.failure.is_some());
+            let told = open.outcome(place, finished, session);
+            let sample = Sample {
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample
+            };
+            recorder.revise(&sample, &before(failed, finished));
+            let line = finished.line.clone();
+            finished.entered = Some(verdict.is_some());
+            finished.told = verdict.map(|message| Box::new((message, line)));
+        });
+    }
+}
+
+/// What the requests of an operation are counted with.
+struct Conclusion<'a> {
+    asked: &'a LatestOperation,
+    session: &'a Session,
+    identity: Identity<'a>,
+}
+
+impl Conclusion<'_> {
+    fn of(&self, place: usize, finished: &Finished, recorder: &mut Recorder) {
+        if !finished.was_asked() {
+            return;
+        }
+        let told = self.asked.outcome(place, finished, self.session);
+        let verdict = finished.verdict();
+        let sample = Sample {
+            context: told
+                .as_ref()
+                .map(|told| self.identity.context(finished.exchange.connection, told)),
+            ..self.asked.sample(place, finished, verdict.as_deref())
+        };
+        match finished.entered {
+            None => recorder.record(&sample),
+            Some(failed) => recorder.conclude(&sample, &before(failed, finished)),
+        }
+    }
+}
+
+/// Returns how a request was counted, whether as failed and with which error.
+fn before(failed: bool, finished: &Finished) -> Entered<'_> {
+    let told = finished.told.as_deref();
+    Entered {
+        failed,
+        told: told.map(|(message, line)| Failure {
+            message,
+            line: line.as_deref(),
+        }),
+    }
+}
+
+/// Returns whether two requests were given the same name for one row: as one text, without tags of their own.
+fn shares_name(one: &RequestOp, other: &RequestOp) -> bool {
+    let names = (&one.name, &other.name);
+    matches!(names, (Some(name), Some(same)) if Rc::ptr_eq(name, same))
+        && one.request.method == other.request.method
+        && one.tags.is_none()
+        && other.tags.is_none()
+}

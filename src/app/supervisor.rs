@@ -96,7 +96,7 @@ impl Supervisor {
         let place = Place(Some(self.stage.clone()));
         match prepare() {
             Ok(prepared) => Ok(Begun {
-                signals: self.signals,
+                signals: self.signals.clone(),
                 place,
                 handle,
                 control,
@@ -228,7 +228,7 @@ impl Begun {
             let logs = KeptLogs::start(&prepared.config.local.logs, site.logs.take())?;
             let run_logs = logs.run_logs();
             let outcome = conduct(
-                signals,
+                &signals,
                 handle.clone(),
                 control,
                 (prepared, run_logs, site),
@@ -236,12 +236,12 @@ impl Begun {
                 beside,
             );
             let outcome = outcome.await;
-            let written = logs.finish(signals, &handle).await;
+            let written = logs.finish(&signals, &handle).await;
             let mut outcome = outcome?;
             written?.enter(&mut outcome);
             outcome.report.warnings.extend(warnings);
             #[cfg(feature = "cli")]
-            super::log::enter(&mut outcome, signals, &handle).await;
+            super::log::enter(&mut outcome, &signals, &handle).await;
             settle(&mut outcome);
             Ok(outcome)
         }
@@ -259,7 +259,7 @@ impl Begun {
 
 /// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
 async fn conduct<F: Future<Output = Error>>(
-    signals: Signals,
+    signals: &Signals,
     handle: Handle,
     control: Control,
     (prepared, run_logs, site): (Prepared, Option<RunLogs>, Site),

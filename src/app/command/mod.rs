@@ -31,10 +31,11 @@ mod workers;
 
 #[cfg(feature = "gaggle")]
 use super::gaggle;
+use super::guard::Guard;
 use super::reload::Source;
 use super::signals::Signals;
 use super::supervisor::{Begun, Supervisor};
-use super::{guard, log, preflight, runtime, writable};
+use super::{log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
@@ -81,7 +82,7 @@ pub fn main() -> ExitCode {
                 ..
             }))
         );
-    let code = match dispatch(cli) {
+    let code = match dispatch(cli, &Guard::default()) {
         Ok(code) => code,
         Err(error) => {
             complain(&error, backtrace);
@@ -103,7 +104,7 @@ pub fn main() -> ExitCode {
     code.into()
 }
 
-fn dispatch(cli: Cli) -> Result<u8, Error> {
+fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
     if !cli.run.screen.quiet && !is_hosted(&cli) {
         for misspelt in cli::misspelt_variables() {
             warn(&misspelt);
@@ -111,7 +112,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
     }
     preflight::descriptors()?;
     if has_guard(&cli) {
-        guard::start()?;
+        guard.listen()?;
     }
     match cli.command {
         Some(cli::Command::Check(flags)) => check::check(&flags),
@@ -122,25 +123,25 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(cli::Command::Import(flags)) => import::import(&flags),
         Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
-        Some(cli::Command::Compare(flags)) => compare::compare(&flags),
+        Some(cli::Command::Compare(flags)) => compare::compare(&flags, guard),
         Some(cli::Command::Doctor(flags)) => doctor::doctor(&flags),
-        Some(cli::Command::Capacity(options)) => capacity::capacity(&options),
+        Some(cli::Command::Capacity(options)) => capacity::capacity(&options, guard),
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
+        Some(cli::Command::Worker(flags)) => gaggle::work(&flags, guard),
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Gather(flags)) => gaggle::gather(&flags),
+        Some(cli::Command::Gather(flags)) => gaggle::gather(&flags, guard),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Gaggle(flags)) => {
             say(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run),
+        Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run, guard),
         #[cfg(feature = "web")]
         Some(cli::Command::Serve(flags)) => serve::serve(&flags),
         #[cfg(feature = "web")]
         Some(cli::Command::Hosted) => match hosted::take()? {
-            Hosted::Run(plan, flags) => run(&plan, &flags),
+            Hosted::Run(plan, flags) => run(&plan, &flags, guard),
             Hosted::Done(code) => Ok(code),
         },
         Some(cli::Command::Completions { shell }) => {
@@ -158,7 +159,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         }
         None => match &cli.run.plan {
             Some(plan) if cli.run.screen.list => list::list(plan, &cli.run),
-            Some(plan) => run(plan, &cli.run),
+            Some(plan) => run(plan, &cli.run, guard),
             None => {
                 say(&cli::overview())?;
                 Ok(exit::MISTAKE)
@@ -187,7 +188,7 @@ fn has_guard(cli: &Cli) -> bool {
     }
 }
 
-fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+fn run(path: &Path, flags: &cli::Run, guard: &Guard) -> Result<u8, Error> {
     if flags.load.paused && !screen::can_steer(flags) {
         return Err(
             Diagnostic::new("'--paused' waits for a command, and nothing could send one")
@@ -197,7 +198,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
                 .into(),
         );
     }
-    let supervisor = Supervisor::new(Signals::Obeyed);
+    let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
     #[cfg_attr(
         not(feature = "gaggle"),
         expect(unused_mut, reason = "users stay here")
@@ -222,9 +223,9 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let config = prepared.config.clone();
     let opened = Opened::open(flags)?;
     #[cfg(feature = "gaggle")]
-    let dismissal = workers::hire(&mut begun, flags)?;
+    let dismissal = workers::hire(&mut begun, flags, guard)?;
     let source = Some(flags::source(path, flags));
-    conduct((begun, opened), &config, source, flags, || {
+    conduct((begun, opened), &config, source, (flags, guard), || {
         #[cfg(feature = "gaggle")]
         if let Some(dismissal) = dismissal {
             dismissal.now();
@@ -237,7 +238,7 @@ fn conduct(
     (begun, opened): (Begun, Opened),
     config: &Config,
     source: Option<Source>,
-    flags: &cli::Run,
+    (flags, guard): (&cli::Run, &Guard),
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
     let handle = begun.handle().clone();
@@ -249,8 +250,8 @@ fn conduct(
         }
     };
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
-    guard::note_steered_from_afar(screen::is_steered_from_afar(flags));
-    guard::note_files_due(to_files || config.local.logs.files().next().is_some());
+    guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
+    guard.note_files_due(to_files || config.local.logs.files().next().is_some());
     #[cfg(feature = "tui")]
     let mut view = {
         let run = (begun.prepared().name.clone(), begun.target());
@@ -267,7 +268,7 @@ fn conduct(
         view.and_then(|view| view.start(runtime().ok()?))
     };
     #[cfg(feature = "tui")]
-    let over = over(view.as_mut(), &handle);
+    let over = over(view.as_mut(), guard, &handle);
     #[cfg(not(feature = "tui"))]
     let over = std::future::ready(());
     let running = begun.run(source, |handle| show(handle, over, config, flags));
@@ -286,21 +287,23 @@ fn conduct(
         web.thread.finish(Some(&outcome.report));
     }
     let written = runtime.block_on(outputs::write_until(
-        Signals::Obeyed.interrupted(&handle),
+        (guard, &handle),
         &flags.outputs.output,
         &outcome.report,
     ));
     let summary = summary::write(&outcome, config, flags);
     #[cfg(feature = "tui")]
     if let Some(view) = view {
-        for line in runtime.block_on(view.leave(&outcome, &handle, flags.screen.exit)) {
+        let signals = Signals::Obeyed(guard.clone());
+        let interrupted = signals.interrupted(&handle);
+        for line in runtime.block_on(view.leave(&outcome, interrupted, flags.screen.exit)) {
             screen::aside(&line);
         }
     }
     let code = runtime.block_on(conclude(
         (&outcome, summary),
         written,
-        &handle,
+        (guard, &handle),
         config,
         flags,
     ));
@@ -326,10 +329,10 @@ fn on_workers(flags: &cli::Run) -> bool {
 
 /// Waits until the view has ended because its terminal has gone.
 #[cfg(feature = "tui")]
-async fn over(view: Option<&mut ViewThread>, run: &Handle) {
+async fn over(view: Option<&mut ViewThread>, guard: &Guard, run: &Handle) {
     if let Some(view) = view {
         view.over().await;
-        if let Some(told) = guard::without_terminal(run).await {
+        if let Some(told) = guard.without_terminal(run).await {
             tracing::warn!("{told}");
         }
     }
@@ -354,7 +357,7 @@ async fn show(
 async fn conclude(
     (outcome, summary): (&Outcome, Summary),
     written: Result<(), Vec<Error>>,
-    run: &Handle,
+    (guard, run): (&Guard, &Handle),
     config: &Config,
     flags: &cli::Run,
 ) -> u8 {
@@ -368,9 +371,10 @@ async fn conclude(
         say_last(&output::text::tables(report, terminal_width(), options));
     }
     summary.show(flags);
+    let signals = Signals::Obeyed(guard.clone());
     let state = tokio::select! {
         state = console::out().settled_within(FAREWELL) => state,
-        () = Signals::Obeyed.interrupted(run) => console::out().settled_within(HURRIED).await,
+        () = signals.interrupted(run) => console::out().settled_within(HURRIED).await,
     };
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);

@@ -3,10 +3,11 @@
 use super::beside::Opened;
 use super::{conduct, flags as run_flags};
 use crate::app::gaggle;
+use crate::app::guard::Guard;
 use crate::app::places;
 use crate::app::signals::Signals;
 use crate::app::supervisor::{Begun, Site, Supervisor};
-use crate::app::{guard, log, runtime, writable};
+use crate::app::{log, runtime, writable};
 use crate::cli;
 use crate::error::Error;
 
@@ -14,6 +15,7 @@ use crate::error::Error;
 pub(super) fn hire(
     begun: &mut Begun,
     flags: &cli::Run,
+    guard: &Guard,
 ) -> Result<Option<gaggle::Dismissal>, Error> {
     let quiet = flags.screen.quiet;
     let tell = move |text: &str| {
@@ -25,8 +27,8 @@ pub(super) fn hire(
         return Ok(None);
     };
     // Claimed workers are let go before the process ends.
-    guard::attend(begun.handle());
-    let (interrupted, handle) = (guard::interrupted(), begun.handle().clone());
+    guard.attend(begun.handle());
+    let (interrupted, handle) = (guard.interrupted(), begun.handle().clone());
     let stop = async move {
         // A signal may have come before.
         if !handle.is_stopped() {
@@ -51,15 +53,15 @@ pub(super) fn hire(
 }
 
 /// Watches a run on workers, and leads it once nobody else does.
-pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error> {
+pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run, guard: &Guard) -> Result<u8, Error> {
     let read: Vec<_> = run_flags::broker_files(&attach.broker.reached).collect();
     places::apart(&read, &run_flags::other_files(flags).written)?;
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
     let opened = Opened::open(flags)?;
-    let supervisor = Supervisor::new(Signals::Obeyed);
-    let stop = guard::interrupted();
+    let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
+    let stop = guard.interrupted();
     let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
     let (run, dismissal) = runtime()?.block_on(attaching)?;
     if !flags.screen.quiet {
@@ -70,5 +72,7 @@ pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error
     begun.move_to(run.site, threads);
     let config = begun.prepared().config.clone();
     writable::try_places(&flags.outputs.output, &config)?;
-    conduct((begun, opened), &config, None, flags, || dismissal.now())
+    conduct((begun, opened), &config, None, (flags, guard), || {
+        dismissal.now()
+    })
 }

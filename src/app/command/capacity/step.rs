@@ -5,7 +5,7 @@ use super::Ended;
 use super::progress::Progress;
 #[cfg(feature = "gaggle")]
 use crate::app::command::workers;
-use crate::app::guard;
+use crate::app::guard::Guard;
 use crate::app::prepare::Prepared;
 use crate::app::runtime;
 use crate::app::supervisor::Supervisor;
@@ -41,6 +41,7 @@ const THOROUGH: f64 = 1.5;
 /// Common parts of the steps of a search.
 pub(super) struct Steps<'a> {
     supervisor: &'a Supervisor,
+    guard: &'a Guard,
     base: &'a Prepared,
     options: &'a cli::Capacity,
     run: &'a cli::Run,
@@ -81,7 +82,7 @@ struct Watched<'a> {
 
 impl<'a> Steps<'a> {
     pub(super) fn new(
-        supervisor: &'a Supervisor,
+        (supervisor, guard): (&'a Supervisor, &'a Guard),
         base: &'a Prepared,
         options: &'a cli::Capacity,
         run: &'a cli::Run,
@@ -89,6 +90,7 @@ impl<'a> Steps<'a> {
     ) -> Steps<'a> {
         Steps {
             supervisor,
+            guard,
             base,
             options,
             run,
@@ -266,12 +268,12 @@ impl<'a> Steps<'a> {
             .supervisor
             .begin(|| Ok(self.base.with_config(config)))?;
         let handle = begun.handle().clone();
-        guard::attend(&handle);
+        self.guard.attend(&handle);
         #[cfg(feature = "gaggle")]
         let dismissal = {
             let mut run = self.run.clone();
             run.screen.quiet |= self.hired.replace(true);
-            workers::hire(&mut begun, &run)?
+            workers::hire(&mut begun, &run, self.guard)?
         };
         let runtime = runtime()?;
         let outcome = runtime.block_on(begun.run(None, |handle| watch(handle, act)));

@@ -1,8 +1,6 @@
 //! The thread of the view, so that the run never waits for a terminal.
 
 use super::{LAST_LINES, View};
-use crate::app::signals::Signals;
-use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Report};
 use std::sync::Arc;
@@ -87,11 +85,11 @@ impl ViewThread {
     }
 
     /// Lets the view show the finished run until somebody leaves it, unless `at_once` is set, a signal or an abort
-    /// ended the run, or lgoose had trouble. Returns the last lines of the log, which were shown nowhere else.
+    /// ended the run, or lgoose had trouble; or until it is `interrupted`. Returns the last lines of the log, which were shown nowhere else.
     pub(in crate::app::command) async fn leave(
         mut self,
         outcome: &Outcome,
-        run: &Handle,
+        interrupted: impl Future<Output = ()>,
         at_once: bool,
     ) -> Vec<String> {
         let ending = outcome.report.ending.as_ref();
@@ -116,7 +114,7 @@ impl ViewThread {
         };
         tokio::select! {
             left = left => left.unwrap_or_default(),
-            () = Signals::Obeyed.interrupted(run) => Vec::new(),
+            () = interrupted => Vec::new(),
         }
     }
 }

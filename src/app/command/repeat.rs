@@ -2,11 +2,11 @@
 //! reports of runs before it.
 
 use super::compare::read_reports;
-use super::screen::{announcement, aside, warn};
+use super::screen::{aside, warn};
 use super::{flags, outputs};
 use crate::app::guard::Guard;
 use crate::app::preflight;
-use crate::app::prepare::target;
+use crate::app::prepare::prepare;
 use crate::app::runtime;
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
@@ -190,20 +190,19 @@ impl<'a> Runs<'a> {
         if let (Some(host), Side::After) = (self.against, side) {
             flags.target.host = Some(host.to_owned());
         }
-        let begun = supervisor.begin(|| flags::prepare(self.plan, &flags))?;
-        let prepared = begun.prepared();
+        let (slot, prepared) = supervisor.begin(|| prepare(flags::test(self.plan, &flags)?))?;
         if first {
             if let Some(folder) = self.keep {
                 make(folder)?;
             }
-            for shortage in preflight::preflight(prepared) {
+            for shortage in preflight::preflight(&prepared) {
                 warn(&shortage);
             }
-            aside(&announcement(prepared));
+            aside(&prepared.announcement());
         }
-        aside(&format!("{told}: {}", target(prepared)));
-        let handle = begun.handle().clone();
-        let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()))?;
+        aside(&format!("{told}: {}", prepared.run.target));
+        let handle = slot.handle().clone();
+        let outcome = runtime()?.block_on(slot.run(prepared, None, |_| std::future::pending()))?;
         if let Some(trouble) = outcome.trouble {
             return Err(trouble);
         }

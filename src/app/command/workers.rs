@@ -1,19 +1,23 @@
 //! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
 use super::beside::Opened;
-use super::{conduct, flags as run_flags};
+use super::flags as run_flags;
+use super::run::conduct;
 use crate::app::gaggle;
 use crate::app::guard::Guard;
 use crate::app::places;
+use crate::app::prepare::{Placement, Prepared};
 use crate::app::signals::Signals;
-use crate::app::supervisor::{Begun, Site, Supervisor};
+use crate::app::supervisor::Supervisor;
 use crate::app::{log, runtime, writable};
 use crate::cli;
+use crate::control::Handle;
 use crate::error::Error;
 
 /// Moves the users to workers, if the flags ask for it. The returned value is to be ended after the run.
 pub(super) fn hire(
-    begun: &mut Begun,
+    prepared: &mut Prepared,
+    handle: &Handle,
     flags: &cli::Run,
     guard: &Guard,
 ) -> Result<Option<gaggle::Dismissal>, Error> {
@@ -27,26 +31,25 @@ pub(super) fn hire(
         return Ok(None);
     };
     // Claimed workers are let go before the process ends.
-    guard.attend(begun.handle());
-    let (interrupted, handle) = (guard.interrupted(), begun.handle().clone());
+    guard.attend(handle);
+    let (interrupted, handle) = (guard.interrupted(), handle.clone());
     let stop = async move {
         // A signal may have come before.
         if !handle.is_stopped() {
             interrupted.await;
         }
     };
-    let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
+    let hiring = gaggle::hire(workers, &flags.gaggle, prepared, tell, stop);
     let (manager, dismissal) = runtime()?.block_on(hiring)?;
     let threads = manager.link.threads();
     let run = manager.run;
-    let site = Site {
+    prepared.placement = Placement {
         place: crate::engine::Place::Workers(manager.link),
         offers: manager.offers,
         versions: manager.versions,
-        stand_in: None,
         logs: manager.logs,
     };
-    begun.move_to(site, threads);
+    prepared.run.local.threads = threads;
     let threads = crate::units::counted(threads as u64, "thread");
     tell(&format!("run {run} begins with {threads} on its workers"));
     Ok(Some(dismissal))
@@ -67,12 +70,9 @@ pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run, guard: &Guard) -> R
     if !flags.screen.quiet {
         tracing::info!(target: "lgoose::gaggle", "{}", run.told);
     }
-    let mut begun = supervisor.begin(|| Ok(run.prepared))?;
-    let threads = begun.prepared().config.local.threads;
-    begun.move_to(run.site, threads);
-    let config = begun.prepared().config.clone();
-    writable::try_places(&flags.outputs.output, &config)?;
-    conduct((begun, opened), &config, None, (flags, guard), || {
+    let (slot, prepared) = supervisor.begin(|| Ok(run.prepared))?;
+    writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
+    conduct((slot, prepared), opened, None, (flags, guard), || {
         dismissal.now()
     })
 }

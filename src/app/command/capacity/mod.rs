@@ -6,12 +6,13 @@ mod found;
 mod progress;
 mod step;
 
-use super::{conclude, flags, outputs, preflight, screen, summary};
+use super::run::{conclude, on_workers};
+use super::{flags, outputs, screen, summary};
 use crate::app::guard::Guard;
-use crate::app::prepare::Prepared;
+use crate::app::prepare::{Prepared, prepare};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
-use crate::app::{log, runtime, writable};
+use crate::app::{log, preflight, runtime, writable};
 use crate::capacity::{self, Findings, Next, Recovery, Search};
 use crate::cli;
 use crate::control::Handle;
@@ -43,13 +44,13 @@ pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Err
     let aims = aims::aims(options)?;
     let run = aims::run_flags(options);
     let path = run.plan.clone().unwrap_or_default();
-    let base = flags::prepare(&path, &run)?;
+    let base = prepare(flags::test(&path, &run)?)?;
     aims::fits(&base)?;
-    writable::try_places(&run.outputs.output, &base.config)?;
+    writable::try_places(&run.outputs.output, &base.run.local.logs)?;
     if let Some(path) = &run.screen.log_file {
         log::write_to(path)?;
     }
-    if !super::on_workers(&run) {
+    if !on_workers(&run) {
         for shortage in preflight::preflight(&base) {
             screen::warn(&shortage);
         }
@@ -165,30 +166,21 @@ fn report(
     };
     let findings = Findings {
         aims,
-        slo: base.config.run.thresholds.iter().map(aims::shown).collect(),
+        slo: base.run.config.thresholds.iter().map(aims::shown).collect(),
         end,
         steps: found.steps,
     };
     outcome.trouble = trouble;
     found::complete(
         &mut outcome,
-        base,
         capacity::summary(findings),
         handle.is_aborted(),
     );
-    let config = &base.config;
+    let config = base.config();
     let runtime = runtime()?;
-    let written = runtime.block_on(outputs::write_until(
-        (guard, &handle),
-        &run.outputs.output,
-        &outcome.report,
-    ));
-    let summary = summary::write(&outcome, config, run);
-    Ok(runtime.block_on(conclude(
-        (&outcome, summary),
-        written,
-        (guard, &handle),
-        config,
-        run,
-    )))
+    let writing = outputs::write_until((guard, &handle), &run.outputs.output, &outcome.report);
+    let written = runtime.block_on(writing);
+    let summary = summary::write(&outcome, &config, run);
+    let ended = ((&outcome, summary), written);
+    Ok(runtime.block_on(conclude(ended, (guard, &handle), &config, run)))
 }

@@ -226,7 +226,7 @@ impl<'a> Steps<'a> {
 
     /// Returns the configuration of a run with this load and length.
     fn config(&self, load: f64, length: Duration) -> Config {
-        let mut config = (*self.base.config).clone();
+        let mut config = self.base.config();
         let run = &mut config.run;
         match self.options.by {
             By::Rate => {
@@ -264,19 +264,19 @@ impl<'a> Steps<'a> {
             not(feature = "gaggle"),
             expect(unused_mut, reason = "users stay here")
         )]
-        let mut begun = self
+        let (slot, mut prepared) = self
             .supervisor
             .begin(|| Ok(self.base.with_config(config)))?;
-        let handle = begun.handle().clone();
+        let handle = slot.handle().clone();
         self.guard.attend(&handle);
         #[cfg(feature = "gaggle")]
         let dismissal = {
             let mut run = self.run.clone();
             run.screen.quiet |= self.hired.replace(true);
-            workers::hire(&mut begun, &run, self.guard)?
+            workers::hire(&mut prepared, &handle, &run, self.guard)?
         };
         let runtime = runtime()?;
-        let outcome = runtime.block_on(begun.run(None, |handle| watch(handle, act)));
+        let outcome = runtime.block_on(slot.run(prepared, None, |handle| watch(handle, act)));
         #[cfg(feature = "gaggle")]
         if let Some(dismissal) = dismissal {
             dismissal.now();

@@ -3,17 +3,16 @@
 
 use super::loading;
 use super::preflight::preflight;
-use super::prepare::{Given, OtherFiles, Prepared, assemble};
+use super::prepare::{CommandOptions, prepare};
 use super::runtime;
 use super::supervisor::Supervisor;
 use crate::config::{Settings, Value};
 use crate::control::{Command, Handle};
 use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error};
-use crate::lua::{self, Written};
+use crate::lua::{self, GivenVariables, Written};
 use crate::metrics::{Report, Snapshot};
 use crate::output;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -38,13 +37,18 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Test {
-    name: String,
-    source: String,
-    folder: PathBuf,
-    settings: Settings,
-    variables: BTreeMap<String, String>,
+    /// Path of the plan, or its name in messages.
+    pub(super) name: String,
+    pub(super) source: String,
+    /// Folder that paths in the plan's options are relative to.
+    pub(super) folder: PathBuf,
+    /// Options that take precedence over the plan's own.
+    pub(super) settings: Settings,
+    /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
+    pub(super) variables: GivenVariables,
+    pub(super) command: CommandOptions,
     /// The first option that was invalid.
-    mistake: Option<Diagnostic>,
+    pub(super) mistake: Option<Diagnostic>,
 }
 
 impl Test {
@@ -56,7 +60,8 @@ impl Test {
             source: source.into(),
             folder: PathBuf::new(),
             settings: Settings::default(),
-            variables: BTreeMap::new(),
+            variables: GivenVariables::default(),
+            command: CommandOptions::default(),
             mistake: None,
         }
     }
@@ -117,7 +122,7 @@ impl Test {
     /// Sets a variable for the plan's `env()`.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Test {
-        self.variables.insert(name.into(), value.into());
+        self.variables.given.insert(name.into(), value.into());
         self
     }
 
@@ -149,22 +154,6 @@ impl Test {
             Some(trouble) => Err(trouble),
             None => Ok(outcome.report),
         }
-    }
-
-    fn prepare(self) -> Result<Prepared, Error> {
-        if let Some(mistake) = self.mistake {
-            return Err(mistake.into());
-        }
-        let given = Given {
-            name: self.name,
-            source: self.source,
-            folder: self.folder,
-            typed: self.settings,
-            variables: self.variables.into(),
-            allow_files: false,
-            others: OtherFiles::default(),
-        };
-        assemble(given, |_, _| {})
     }
 
     /// Starts the test on its own threads; can be called inside and outside of async code.
@@ -199,12 +188,17 @@ pub struct Running {
 
 impl Running {
     pub(super) fn start(supervisor: &Supervisor, test: Test) -> Result<Running, Error> {
-        let mut begun = supervisor.begin(|| test.prepare())?;
-        let handle = begun.handle().clone();
+        let (slot, prepared) = supervisor.begin(|| prepare(test))?;
+        let handle = slot.handle().clone();
         let run = move || {
-            let shortages = preflight(begun.prepared()).into_iter();
-            begun.warn(shortages.map(|shortage| shortage.message().to_owned()));
-            runtime()?.block_on(begun.run(None, |_| std::future::pending()))
+            let shortages = preflight(&prepared);
+            let running = slot.run(prepared, None, |_| std::future::pending());
+            let mut outcome = runtime()?.block_on(running)?;
+            let warnings = shortages
+                .iter()
+                .map(|shortage| shortage.message().to_owned());
+            outcome.report.warnings.extend(warnings);
+            Ok(outcome)
         };
         let thread = std::thread::Builder::new()
             .name("lgoose".to_owned())

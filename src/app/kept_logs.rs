@@ -44,7 +44,7 @@ impl KeptLogs {
     ///
     /// # Errors
     /// Returns trouble with the thread that writes.
-    pub(super) async fn finish(self, signals: Signals, run: &Handle) -> Result<Ended, Error> {
+    pub(super) async fn finish(self, signals: &Signals, run: &Handle) -> Result<Ended, Error> {
         let missing = match self.workers {
             Some(workers) => fetch(workers, signals, run).await,
             None => Vec::new(),
@@ -57,7 +57,7 @@ impl KeptLogs {
     }
 }
 
-async fn fetch(workers: WorkerLogs, signals: Signals, run: &Handle) -> Vec<String> {
+async fn fetch(workers: WorkerLogs, signals: &Signals, run: &Handle) -> Vec<String> {
     tokio::select! {
         missing = workers.end() => missing,
         () = signals.interrupted(run) => {
@@ -67,7 +67,7 @@ async fn fetch(workers: WorkerLogs, signals: Signals, run: &Handle) -> Vec<Strin
 }
 
 /// Writes what is left. The reader of a pipe may read as slowly as it likes.
-async fn write(writer: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
+async fn write(writer: LogWriter, signals: &Signals, run: &Handle) -> Result<Written, Error> {
     let abandon = writer.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| writer.finish());
     let written = tokio::select! {

@@ -48,21 +48,34 @@ impl WorkClock {
     }
 }
 
-/// Loads a plan as [`lua::load`] does, and gives it up if its top level cannot be ended.
+/// Loads a plan as [`lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
+/// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none.
+///
+/// # Errors
+/// The mistake in the plan.
 pub(super) fn load(
     name: &str,
     source: &str,
     variables: GivenVariables,
-    seed: u64,
-) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let (of, text) = (name.to_owned(), source.to_owned());
-    watched(name, move |heartbeat| {
-        lua::load_watched(&of, &text, variables, seed, heartbeat)
-    })
+    typed_seed: Option<u64>,
+    usual: u64,
+) -> Result<Loaded, Error> {
+    let with_seed = |seed| {
+        let (of, text, variables) = (name.to_owned(), source.to_owned(), variables.clone());
+        watched(name, move |heartbeat| {
+            lua::load_watched(&of, &text, variables, seed, heartbeat)
+        })
+    };
+    let seed = typed_seed.unwrap_or(usual);
+    let loaded = with_seed(seed)?;
+    match (typed_seed, loaded.2.seed) {
+        (None, Some(planned)) if planned != seed => with_seed(planned),
+        _ => Ok(loaded),
+    }
 }
 
 /// Result of loading a plan.
-type Loaded = (Arc<Program>, Plan, Settings);
+pub(super) type Loaded = (Arc<Program>, Plan, Settings);
 
 /// Loads the plan of that name on its own thread, with a function that reports its progress in the heartbeat, and gives
 /// it up if its top level cannot be ended.

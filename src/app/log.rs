@@ -97,7 +97,7 @@ pub(super) fn write_to(path: &Path) -> Result<(), Error> {
 
 /// Waits until the file has taken what was written during a run, and adds to the outcome what is missing there: lines
 /// that were left out are a warning, and a file that cannot be written is trouble. Ctrl-C and SIGTERM end the wait.
-pub(super) async fn enter(outcome: &mut Outcome, signals: Signals, run: &Handle) {
+pub(super) async fn enter(outcome: &mut Outcome, signals: &Signals, run: &Handle) {
     let Some(file) = FILE.get() else {
         return;
     };

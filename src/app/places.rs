@@ -1,7 +1,7 @@
 //! Where the files of a run are: the logs that a plan names stay in its folder, and no output overwrites an input or
 //! another output. Checked before the first request; opens nothing.
 
-use crate::config::{Config, Format, LogFile, Output, Settings};
+use crate::config::{Format, LocalConfig, LogFile, Output, Settings};
 use crate::error::Diagnostic;
 use crate::lua::Program;
 use crate::output::csv::series_path;
@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 const MOST_LINKS: usize = 40;
 
 /// A file of a run, with a description of what it is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Place {
     what: String,
     path: PathBuf,
@@ -116,9 +116,8 @@ pub(super) fn files_of(program: &Program) -> Vec<Place> {
 }
 
 /// Returns the files that a plan and the options of its run have read.
-pub(super) fn read_by(program: &Program, config: &Config) -> Vec<Place> {
+pub(super) fn read_by(program: &Program, local: &LocalConfig) -> Vec<Place> {
     let mut places = files_of(program);
-    let local = &config.local;
     for (flag, path) in [
         ("'--ca'", &local.ca),
         ("'--cert'", &local.cert),
@@ -130,8 +129,8 @@ pub(super) fn read_by(program: &Program, config: &Config) -> Vec<Place> {
 }
 
 /// Returns the logs that a run writes.
-pub(super) fn written_by(config: &Config) -> Vec<Place> {
-    let logs = config.local.logs.files();
+pub(super) fn written_by(local: &LocalConfig) -> Vec<Place> {
+    let logs = local.logs.files();
     logs.map(|(word, log)| Place::new(format!("the {word} log"), &log.path))
         .collect()
 }

@@ -44,14 +44,17 @@ impl Supply {
 
 /// Raises the limits that this process may raise itself, and returns warnings for those that are too low for the run.
 pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
-    let memory = prepared.config.local.memory;
+    let memory = prepared.run.local.memory;
     let supply = Supply::of_machine(memory.or_else(machine::usual_memory));
     let mut at_hosts = BTreeMap::<&str, u64>::new();
-    let lanes = prepared.plan.lanes(prepared.config.run.users);
+    let (lanes, hosts) = (
+        &prepared.run.plan_version.lanes,
+        &prepared.run.plan_version.hosts,
+    );
     for (lane, users) in lanes.users().enumerate() {
         for user in 0..users {
             *at_hosts
-                .entry(&prepared.hosts[lanes.scenario_of(lane, user)])
+                .entry(&hosts[lanes.scenario_of(lane, user)])
                 .or_default() += 1;
         }
     }

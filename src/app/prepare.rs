@@ -1,124 +1,169 @@
-//! Prepares a run: reads the plan, merges the flags over it, determines the target and starts it if it is a built-in
-//! site.
+//! The way of a test to its run: [`resolve`] loads its plan and merges its options over the plan's own, [`prepare`]
+//! determines the target, starts it if it is a built-in site, and returns what the engine runs.
 
 use super::client::client;
+use super::embed::Test;
 use super::loading;
 use super::places::{self, Place};
 use super::sites::Sites;
-use crate::config::{Config, Load, RunConfig, Settings};
-use crate::engine;
+use crate::config::{CoMitigation, Config, Load, Part, RunConfig, ScreenConfig, Show};
+use crate::engine::{self, Offers, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::{Diagnostic, Error};
-use crate::http::{ClientConfig, Resolver};
-use crate::lua::{GivenVariables, Program};
+use crate::lua::Program;
 use crate::machine;
-use crate::metrics::RunLogs;
+#[cfg(feature = "cli")]
+use crate::plan;
 use crate::plan::{Plan, Scenario};
 use crate::units::{masked_url, show_size};
-use std::path::PathBuf;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A run that is ready to start, assembled from the plan and the flags.
-pub(super) struct Prepared {
-    pub(super) program: Arc<Program>,
-    pub(super) plan: Plan,
-    pub(super) config: Arc<Config>,
-    pub(super) name: String,
-    pub(super) hosts: Vec<String>,
-    pub(super) client: ClientConfig,
-    pub(super) resolver: Arc<Resolver>,
-    /// The built-in sites that run for this test.
-    pub(super) sites: Sites,
-}
-
-impl Prepared {
-    /// Returns a copy for one of several runs with the same target; the built-in sites stay with the original.
-    #[cfg(feature = "cli")]
-    pub(super) fn with_config(&self, config: Config) -> Prepared {
-        Prepared {
-            program: self.program.clone(),
-            plan: self.plan.clone(),
-            config: Arc::new(config),
-            name: self.name.clone(),
-            hosts: self.hosts.clone(),
-            client: self.client.clone(),
-            resolver: self.resolver.clone(),
-            sites: Sites::default(),
-        }
-    }
-
-    /// Returns the run for the engine, and the built-in sites, which must outlive it.
-    pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Sites) {
-        let target = target(&self);
-        let config = Arc::new(self.config.run.clone());
-        let plan_version =
-            engine::PlanVersion::new(self.program, self.plan, self.hosts, config.clone());
-        let run = engine::Run {
-            plan_version: Arc::new(plan_version),
-            config,
-            local: self.config.local.clone(),
-            name: self.name,
-            target,
-            client: self.client,
-            resolver: self.resolver,
-            run_logs,
-        };
-        (run, self.sites)
-    }
-}
-
-/// A plan, with everything that was given along with it.
-pub(super) struct Given {
-    /// Path of the plan, or its name in messages.
-    pub(super) name: String,
-    pub(super) source: String,
-    /// Folder that paths in the plan's options are relative to.
-    pub(super) folder: PathBuf,
-    /// Options that take precedence over the plan's own.
-    pub(super) typed: Settings,
-    /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
-    pub(super) variables: GivenVariables,
+/// What only a command line says about a test. A program that embeds lgoose has the defaults.
+#[derive(Debug, Clone)]
+pub(super) struct CommandOptions {
     /// Whether the plan's logs may be outside of its folder.
     pub(super) allow_files: bool,
     /// Files that are read and written in addition to those that the plan and its options name.
     pub(super) others: OtherFiles,
+    /// What is shown of the only iteration of `--once`, if it is set.
+    pub(super) once: Option<Show>,
+    /// Whether the run waits for a command before its first user.
+    pub(super) paused: bool,
+    /// The part of the load that this process drives.
+    pub(super) part: Part,
+}
+
+impl Default for CommandOptions {
+    fn default() -> CommandOptions {
+        CommandOptions {
+            allow_files: false,
+            others: OtherFiles::default(),
+            once: None,
+            paused: false,
+            part: Part::WHOLE,
+        }
+    }
 }
 
 /// Files that a run reads and writes because of the command's flags.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct OtherFiles {
     pub(super) read: Vec<Place>,
     pub(super) written: Vec<Place>,
 }
 
-/// A plan and the configuration of its run, before anything is started.
-pub(super) struct Composed {
+/// What a test means: its plan, loaded, and the configuration of its run. Nothing is started yet.
+pub(super) struct Resolved {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
     pub(super) config: Config,
     pub(super) name: String,
 }
 
-/// Assembles a run; `adapt` can change its final configuration.
-pub(super) fn assemble(
-    mut given: Given,
-    adapt: impl FnOnce(&mut Config, &mut Plan),
-) -> Result<Prepared, Error> {
+/// What runs: a run that is ready to start, with what this process does around it.
+pub(super) struct Prepared {
+    pub(super) run: engine::Run,
+    /// What the terminal shows of the run.
+    pub(super) screen: ScreenConfig,
+    /// The built-in sites that run for this test.
+    pub(super) sites: Sites,
+    pub(super) placement: Placement,
+}
+
+/// Where users run, and how they get new versions of the plan.
+pub(super) struct Placement {
+    pub(super) place: engine::Place,
+    pub(super) offers: Offers,
+    pub(super) versions: PlanVersions,
+    /// Logs of the users on workers, if any are kept.
+    pub(super) logs: Option<WorkerLogs>,
+}
+
+impl Default for Placement {
+    /// Returns this process.
+    fn default() -> Placement {
+        let (versions, offers) = PlanVersions::open();
+        Placement {
+            place: engine::Place::threads(),
+            offers,
+            versions,
+            logs: None,
+        }
+    }
+}
+
+impl Prepared {
+    /// Returns the plan that users run at first.
+    #[cfg(feature = "cli")]
+    pub(super) fn plan(&self) -> &Plan {
+        &self.run.plan_version.plan
+    }
+
+    /// Returns the configuration of the run.
+    pub(super) fn config(&self) -> Config {
+        Config {
+            run: RunConfig::clone(&self.run.config),
+            local: self.run.local.clone(),
+            screen: self.screen.clone(),
+        }
+    }
+
+    /// Describes the run in a line, before it begins.
+    #[cfg(feature = "cli")]
+    pub(super) fn announcement(&self) -> String {
+        let run = &self.run;
+        plan::announcement(&run.name, self.plan(), &run.config, run.local.part)
+    }
+
+    /// Returns a copy for one of several runs with the same target; the built-in sites stay with the original.
+    #[cfg(feature = "cli")]
+    pub(super) fn with_config(&self, config: Config) -> Prepared {
+        let PlanVersion {
+            program,
+            plan,
+            hosts,
+            ..
+        } = &*self.run.plan_version;
+        let run_config = Arc::new(config.run);
+        let plan_version = PlanVersion::new(
+            program.clone(),
+            plan.clone(),
+            hosts.clone(),
+            run_config.clone(),
+        );
+        Prepared {
+            run: engine::Run {
+                plan_version: Arc::new(plan_version),
+                config: run_config,
+                local: config.local,
+                ..self.run.clone()
+            },
+            screen: config.screen,
+            sites: Sites::default(),
+            placement: Placement::default(),
+        }
+    }
+}
+
+/// Prepares the run of a test.
+///
+/// # Errors
+/// A mistake in the plan or in an option, or trouble with a file or a site that they name.
+pub(super) fn prepare(mut test: Test) -> Result<Prepared, Error> {
     let OtherFiles {
         mut read,
         mut written,
-    } = std::mem::take(&mut given.others);
-    let random = || rand::random::<u32>().into();
-    let seed = given.typed.seed.unwrap_or_else(random);
-    let Composed {
+    } = std::mem::take(&mut test.command.others);
+    let Resolved {
         program,
         plan,
         config,
         name,
-    } = compose(given, seed, adapt)?;
+    } = resolve(test, rand::random::<u32>().into())?;
     not_empty(&config)?;
     enough_memory(config.local.memory)?;
-    read.extend(places::read_by(&program, &config));
-    written.extend(places::written_by(&config));
+    read.extend(places::read_by(&program, &config.local));
+    written.extend(places::written_by(&config.local));
     places::apart(&read, &written)?;
     no_fixed_numbers(&config.run.load, &plan)?;
     let (client, resolver) = client(&config)?;
@@ -131,16 +176,84 @@ pub(super) fn assemble(
         // Every reqwest client needs this configuration, used or not, and would take the time to make it.
         let _not_needed = client.tls.prepare();
     }
+    let target = target(&hosts, &sites);
+    let run_config = Arc::new(config.run);
+    let plan_version = PlanVersion::new(program, plan, hosts, run_config.clone());
     Ok(Prepared {
+        run: engine::Run {
+            plan_version: Arc::new(plan_version),
+            config: run_config,
+            local: config.local,
+            name,
+            target,
+            client,
+            resolver: Arc::new(resolver),
+            run_logs: None,
+        },
+        screen: config.screen,
+        sites,
+        placement: Placement::default(),
+    })
+}
+
+/// Loads the plan of a test and merges the test's options over its own. `seed` is used if neither sets one.
+///
+/// # Errors
+/// A mistake in the plan or in an option.
+pub(super) fn resolve(test: Test, seed: u64) -> Result<Resolved, Error> {
+    if let Some(mistake) = test.mistake {
+        return Err(mistake.into());
+    }
+    let (name, typed) = (test.name, test.settings);
+    let (program, mut plan, settings) =
+        loading::load(&name, &test.source, test.variables, typed.seed, seed)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if !test.command.allow_files {
+        places::beside_plan(&settings, &typed, &test.folder)?;
+    }
+    let own_limits = settings.check_own_limits(&typed);
+    own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
+    let settings = typed.over(settings.relative_to(&test.folder));
+    let mut config = Config::new(settings, cores, seed)?;
+    plan.keep_scenarios(&config.run.scenarios)?;
+    plan.exclude_tags(&config.run.exclude_tags)?;
+    plan.keep_tags(&config.run.tags)?;
+    if let Some(show) = test.command.once {
+        once(&mut config, &mut plan);
+        config.local.show = show;
+    }
+    config.local.paused = test.command.paused;
+    config.local.part = test.command.part;
+    program.serve_part(config.local.part);
+    Ok(Resolved {
         program,
         plan,
-        config: Arc::new(config),
+        config,
         name,
-        hosts,
-        client,
-        resolver: Arc::new(resolver),
-        sites,
     })
+}
+
+/// Reduces the load to one user for each scenario, all at once, one iteration each.
+fn once(config: &mut Config, plan: &mut Plan) {
+    for scenario in &mut plan.scenarios {
+        scenario.users = Some(1);
+        (scenario.load, scenario.iterations) = (None, None);
+        scenario.shared_iterations = None;
+    }
+    config.local.threads = 1;
+    let config = &mut config.run;
+    config.users = plan.scenarios.len() as u64;
+    config.load = Load::Users;
+    config.reset_stats = false;
+    config.warmup = None;
+    config.hatch_rate = f64::INFINITY;
+    config.iterations = Some(1);
+    config.shared_iterations = None;
+    config.run_time = None;
+    // One iteration is for looking at, not for judging.
+    config.thresholds.clear();
+    config.co_mitigation = CoMitigation::Disabled;
+    config.co_wanted = false;
 }
 
 /// Checks that the part of the load has any users.
@@ -169,36 +282,6 @@ fn enough_memory(ceiling: Option<u64>) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help("give it more, such as '--memory 2GiB', or leave it out"))
 }
 
-/// Loads a plan and merges the flags over its options. `seed` is used if neither sets one.
-pub(super) fn compose(
-    given: Given,
-    seed: u64,
-    adapt: impl FnOnce(&mut Config, &mut Plan),
-) -> Result<Composed, Error> {
-    let (name, typed) = (given.name, given.typed);
-    let (program, mut plan, settings) =
-        load(&name, &given.source, given.variables, typed.seed, seed)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if !given.allow_files {
-        places::beside_plan(&settings, &typed, &given.folder)?;
-    }
-    let own_limits = settings.check_own_limits(&typed);
-    own_limits.map_err(|mistake| mistake.at(&name, None, &given.source))?;
-    let settings = typed.over(settings.relative_to(&given.folder));
-    let mut config = Config::new(settings, cores, seed)?;
-    plan.keep_scenarios(&config.run.scenarios)?;
-    plan.exclude_tags(&config.run.exclude_tags)?;
-    plan.keep_tags(&config.run.tags)?;
-    adapt(&mut config, &mut plan);
-    program.serve_part(config.local.part);
-    Ok(Composed {
-        program,
-        plan,
-        config,
-        name,
-    })
-}
-
 /// Returns the base URL of each scenario; starts the built-in sites that they name.
 pub(super) fn hosts_of(
     plan: &Plan,
@@ -225,21 +308,6 @@ pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnosti
     Err(Diagnostic::new(message).help(
         "give it a 'weight' instead of 'users', its share of the iterations, or leave out the rate",
     ))
-}
-
-/// Loads the plan; loads it again if it sets the seed itself, so that its top level sees that seed, too.
-pub(super) fn load(
-    name: &str,
-    source: &str,
-    variables: GivenVariables,
-    typed_seed: Option<u64>,
-    seed: u64,
-) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let loaded = loading::load(name, source, variables.clone(), seed)?;
-    match (typed_seed, loaded.2.seed) {
-        (None, Some(planned)) if planned != seed => loading::load(name, source, variables, planned),
-        _ => Ok(loaded),
-    }
 }
 
 /// Returns the URL of a host as written; starts the built-in site that it names.
@@ -285,11 +353,11 @@ fn checked_url(host: &str) -> Result<String, Error> {
 }
 
 /// Describes the target: each host once, and a built-in site by its name.
-pub(super) fn target(prepared: &Prepared) -> String {
+fn target(hosts: &[String], sites: &Sites) -> String {
     let mut shown: Vec<String> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for host in &prepared.hosts {
-        let site = prepared.sites.served().find(|(_, url)| url == host);
+    let mut seen = HashSet::new();
+    for host in hosts {
+        let site = sites.served().find(|(_, url)| url == host);
         let text = site.map_or_else(
             || masked_url(host).into_owned(),
             |(name, _)| format!("{name} at {host}"),

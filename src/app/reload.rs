@@ -1,7 +1,8 @@
 //! Reloads the plan during a run: by a command or, with `--watch`, when one of its files has changed. A plan with a
 //! mistake changes nothing.
 
-use super::prepare::{Composed, hosts_of, no_fixed_numbers};
+use super::embed::Test;
+use super::prepare::{Resolved, hosts_of, no_fixed_numbers, resolve};
 use super::sites::Sites;
 use crate::config::Config;
 use crate::control::{Done, News, Refusal, Reloads, Reply};
@@ -19,21 +20,21 @@ use tokio::sync::broadcast;
 /// Interval at which `--watch` checks the files. What an editor writes in two steps has settled by the next check.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Loads the current plan; the seed is used if the plan sets none.
-type Compose = Box<dyn FnMut(u64) -> Result<Composed, Error> + Send>;
+/// Reads the test with the current text of its plan.
+type ReadTest = Box<dyn FnMut() -> Result<Test, Error> + Send>;
 
 /// Where the plan of a run is reloaded from.
 pub(super) struct Source {
     /// Whether a change of its files triggers a reload.
     pub(super) watch: bool,
-    pub(super) compose: Compose,
+    pub(super) read: ReadTest,
 }
 
 /// Reloads the plan of a run.
 pub(super) struct Reloader {
     source: Source,
     /// Configuration that the run began with.
-    config: Arc<Config>,
+    config: Config,
     /// The program that was loaded last.
     program: Arc<Program>,
     watched: Watched,
@@ -46,7 +47,7 @@ pub(super) struct Reloader {
 impl Reloader {
     pub(super) fn new(
         source: Source,
-        config: Arc<Config>,
+        config: Config,
         program: Arc<Program>,
         sites: Sites,
     ) -> Reloader {
@@ -118,15 +119,15 @@ impl Reloader {
 
     /// Loads the current plan, and returns a message about it.
     fn load(&mut self) -> Result<(Arc<PlanVersion>, String), Error> {
-        let Composed {
+        let Resolved {
             program,
             plan,
             config,
             ..
-        } = (self.source.compose)(self.config.run.seed)?;
+        } = resolve((self.source.read)()?, self.config.run.seed)?;
         no_fixed_numbers(&self.config.run.load, &plan)?;
         let hosts = hosts_of(&plan, &self.config.run, &mut self.sites)?;
-        let mut judged = (*self.config).clone();
+        let mut judged = self.config.clone();
         judged.run.thresholds = config.run.thresholds.clone();
         let mut told = "reloaded: users take the plan at their next iteration".to_owned();
         if config != judged {

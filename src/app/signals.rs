@@ -5,7 +5,7 @@ use crate::control::Handle;
 use crate::error::Error;
 #[cfg(feature = "cli")]
 use {
-    super::{guard, suspension::Suspension},
+    super::{guard::Guard, suspension::Suspension},
     std::time::Duration,
 };
 
@@ -14,14 +14,14 @@ use {
 const AFTER_ABORT: Duration = Duration::from_millis(200);
 
 /// Owner of the signals of this process while a test runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
     #[cfg(feature = "cli")]
-    Obeyed,
+    Obeyed(Guard),
     /// The same for a test that is one of several: without a terminal, nobody could stop them all.
     #[cfg(feature = "cli")]
-    ObeyedByAll,
+    ObeyedByAll(Guard),
     /// The program that embeds lgoose.
     Left,
 }
@@ -30,18 +30,18 @@ impl Signals {
     /// Turns SIGINT and SIGTERM into interrupts, and lets the run pause while the process is stopped (SIGTSTP). The end
     /// of the terminal (SIGHUP) interrupts a run, too, unless it is the only one and ends by itself. Returns only with
     /// an error.
-    pub(super) async fn listen(self, handle: &Handle, has_end: bool) -> Error {
+    pub(super) async fn listen(&self, handle: &Handle, has_end: bool) -> Error {
         #[cfg(not(feature = "cli"))]
         let _ends_by_itself = has_end;
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed if has_end => {
-                guard::attend_without_terminal(handle);
+            Signals::Obeyed(guard) if has_end => {
+                guard.attend_without_terminal(handle);
                 listen(handle).await
             }
             #[cfg(feature = "cli")]
-            Signals::Obeyed | Signals::ObeyedByAll => {
-                guard::attend(handle);
+            Signals::Obeyed(guard) | Signals::ObeyedByAll(guard) => {
+                guard.attend(handle);
                 listen(handle).await
             }
             Signals::Left => std::future::pending().await,
@@ -49,16 +49,16 @@ impl Signals {
     }
 
     /// Waits for Ctrl-C or SIGTERM after a run; only for a short time if the run was aborted.
-    pub(super) async fn interrupted(self, run: &Handle) {
+    pub(super) async fn interrupted(&self, run: &Handle) {
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed | Signals::ObeyedByAll => {
+            Signals::Obeyed(guard) | Signals::ObeyedByAll(guard) => {
                 let aborted = async {
                     run.aborted().await;
                     tokio::time::sleep(AFTER_ABORT).await;
                 };
                 tokio::select! {
-                    () = guard::interrupted() => {}
+                    () = guard.interrupted() => {}
                     () = aborted => {}
                 }
             }

@@ -3,20 +3,14 @@
 
 use super::embed::{Running, Test};
 use super::kept_logs::KeptLogs;
-use super::prepare::Prepared;
-#[cfg(any(feature = "otlp", feature = "tui", feature = "web"))]
-use super::prepare::target;
+use super::prepare::{Placement, Prepared};
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
-#[cfg(feature = "gaggle")]
-use crate::engine::PlanVersion;
-use crate::engine::{self, Offers, Outcome, PlanVersions, WorkerLogs};
+use crate::engine::{self, Outcome};
 use crate::error::Error;
-use crate::metrics::{Cause, RunLogs};
+use crate::metrics::Cause;
 use crate::output;
-#[cfg(feature = "gaggle")]
-use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Runs tests one after another, and publishes its current stage.
@@ -71,8 +65,8 @@ impl Supervisor {
         self.stage.subscribe()
     }
 
-    /// Begins the test that `prepare` assembles. It can be steered and watched from now on, and must be
-    /// [run](Begun::run).
+    /// Begins the test that `prepare` returns. It can be steered and watched from now on, and must be
+    /// [run](Slot::run).
     ///
     /// # Errors
     /// Returns the error of `prepare`: a mistake in the plan or in an option, or trouble. Returns trouble, too, while
@@ -80,7 +74,7 @@ impl Supervisor {
     pub(super) fn begin(
         &self,
         prepare: impl FnOnce() -> Result<Prepared, Error>,
-    ) -> Result<Begun, Error> {
+    ) -> Result<(Slot, Prepared), Error> {
         let (handle, control) = Control::open();
         let free = self.stage.send_if_modified(|stage| {
             let free = !matches!(stage, Stage::Running(_));
@@ -93,115 +87,55 @@ impl Supervisor {
             let busy = "a test is under way: stop it, or wait until it ends";
             return Err(Error::trouble(busy.to_owned()));
         }
-        let place = Place(Some(self.stage.clone()));
+        let slot = Slot {
+            signals: self.signals.clone(),
+            reservation: Reservation(Some(self.stage.clone())),
+            handle,
+            control,
+        };
         match prepare() {
-            Ok(prepared) => Ok(Begun {
-                signals: self.signals,
-                place,
-                handle,
-                control,
-                prepared,
-                warnings: Vec::new(),
-                site: Site::default(),
-            }),
+            Ok(prepared) => Ok((slot, prepared)),
             Err(error) => {
-                place.leave(Stage::Done(Err(error.to_string())));
+                let stage = Stage::Done(Err(error.to_string()));
+                slot.reservation.end(stage);
                 Err(error)
             }
         }
     }
 }
 
-/// The place of the running test; dropping this frees it.
+/// The right to be the running test; dropping this gives it up.
 #[derive(Debug)]
-struct Place(Option<watch::Sender<Stage>>);
+struct Reservation(Option<watch::Sender<Stage>>);
 
-impl Place {
-    fn leave(mut self, stage: Stage) {
-        if let Some(place) = self.0.take() {
-            place.send_replace(stage);
+impl Reservation {
+    fn end(mut self, stage: Stage) {
+        if let Some(current) = self.0.take() {
+            current.send_replace(stage);
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        if let Some(place) = &self.0 {
+        if let Some(current) = &self.0 {
             // The test was given up or ended by a fault, without a result.
-            place.send_replace(Stage::Idle);
+            current.send_replace(Stage::Idle);
         }
     }
 }
 
-/// A test that is about to run.
-pub(super) struct Begun {
+/// The place of the one test that runs, and what steers and watches it. Dropping this gives the place up.
+pub(super) struct Slot {
     signals: Signals,
-    place: Place,
+    reservation: Reservation,
     handle: Handle,
     control: Control,
-    prepared: Prepared,
-    warnings: Vec<String>,
-    site: Site,
 }
 
-/// Where users run, and how they get new versions of the plan.
-pub(super) struct Site {
-    pub(super) place: engine::Place,
-    pub(super) offers: Offers,
-    pub(super) versions: PlanVersions,
-    /// Stand-ins for the plan and the target of a run that this process has attached to.
-    #[cfg(feature = "gaggle")]
-    pub(super) stand_in: Option<(Arc<PlanVersion>, String)>,
-    /// Logs of the users on workers, if any are kept.
-    pub(super) logs: Option<WorkerLogs>,
-}
-
-impl Default for Site {
-    /// Returns this process.
-    fn default() -> Site {
-        let (versions, offers) = PlanVersions::open();
-        Site {
-            place: engine::Place::threads(),
-            offers,
-            versions,
-            #[cfg(feature = "gaggle")]
-            stand_in: None,
-            logs: None,
-        }
-    }
-}
-
-impl Begun {
+impl Slot {
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
-    }
-
-    pub(super) fn prepared(&self) -> &Prepared {
-        &self.prepared
-    }
-
-    /// Returns the target, as views and reports show it.
-    #[cfg(any(feature = "otlp", feature = "tui", feature = "web"))]
-    pub(super) fn target(&self) -> String {
-        #[cfg(feature = "gaggle")]
-        if let Some((_, target)) = &self.site.stand_in {
-            return target.clone();
-        }
-        target(&self.prepared)
-    }
-
-    /// Moves the users to workers, which drive them with this many threads.
-    #[cfg(feature = "gaggle")]
-    pub(super) fn move_to(&mut self, site: Site, threads: usize) {
-        self.site = site;
-        let mut config = (*self.prepared.config).clone();
-        config.local.threads = threads;
-        self.prepared.config = config.into();
-    }
-
-    /// Adds these warnings to the report.
-    pub(super) fn warn(&mut self, warnings: impl Iterator<Item = String>) {
-        self.warnings.extend(warnings);
     }
 
     /// Runs the test to its end and judges it. The plan can be reloaded if there is a `source`. The future of `beside`
@@ -212,41 +146,32 @@ impl Begun {
     /// next to what was measured.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
+        mut prepared: Prepared,
         source: Option<Source>,
         beside: impl FnOnce(Handle) -> F,
     ) -> Result<Outcome, Error> {
-        let Begun {
+        let Slot {
             signals,
-            place,
+            reservation,
             handle,
             control,
-            prepared,
-            warnings,
-            mut site,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let logs = KeptLogs::start(&prepared.config.local.logs, site.logs.take())?;
-            let run_logs = logs.run_logs();
-            let outcome = conduct(
-                signals,
-                handle.clone(),
-                control,
-                (prepared, run_logs, site),
-                source,
-                beside,
-            );
-            let outcome = outcome.await;
-            let written = logs.finish(signals, &handle).await;
+            let of_workers = prepared.placement.logs.take();
+            let logs = KeptLogs::start(&prepared.run.local.logs, of_workers)?;
+            prepared.run.run_logs = logs.run_logs();
+            let beside = beside(handle.clone());
+            let outcome = conduct(&signals, (&handle, control), prepared, source, beside).await;
+            let written = logs.finish(&signals, &handle).await;
             let mut outcome = outcome?;
             written?.enter(&mut outcome);
-            outcome.report.warnings.extend(warnings);
             #[cfg(feature = "cli")]
-            super::log::enter(&mut outcome, signals, &handle).await;
+            super::log::enter(&mut outcome, &signals, &handle).await;
             settle(&mut outcome);
             Ok(outcome)
         }
         .await;
-        place.leave(Stage::Done(match &ended {
+        reservation.end(Stage::Done(match &ended {
             Ok(Outcome { report, .. }) => Ok(report
                 .verdict
                 .clone()
@@ -258,13 +183,12 @@ impl Begun {
 }
 
 /// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
-async fn conduct<F: Future<Output = Error>>(
-    signals: Signals,
-    handle: Handle,
-    control: Control,
-    (prepared, run_logs, site): (Prepared, Option<RunLogs>, Site),
+async fn conduct(
+    signals: &Signals,
+    (handle, control): (&Handle, Control),
+    prepared: Prepared,
     source: Option<Source>,
-    beside: impl FnOnce(Handle) -> F,
+    beside: impl Future<Output = Error>,
 ) -> Result<Outcome, Error> {
     let Control {
         calls,
@@ -277,30 +201,26 @@ async fn conduct<F: Future<Output = Error>>(
     let _feed = super::log::Feed::start(log);
     #[cfg(not(feature = "cli"))]
     drop(log);
-    let Site {
-        place,
-        offers,
-        versions: plan_versions,
-        #[cfg(feature = "gaggle")]
-        stand_in,
-        logs: _,
-    } = site;
-    let (config, program) = (prepared.config.clone(), prepared.program.clone());
-    let has_end = prepared.plan.ends_by_itself(&config.run);
-    #[cfg_attr(
-        not(feature = "gaggle"),
-        expect(unused_mut, reason = "every plan is at hand")
-    )]
-    let (mut run, sites) = prepared.into_run(run_logs);
-    #[cfg(feature = "gaggle")]
-    if let Some((plan_version, target)) = stand_in {
-        (run.plan_version, run.target) = (plan_version, target);
-    }
+    let config = prepared.config();
+    let Prepared {
+        run,
+        sites,
+        placement:
+            Placement {
+                place,
+                offers,
+                versions,
+                ..
+            },
+        ..
+    } = prepared;
+    let has_end = run.plan_version.plan.ends_by_itself(&run.config);
+    let program = run.plan_version.program.clone();
     let reloading = async {
         match source {
             Some(source) => {
                 let reloader = Reloader::new(source, config, program, sites);
-                reloader.serve(reloads, plan_versions, news).await
+                reloader.serve(reloads, versions, news).await
             }
             None => {
                 drop(reloads);
@@ -309,11 +229,10 @@ async fn conduct<F: Future<Output = Error>>(
             }
         }
     };
-    let beside = beside(handle.clone());
     tokio::select! {
         // Listen for signals before anything runs: one that comes at once must not kill the process.
         biased;
-        error = signals.listen(&handle, has_end) => Err(error),
+        error = signals.listen(handle, has_end) => Err(error),
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,

@@ -2,7 +2,7 @@
 //! missing folder. Does not change existing files.
 
 use super::places::{made_by, or_here};
-use crate::config::{Config, Format, Output};
+use crate::config::{Format, Logs, Output};
 use crate::error::{Diagnostic, Error};
 use crate::files;
 use crate::output;
@@ -15,7 +15,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// Returns a mistake that names the first file that cannot be written, its option and the reason.
-pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Error> {
+pub(super) fn try_places(outputs: &[Output], logs: &Logs) -> Result<(), Error> {
     for output in outputs {
         let Some(path) = &output.path else { continue };
         place("--output", path, replaceable(path))?;
@@ -24,7 +24,7 @@ pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Erro
             place("--output", &series, replaceable(&series))?;
         }
     }
-    for (word, log) in config.local.logs.files() {
+    for (word, log) in logs.files() {
         place(&format!("--{word}-log"), &log.path, writable(&log.path))?;
     }
     Ok(())

@@ -4,6 +4,8 @@
 //! The Lua layer builds these values and the engine follows them. Nothing here knows Lua, clocks or sockets: policies
 //! are pure functions that get the elapsed time and a random number generator as arguments.
 
+#[cfg(feature = "cli")]
+mod announcement;
 mod arrivals;
 mod deal;
 mod lanes;
@@ -17,6 +19,8 @@ mod wait;
 
 use crate::config::OwnLoad;
 use crate::tags::Tags;
+#[cfg(feature = "cli")]
+pub(crate) use announcement::announcement;
 pub(crate) use arrivals::{Arrivals, RateLine};
 pub(crate) use deal::Deal;
 use http::HeaderMap;

@@ -5,9 +5,11 @@
 use super::export;
 #[cfg(feature = "web")]
 use super::web;
-use crate::app::supervisor::Begun;
+use crate::app::prepare::Prepared;
 use crate::cli;
+use crate::control::Handle;
 use crate::error::Error;
+use crate::metrics::Report;
 
 /// Opened services, ready to accompany a run.
 pub(super) struct Opened {
@@ -20,9 +22,9 @@ pub(super) struct Opened {
 /// Services that accompany a run under way.
 pub(super) struct Beside {
     #[cfg(feature = "web")]
-    pub(super) web: Option<web::Web>,
+    web: Option<web::Web>,
     #[cfg(feature = "otlp")]
-    pub(super) exporter: Option<crate::otlp::Exporter>,
+    exporter: Option<crate::otlp::Exporter>,
 }
 
 impl Opened {
@@ -43,18 +45,51 @@ impl Opened {
     ///
     /// # Errors
     /// Trouble with a thread, or with the host of the run.
-    pub(super) fn start(self, flags: &cli::Run, begun: &Begun) -> Result<Beside, Error> {
+    pub(super) fn start(
+        self,
+        flags: &cli::Run,
+        prepared: &Prepared,
+        handle: &Handle,
+    ) -> Result<Beside, Error> {
         Ok(Beside {
             #[cfg(feature = "web")]
             web: match self.web {
-                Some(server) => Some(web::serve(server, flags, begun)?),
+                Some(server) => Some(web::serve(server, flags, prepared, handle)?),
                 None => None,
             },
             #[cfg(feature = "otlp")]
             exporter: match self.export {
-                Some(options) => Some(export::start(options, begun)?),
+                Some(options) => Some(export::start(options, prepared, handle)?),
                 None => None,
             },
         })
+    }
+}
+
+impl Beside {
+    /// Returns the address of the page of this run, if it has one.
+    #[cfg(all(feature = "tui", feature = "web"))]
+    pub(super) fn page(&self) -> Option<&str> {
+        self.web.as_ref().map(|web| &*web.url)
+    }
+
+    /// Exports and serves the report of the run, which is over.
+    pub(super) fn finish(&mut self, report: &mut Report) {
+        #[cfg(feature = "otlp")]
+        export::finish(self.exporter.take(), report);
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            web.thread.finish(Some(report));
+        }
+        #[cfg(not(any(feature = "otlp", feature = "web")))]
+        let _unserved = report;
+    }
+
+    /// Waits until whoever reads the page has the end of the run.
+    pub(super) async fn leave(self) {
+        #[cfg(feature = "web")]
+        if let Some(web) = self.web {
+            web.thread.leave().await;
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::units::counted;
 pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
     let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;
-    let (program, plan, settings) = loading::load(&name, &source, variables, 0)?;
+    let (program, plan, settings) = loading::load(&name, &source, variables, Some(0), 0)?;
     let typed = Settings {
         host: flags.host.clone(),
         users: flags.users,

@@ -4,6 +4,7 @@
 use super::outputs::{apart, read, write};
 use super::repeat::Runs;
 use super::screen::{self, complain, give_reason, say, terminal_width};
+use crate::app::guard::Guard;
 use crate::cli;
 use crate::compare::{self, Comparison, GRAMMAR, Limit, NamedReport};
 use crate::config::Output;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a limit, a file that is not a report, or a file that is named twice.
-pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
+pub(super) fn compare(flags: &cli::Compare, guard: &Guard) -> Result<u8, Error> {
     let limits: Vec<Limit> = flags
         .max_regression
         .iter()
@@ -29,7 +30,7 @@ pub(super) fn compare(flags: &cli::Compare) -> Result<u8, Error> {
     };
     apart(sides.0.iter().chain(sides.1), &flags.output)?;
     let [before, after] = match runs {
-        Some(runs) => match runs.run()? {
+        Some(runs) => match runs.run(guard)? {
             Some(sides) => sides,
             None => return Ok(exit::ABORTED),
         },

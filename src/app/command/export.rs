@@ -1,8 +1,9 @@
 //! Export of a run while it is under way, as the flags say.
 
+use crate::app::prepare::Prepared;
 use crate::app::runtime;
-use crate::app::supervisor::Begun;
 use crate::cli;
+use crate::control::Handle;
 use crate::error::Error;
 use crate::metrics::Report;
 use crate::otlp::{Exporter, Options};
@@ -23,9 +24,13 @@ pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
 ///
 /// # Errors
 /// A mistake for a header that cannot be sent; trouble with a thread.
-pub(super) fn start(options: Options, begun: &Begun) -> Result<Exporter, Error> {
-    let facts = (&*begun.prepared().name, &*begun.target());
-    Exporter::start(options, runtime()?, begun.handle().clone(), facts)
+pub(super) fn start(
+    options: Options,
+    prepared: &Prepared,
+    handle: &Handle,
+) -> Result<Exporter, Error> {
+    let facts = (&*prepared.run.name, &*prepared.run.target);
+    Exporter::start(options, runtime()?, handle.clone(), facts)
 }
 
 /// Exports the report of the run. If something did not arrive, the report gets a warning.

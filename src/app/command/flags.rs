@@ -2,27 +2,49 @@
 
 use super::env_file;
 use super::url_plan::UrlPlan;
+use crate::app::embed::Test;
 use crate::app::places::{self, Place};
-use crate::app::prepare::{Composed, Given, OtherFiles, Prepared, assemble, compose};
+use crate::app::prepare::{CommandOptions, OtherFiles};
 use crate::app::reload::Source;
 use crate::cli;
-use crate::config::{CoMitigation, Config, Load, Part, Show};
+use crate::config::{Part, Show};
 use crate::error::{Diagnostic, Error};
 use crate::lua::{self, GivenVariables};
-use crate::plan::Plan;
 use crate::units::masked_url;
 use std::path::{Path, PathBuf};
 
-/// Prepares a run of the plan at that path.
+/// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
 ///
 /// # Errors
-/// A mistake in the plan or in a flag, or trouble with a file or a site that they name.
-pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
+/// A mistake in a flag, or a plan or a file of variables that cannot be read.
+pub(super) fn test(path: &Path, flags: &cli::Run) -> Result<Test, Error> {
     if flags.screen.watch {
         may_load(path, flags)?;
     }
-    assemble(given(path, flags)?, |config, plan| {
-        adapt(config, plan, flags)
+    let (name, source, host) = read(path, flags)?;
+    let mut settings = flags.settings();
+    if host.is_some() {
+        // This is a benchmark of one page, where nobody wants to wait for users to start.
+        settings.start_at_once();
+    }
+    settings.host = host.or(settings.host);
+    Ok(Test {
+        name,
+        folder: folder_of(path).to_owned(),
+        settings,
+        variables: variables(flags)?,
+        command: CommandOptions {
+            allow_files: flags.outputs.allow_files,
+            others: other_files(flags),
+            once: flags.load.once.then_some(if flags.screen.http_debug {
+                Show::Messages
+            } else {
+                Show::Requests
+            }),
+            paused: flags.load.paused,
+            part: flags.load.part.unwrap_or(Part::WHOLE),
+        },
+        ..Test::from_source(source)
     })
 }
 
@@ -31,15 +53,11 @@ pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
     let (path, flags) = (path.to_owned(), flags.clone());
     Source {
         watch: flags.screen.watch,
-        compose: Box::new(move |seed| compose_again(&path, &flags, seed)),
+        read: Box::new(move || {
+            may_load(&path, &flags)?;
+            test(&path, &flags)
+        }),
     }
-}
-
-fn compose_again(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, Error> {
-    may_load(path, flags)?;
-    compose(given(path, flags)?, seed, |config, plan| {
-        adapt(config, plan, flags)
-    })
 }
 
 /// Checks that the plan can be reloaded.
@@ -50,26 +68,6 @@ fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
         (None, false) => return Ok(()),
     };
     Err(Diagnostic::new(what).help("write the plan into a file and name that"))
-}
-
-/// Returns the plan at that path with everything that the command line sets for it.
-fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
-    let (name, source, host) = read(path, flags)?;
-    let mut typed = flags.settings();
-    if host.is_some() {
-        // This is a benchmark of one page, where nobody wants to wait for users to start.
-        typed.start_at_once();
-    }
-    typed.host = host.or(typed.host);
-    Ok(Given {
-        name,
-        source,
-        folder: folder_of(path).to_owned(),
-        typed,
-        variables: variables(flags)?,
-        allow_files: flags.outputs.allow_files,
-        others: other_files(flags),
-    })
 }
 
 /// Returns the files that flags name, apart from those named by options that a plan has, too.
@@ -126,20 +124,6 @@ pub(super) fn log_file(flags: &cli::Run) -> Option<Place> {
     Some(Place::new("the file of '--log-file'", path))
 }
 
-/// Applies the flags that have no option in a plan.
-fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
-    if flags.load.once {
-        once(config, plan);
-        config.local.show = if flags.screen.http_debug {
-            Show::Messages
-        } else {
-            Show::Requests
-        };
-    }
-    config.local.paused = flags.load.paused;
-    config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
-}
-
 /// Reads the plan, and returns its name, its text and, if it is a URL, the host.
 pub(super) fn read(
     path: &Path,
@@ -165,29 +149,6 @@ pub(super) fn folder(flags: &cli::Run) -> PathBuf {
 
 fn folder_of(plan: &Path) -> &Path {
     plan.parent().unwrap_or(Path::new(""))
-}
-
-/// Reduces the load to one user for each scenario, all at once, one iteration each.
-fn once(config: &mut Config, plan: &mut Plan) {
-    for scenario in &mut plan.scenarios {
-        scenario.users = Some(1);
-        (scenario.load, scenario.iterations) = (None, None);
-        scenario.shared_iterations = None;
-    }
-    config.local.threads = 1;
-    let config = &mut config.run;
-    config.users = plan.scenarios.len() as u64;
-    config.load = Load::Users;
-    config.reset_stats = false;
-    config.warmup = None;
-    config.hatch_rate = f64::INFINITY;
-    config.iterations = Some(1);
-    config.shared_iterations = None;
-    config.run_time = None;
-    // One iteration is for looking at, not for judging.
-    config.thresholds.clear();
-    config.co_mitigation = CoMitigation::Disabled;
-    config.co_wanted = false;
 }
 
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.

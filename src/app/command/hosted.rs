@@ -1,6 +1,7 @@
 //! `lgoose hosted`: a process that `lgoose serve` has started, for one run or to check a plan.
 
 use super::{flags, screen};
+use crate::app::prepare::prepare;
 use crate::cli::{self, WebPlace};
 use crate::error::{Diagnostic, Error, exit};
 use crate::serve::Order;
@@ -32,7 +33,7 @@ pub(super) fn take() -> Result<Hosted, Error> {
         return Err(Diagnostic::new("a hosted run has a plan").into());
     };
     if order.check {
-        flags::prepare(&plan, &run_flags)?;
+        prepare(flags::test(&plan, &run_flags)?)?;
         return Ok(Hosted::Done(exit::OK));
     }
     let web = &mut run_flags.web;

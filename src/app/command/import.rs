@@ -137,7 +137,13 @@ mod tests {
             let imported =
                 import::import("a file", har.to_string().as_bytes(), &Choices::default());
             let imported = imported.expect("it can be read");
-            let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+            let loaded = loading::load(
+                "plan.lua",
+                &imported.plan,
+                GivenVariables::default(),
+                Some(0),
+                0,
+            );
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
             assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
             assert_eq!(imported.plan.contains("user:batch {"), begin != text);
@@ -212,8 +218,13 @@ mod tests {
             ] {
                 let imported = import::import("a file", file.to_string().as_bytes(), choices);
                 let imported = imported.expect("it can be read");
-                let loaded =
-                    loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+                let loaded = loading::load(
+                    "plan.lua",
+                    &imported.plan,
+                    GivenVariables::default(),
+                    Some(0),
+                    0,
+                );
                 let (_, plan, _) =
                     loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
                 assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
@@ -248,7 +259,13 @@ mod tests {
             &Choices::default(),
         );
         let imported = imported.expect("it can be read");
-        let loaded = loading::load("plan.lua", &imported.plan, GivenVariables::default(), 0);
+        let loaded = loading::load(
+            "plan.lua",
+            &imported.plan,
+            GivenVariables::default(),
+            Some(0),
+            0,
+        );
         assert!(loaded.is_ok(), "{}", imported.plan);
         assert!(imported.plan.contains("b = env \"W"), "{}", imported.plan);
     }

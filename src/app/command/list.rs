@@ -3,7 +3,7 @@
 use super::flags;
 use super::screen::say;
 use crate::app::places::{self, Place};
-use crate::app::{log, prepare};
+use crate::app::{loading, log};
 use crate::cli;
 use crate::error::{Error, exit};
 use crate::plan;
@@ -13,13 +13,7 @@ use std::path::Path;
 pub(super) fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
-    let (program, plan, _) = prepare::load(
-        &name,
-        &source,
-        variables,
-        flags.load.seed,
-        flags.load.seed.unwrap_or(0),
-    )?;
+    let (program, plan, _) = loading::load(&name, &source, variables, flags.load.seed, 0)?;
     if let Some(path) = &flags.screen.log_file {
         let log = [Place::new("the file of '--log-file'", path)];
         let mut read = flags::other_files(flags).read;

@@ -1,12 +1,14 @@
 //! Writing of reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{self, complain, say, terminal_width};
-use crate::app::guard;
+use crate::app::guard::Guard;
 use crate::app::places::{self, Place, or_here};
+use crate::app::signals::Signals;
 use crate::app::writable::is_device;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::console;
+use crate::control::Handle;
 use crate::error::{Diagnostic, Error, Trouble, exit};
 use crate::files;
 use crate::metrics::{self, Report};
@@ -34,30 +36,31 @@ pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<E
     told(parts.filter_map(|part| part.write(report).err()).collect())
 }
 
-/// Writes all outputs of a run that is over, likewise, until it is `interrupted`: that ends the wait for a pipe or a
-/// device that takes nothing, and leaves no file out.
+/// Writes all outputs of a run that is over, likewise, until a signal comes: that ends the wait for a pipe or a device
+/// that takes nothing, and leaves no file out.
 ///
 /// # Errors
 /// An error for each output that could not be written.
 pub(super) async fn write_until(
-    interrupted: impl Future<Output = ()>,
+    (guard, run): (&Guard, &Handle),
     outputs: &[Output],
     report: &Report,
 ) -> Result<(), Vec<Error>> {
-    let mut interrupted = pin!(interrupted);
+    let signals = Signals::Obeyed(guard.clone());
+    let mut interrupted = pin!(signals.interrupted(run));
     // From here on it hears of signals, also while files are written.
     let mut is_interrupted = tokio::select! {
         biased;
         () = &mut interrupted => true,
         () = std::future::ready(()) => false,
     };
-    guard::note_over();
+    guard.note_over();
     let (files, streams) = files_and_streams(outputs);
     let mut troubles: Vec<Error> = files
         .iter()
         .filter_map(|part| part.write(report).err())
         .collect();
-    guard::note_files_due(false);
+    guard.note_files_due(false);
     for part in streams {
         let patience = async {
             if is_interrupted {

@@ -2,11 +2,11 @@
 //! reports of runs before it.
 
 use super::compare::read_reports;
-use super::screen::{announcement, aside, warn};
+use super::screen::{aside, warn};
 use super::{flags, outputs};
-use crate::app::guard;
+use crate::app::guard::Guard;
 use crate::app::preflight;
-use crate::app::prepare::target;
+use crate::app::prepare::prepare;
 use crate::app::runtime;
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
@@ -138,17 +138,20 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// A mistake in the plan, a report that cannot be read or written, or trouble in a run. Of the earlier runs, only
     /// the reports that `--keep` has written remain.
-    pub(super) fn run(mut self) -> Result<Option<Sides>, Error> {
+    pub(super) fn run(mut self, guard: &Guard) -> Result<Option<Sides>, Error> {
         let mut sides = [read_reports(self.before, &mut Vec::new())?, Vec::new()];
         if let Some(first) = sides[0].first() {
             // Without a common seed, each run would request other pages.
             self.flags.load.seed.get_or_insert(first.report.seed);
         }
         let order = self.order();
-        let supervisor = Supervisor::new(Signals::ObeyedByAll);
+        let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
         for (nth, (side, number)) in order.iter().enumerate() {
             let told = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
-            let (report, stopped) = self.run_once(&supervisor, *side, &told, nth == 0)?;
+            let ran = self.run_once(&supervisor, *side, &told, nth == 0);
+            // Between the runs and after them there is no run that a signal could stop: it ends the process.
+            guard.leave();
+            let (report, stopped) = ran?;
             let short = report.ending.as_ref().filter(|ending| ending.cut_short);
             let short = short.map(|ending| (ending.cause, ending.text.clone()));
             self.flags.load.seed.get_or_insert(report.seed);
@@ -187,23 +190,19 @@ impl<'a> Runs<'a> {
         if let (Some(host), Side::After) = (self.against, side) {
             flags.target.host = Some(host.to_owned());
         }
-        let begun = supervisor.begin(|| flags::prepare(self.plan, &flags))?;
-        let prepared = begun.prepared();
+        let (slot, prepared) = supervisor.begin(|| prepare(flags::test(self.plan, &flags)?))?;
         if first {
             if let Some(folder) = self.keep {
                 make(folder)?;
             }
-            for shortage in preflight::preflight(prepared) {
+            for shortage in preflight::preflight(&prepared) {
                 warn(&shortage);
             }
-            aside(&announcement(prepared));
+            aside(&prepared.announcement());
         }
-        aside(&format!("{told}: {}", target(prepared)));
-        let handle = begun.handle().clone();
-        let outcome = runtime()?.block_on(begun.run(None, |_| std::future::pending()));
-        // Between the runs and after them there is no run that a signal could stop: it ends the process.
-        guard::leave();
-        let outcome = outcome?;
+        aside(&format!("{told}: {}", prepared.run.target));
+        let handle = slot.handle().clone();
+        let outcome = runtime()?.block_on(slot.run(prepared, None, |_| std::future::pending()))?;
         if let Some(trouble) = outcome.trouble {
             return Err(trouble);
         }

@@ -38,7 +38,7 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
     let runs = Arc::new(Runs::new(plans, data));
     let runtime = runtime()?;
     let mut interrupts = runtime.block_on(listen())?;
-    let web = server.start_serve(super::runtime()?, runs.clone())?;
+    let web = server.start_serve(crate::app::runtime()?, runs.clone())?;
     announce("all runs", &url, &flags.web);
     let ended = runtime.block_on(async {
         let ended = run_all(&runs, read_only, &mut interrupts, tell).await;

@@ -73,8 +73,8 @@ fn write_file(
         return Err(Error::trouble(why));
     }
     let mut taken = flags::other_files(run).read;
-    taken.extend(places::read_by(&outcome.program, config));
-    taken.extend(places::written_by(config));
+    taken.extend(places::read_by(&outcome.program, &config.local));
+    taken.extend(places::written_by(&config.local));
     taken.extend(places::reports(&run.outputs.output));
     taken.extend(flags::log_file(run));
     let file = Place::new("a file of on(\"report\")", &path);

@@ -1,7 +1,7 @@
 //! The web server of a run, as the flags say.
 
+use crate::app::prepare::Prepared;
 use crate::app::runtime;
-use crate::app::supervisor::Begun;
 use crate::cli;
 use crate::console;
 use crate::control::{Command as Ask, Handle, Interrupt};
@@ -34,19 +34,23 @@ pub(super) fn open(flags: &cli::Run) -> Result<Option<Server>, Error> {
 ///
 /// # Errors
 /// Trouble with a thread, or with the host of the run.
-pub(super) fn serve(server: Server, flags: &cli::Run, begun: &Begun) -> Result<Web, Error> {
+pub(super) fn serve(
+    server: Server,
+    flags: &cli::Run,
+    prepared: &Prepared,
+    handle: &Handle,
+) -> Result<Web, Error> {
     let (url, address) = (server.url(), server.address());
     let facts = Facts {
-        plan: begun.prepared().name.clone(),
-        host: begun.target(),
+        plan: prepared.run.name.clone(),
+        host: prepared.run.target.clone(),
     };
-    let handle = begun.handle().clone();
     let thread = server.start(runtime()?, handle.clone(), facts)?;
     match &flags.web.host {
         Some(host) => {
             let cannot = |error| Error::cannot("tell the host of this run", error);
             serve::answer(host, address.map_err(cannot)?).map_err(cannot)?;
-            end_with(host.clone(), handle)?;
+            end_with(host.clone(), handle.clone())?;
         }
         None => announce("this run", &url, &flags.web),
     }

@@ -4,9 +4,8 @@
 use super::job::local;
 use super::{Dismissal, address};
 use crate::app::client::client;
-use crate::app::prepare::Prepared;
+use crate::app::prepare::{Placement, Prepared};
 use crate::app::sites::Sites;
-use crate::app::supervisor::Site;
 use crate::cli;
 use crate::config::{Client, Config, Part, ScreenConfig};
 use crate::engine;
@@ -21,7 +20,6 @@ const RUNNING_METRICS: Duration = Duration::from_secs(10);
 /// A run that was found at a broker.
 pub(in crate::app) struct AttachedRun {
     pub(in crate::app) prepared: Prepared,
-    pub(in crate::app) site: Site,
     /// What to print about the run before anything else.
     pub(in crate::app) told: String,
 }
@@ -53,14 +51,24 @@ pub(in crate::app) async fn attach(
     unused.run.client = Client::Direct;
     let (client, resolver) = client(&unused)?;
     let prepared = Prepared {
-        program: stand_in.program.clone(),
-        plan: stand_in.plan.clone(),
-        config: Arc::new(config),
-        name: facts.name.clone(),
-        hosts: Vec::new(),
-        client,
-        resolver: std::sync::Arc::new(resolver),
+        run: engine::Run {
+            plan_version: Arc::new(stand_in),
+            config: Arc::new(config.run),
+            local: config.local,
+            name: facts.name.clone(),
+            target: facts.target,
+            client,
+            resolver: Arc::new(resolver),
+            run_logs: None,
+        },
+        screen: config.screen,
         sites: Sites::default(),
+        placement: Placement {
+            place: engine::Place::Workers(manager.link),
+            offers: manager.offers,
+            versions: manager.versions,
+            logs: None,
+        },
     };
     let told = if is_led {
         format!(
@@ -73,17 +81,7 @@ pub(in crate::app) async fn attach(
             facts.name
         )
     };
-    let attached = AttachedRun {
-        prepared,
-        site: Site {
-            place: engine::Place::Workers(manager.link),
-            offers: manager.offers,
-            versions: manager.versions,
-            stand_in: Some((Arc::new(stand_in), facts.target)),
-            logs: None,
-        },
-        told,
-    };
+    let attached = AttachedRun { prepared, told };
     let dismissal = Dismissal {
         leave,
         server: None,

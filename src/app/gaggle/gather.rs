@@ -1,7 +1,8 @@
 //! `lgoose gather`: adds up the figures of workers for runs of other processes, until a signal ends it.
 
 use super::address;
-use crate::app::{guard, runtime};
+use crate::app::guard::Guard;
+use crate::app::runtime;
 use crate::cli;
 use crate::control::Control;
 use crate::error::{Error, exit};
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn gather(flags: &cli::Gather) -> Result<u8, Error> {
+pub(in crate::app) fn gather(flags: &cli::Gather, guard: &Guard) -> Result<u8, Error> {
     let presence = GatherPresence {
         id: format!("{:016x}", rand::random::<u64>()),
         name: flags.name.clone().unwrap_or_else(machine::host_name),
@@ -40,7 +41,7 @@ pub(in crate::app) fn gather(flags: &cli::Gather) -> Result<u8, Error> {
         labels.join(" or ")
     );
     let (handle, control) = Control::open();
-    guard::attend(&handle);
+    guard.attend(&handle);
     runtime.block_on(serve_gather(broker, presence, control.calls))?;
     Ok(exit::OK)
 }

@@ -12,9 +12,9 @@ pub(super) use gather::gather;
 pub(super) use listing::list;
 pub(super) use worker::work;
 
-use super::prepare::{Prepared, target};
+use super::prepare::Prepared;
 use crate::cli;
-use crate::config::Config;
+use crate::config::LocalConfig;
 use crate::engine::PlanVersion;
 use crate::error::{Diagnostic, Error};
 use crate::gaggle::{About, Address, Leave, Manager, Recruitment, WorkerLoss};
@@ -52,7 +52,8 @@ pub(super) async fn hire(
     tell: impl Fn(&str) + Send + Sync + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(Manager, Dismissal), Error> {
-    fits(&prepared.config)?;
+    let run = &prepared.run;
+    fits(&run.local)?;
     for (site, url) in prepared.sites.served() {
         tell(&format!(
             "{site} is at {url} on this machine: workers on others do not reach it"
@@ -77,21 +78,15 @@ pub(super) async fn hire(
             Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
             Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
         },
-        logs: prepared.config.local.logs.files().next().is_some(),
+        logs: run.local.logs.files().next().is_some(),
     };
-    let plan_version = PlanVersion::new(
-        prepared.program.clone(),
-        prepared.plan.clone(),
-        prepared.hosts.clone(),
-        Arc::new(prepared.config.run.clone()),
-    );
     let about = About {
-        name: prepared.name.clone(),
-        target: target(prepared),
+        name: run.name.clone(),
+        target: run.target.clone(),
     };
     let About { name, target } = about.clone();
-    let files = TlsFiles::read(&prepared.config.local)?;
-    let logs = prepared.config.local.logs.kept();
+    let files = TlsFiles::read(&run.local)?;
+    let logs = run.local.logs.kept();
     let pack = move |version: &PlanVersion| {
         let job = Job::of(version, &name, &target, files.clone(), logs)?;
         Ok(job.pack())
@@ -99,7 +94,7 @@ pub(super) async fn hire(
     let (manager, leave) = Manager::recruit(
         address,
         recruitment,
-        (Arc::new(plan_version), about),
+        (run.plan_version.clone(), about),
         Arc::new(pack),
         Box::new(tell),
         stop,
@@ -109,8 +104,8 @@ pub(super) async fn hire(
 }
 
 /// Checks that no option is set that only makes sense on one machine.
-fn fits(config: &Config) -> Result<(), Error> {
-    if config.local.local_address.is_some() {
+fn fits(local: &LocalConfig) -> Result<(), Error> {
+    if local.local_address.is_some() {
         let told = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",
         );

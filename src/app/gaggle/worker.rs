@@ -2,7 +2,8 @@
 
 use super::address;
 use super::job::{Terms, load};
-use crate::app::{guard, runtime};
+use crate::app::guard::Guard;
+use crate::app::runtime;
 use crate::cli;
 use crate::control::Control;
 use crate::error::{Error, exit};
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
+pub(in crate::app) fn work(flags: &cli::Worker, guard: &Guard) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = flags.threads.unwrap_or_else(machine::cores);
     let name = flags.name.clone().unwrap_or_else(machine::host_name);
@@ -52,7 +53,7 @@ pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
         counted(threads as u64, "thread")
     );
     let (handle, control) = Control::open();
-    guard::attend(&handle);
+    guard.attend(&handle);
     let loading = move |offer| load(&offer, &terms);
     runtime.block_on(serve(
         broker,

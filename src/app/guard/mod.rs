@@ -1,4 +1,4 @@
-//! Guard against a process that hangs: a thread that handles SIGINT, SIGTERM and SIGHUP whatever the rest of lgoose is
+//! Guard against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and SIGHUP whatever the rest of lgoose is
 //! doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
 //! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
 //! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
@@ -15,7 +15,7 @@ use crate::tui;
 use kinds::{Hangups, Heard};
 pub(super) use kinds::{Notices, any_of, heeded};
 use rustix::process::Signal as RawSignal;
-use std::sync::LazyLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -40,136 +40,229 @@ struct Attended {
     outlives_terminal: bool,
 }
 
-/// The run that signals interrupt; `None` if there is none.
-static RUN: LazyLock<watch::Sender<Option<Attended>>> = LazyLock::new(|| watch::channel(None).0);
+/// The guard of this process; every clone is the same guard.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guard(Arc<Guarded>);
 
-/// Counts the signals that came during the run.
-static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
+/// What the guard's thread and the rest of the process know of each other.
+#[derive(Debug, Default)]
+struct Guarded {
+    /// The run that signals interrupt; `None` if there is none.
+    run: watch::Sender<Option<Attended>>,
+    /// Counts the signals that came during the run.
+    signals: watch::Sender<u64>,
+    /// Whether the run has files that have not been written yet.
+    files_due: AtomicBool,
+    /// Whether the run is over: what may still be waited for are readers of what it writes.
+    over: AtomicBool,
+    /// Whether the run can be steered without its terminal.
+    steered_from_afar: AtomicBool,
+}
 
-/// Whether the run has files that have not been written yet.
-static FILES_DUE: AtomicBool = AtomicBool::new(false);
+impl Guard {
+    /// Starts to listen, on a thread of its own.
+    ///
+    /// # Errors
+    /// Returns trouble with the thread or its signals.
+    pub(super) fn listen(&self) -> Result<(), Error> {
+        let cannot = |error: std::io::Error| Error::cannot("listen for Ctrl-C", error);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(cannot)?;
+        let (ready, listens) = mpsc::channel();
+        let guard = self.clone();
+        let listen = move || {
+            runtime.block_on(async {
+                let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
+                let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
+                let signals =
+                    signals.and_then(|two| Ok((two, Hangups::listen()?, Notices::listen()?)));
+                let failed = match signals {
+                    Ok((signals, hangups, notices)) => {
+                        let _waits = ready.send(Ok(()));
+                        return guard.heed(signals, hangups, notices).await;
+                    }
+                    Err(error) => error,
+                };
+                let _waits = ready.send(Err(failed));
+            });
+        };
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        thread.spawn(listen).map_err(cannot)?;
+        let fault = |_| {
+            Error::trouble("the thread that listens for Ctrl-C ended because of a bug in lgoose")
+        };
+        listens.recv().map_err(fault)?.map_err(cannot)
+    }
 
-/// Whether the run is over: what may still be waited for are readers of what it writes.
-static OVER: AtomicBool = AtomicBool::new(false);
+    /// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after
+    /// the other was over, when nobody heeded it any more: it interrupts this one.
+    pub(super) fn attend(&self, run: &Handle) {
+        self.attend_to(run, false);
+    }
 
-/// Whether the run can be steered without its terminal.
-static STEERED_FROM_AFAR: AtomicBool = AtomicBool::new(false);
+    /// Does the same for a run that goes on when the terminal has gone: it ends by itself.
+    pub(super) fn attend_without_terminal(&self, run: &Handle) {
+        self.attend_to(run, true);
+    }
 
-/// Starts to listen.
-///
-/// # Errors
-/// Returns trouble with the thread or its signals.
-pub(super) fn start() -> Result<(), Error> {
-    let cannot = |error: std::io::Error| Error::cannot("listen for Ctrl-C", error);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(cannot)?;
-    let (ready, listens) = mpsc::channel();
-    let listen = move || {
-        runtime.block_on(async {
-            let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
-            let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
-            let signals = signals.and_then(|two| Ok((two, Hangups::listen()?, Notices::listen()?)));
-            let failed = match signals {
-                Ok((signals, hangups, notices)) => {
-                    let _waits = ready.send(Ok(()));
-                    return guard(signals, hangups, notices).await;
-                }
-                Err(error) => error,
-            };
-            let _waits = ready.send(Err(failed));
+    fn attend_to(&self, run: &Handle, outlives_terminal: bool) {
+        self.0.over.store(false, Ordering::Relaxed);
+        self.0.run.send_modify(|place| {
+            let before = place.replace(Attended {
+                run: run.clone(),
+                outlives_terminal,
+            });
+            if before.is_some_and(|before| before.run.is_stopped() && !before.run.is_same(run)) {
+                drop(interrupt_run(place));
+            }
         });
-    };
-    let thread = std::thread::Builder::new().name("signals".to_owned());
-    thread.spawn(listen).map_err(cannot)?;
-    let fault =
-        |_| Error::trouble("the thread that listens for Ctrl-C ended because of a bug in lgoose");
-    listens.recv().map_err(fault)?.map_err(cannot)
-}
+    }
 
-/// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after the
-/// other was over, when nobody heeded it any more: it interrupts this one.
-pub(super) fn attend(run: &Handle) {
-    attend_to(run, false);
-}
+    /// Makes signals end the process again, as before the first run.
+    pub(super) fn leave(&self) {
+        self.0.run.send_replace(None);
+    }
 
-/// Does the same for a run that goes on when the terminal has gone: it ends by itself.
-pub(super) fn attend_without_terminal(run: &Handle) {
-    attend_to(run, true);
-}
+    /// Notes whether the run has files that have not been written yet.
+    pub(super) fn note_files_due(&self, due: bool) {
+        self.0.files_due.store(due, Ordering::Relaxed);
+    }
 
-fn attend_to(run: &Handle, outlives_terminal: bool) {
-    OVER.store(false, Ordering::Relaxed);
-    RUN.send_modify(|place| {
-        let before = place.replace(Attended {
-            run: run.clone(),
-            outlives_terminal,
-        });
-        if before.is_some_and(|before| before.run.is_stopped() && !before.run.is_same(run)) {
-            drop(interrupt_run(place));
+    /// Notes that the run is over: until the next run, each signal ends a wait for readers.
+    pub(super) fn note_over(&self) {
+        self.0.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the wait for readers if the run is over, and returns whether it is.
+    fn leave_readers(&self) -> bool {
+        let is_over = self.0.over.load(Ordering::Relaxed);
+        if is_over {
+            self.count_signal();
         }
-    });
+        is_over
+    }
+
+    fn count_signal(&self) {
+        self.0.signals.send_modify(|signals| *signals += 1);
+    }
+
+    /// Notes whether the run can be steered without its terminal, as over HTTP.
+    pub(super) fn note_steered_from_afar(&self, steered: bool) {
+        self.0.steered_from_afar.store(steered, Ordering::Relaxed);
+    }
+
+    /// Stops a run that only its terminal, which has gone, could have resumed. Returns what becomes of the run; `None`
+    /// if it ends anyway.
+    pub(super) async fn without_terminal(&self, run: &Handle) -> Option<&'static str> {
+        // A run that begins paused is so only after its 'test_start'.
+        let mut snapshots = run.snapshots();
+        let phase = snapshots.wait_for(Option::is_some).await.ok()?;
+        match phase.as_ref()?.progress.phase {
+            RunPhase::Paused if !self.0.steered_from_afar.load(Ordering::Relaxed) => {
+                run.finish();
+                Some("the terminal has gone, and nobody else can resume the run: it is stopped")
+            }
+            RunPhase::Stopping => None,
+            _ => Some("the terminal has gone: the run goes on without it"),
+        }
+    }
+
+    /// Waits for the next signal from now on.
+    pub(super) fn interrupted(&self) -> impl Future<Output = ()> + use<> {
+        let (mut signals, guard) = (self.0.signals.subscribe(), self.clone());
+        async move {
+            // The sender lives as long as this.
+            let _never = signals.changed().await;
+            drop(guard);
+        }
+    }
+
+    /// Handles signals until one of them ends the process.
+    async fn heed(
+        self,
+        (mut interrupt, mut terminate): (Signal, Signal),
+        mut hangups: Hangups,
+        mut notices: Notices,
+    ) {
+        let mut runs = self.0.run.subscribe();
+        let mut aborted_at = None;
+        loop {
+            let attended = runs.borrow_and_update().clone();
+            let aborted = async {
+                match &attended {
+                    Some(attended) if aborted_at.is_none() => attended.run.aborted().await,
+                    _ => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                () = notices.received() => {
+                    let is_stopped = attended.is_some_and(|attended| attended.run.is_stopped());
+                    let is_repeat = notices.is_repeat();
+                    if self.leave_readers() || is_repeat || is_stopped {
+                        continue;
+                    }
+                }
+                () = hangups.received() => {
+                    let outliving = attended.filter(|attended| attended.outlives_terminal);
+                    match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
+                        (Heard::Echo, _) => continue,
+                        _ if self.leave_readers() => continue,
+                        (Heard::Outlived, Some(Attended { run, .. })) => {
+                            tokio::spawn(self.clone().tell_without_terminal(run));
+                            continue;
+                        }
+                        _ => {}
+                    }
+                }
+                _ = runs.changed() => continue,
+                () = aborted => {
+                    aborted_at = Some(Instant::now());
+                    continue;
+                }
+                () = self.end_of_patience(aborted_at) => end(),
+            }
+            if aborted_at.is_some() {
+                end();
+            }
+            // The run of now: another one may have begun since.
+            let asked = interrupt_run(&self.0.run.borrow());
+            let Some(asked) = asked else { end() };
+            self.count_signal();
+            tokio::spawn(async move {
+                if matches!(asked.await, Ok(Done::Stopping)) {
+                    super::signals::tell_of_interrupt();
+                }
+            });
+        }
+    }
+
+    async fn tell_without_terminal(self, run: Handle) {
+        if let Some(told) = self.without_terminal(&run).await {
+            super::signals::tell(told);
+        }
+    }
+
+    /// Waits until the time limit after an abort has passed; forever if there is no abort.
+    async fn end_of_patience(&self, aborted_at: Option<Instant>) {
+        let Some(aborted_at) = aborted_at else {
+            return std::future::pending().await;
+        };
+        sleep_until(aborted_at + PATIENCE).await;
+        let files_due = || self.0.files_due.load(Ordering::Relaxed);
+        while files_due() && aborted_at.elapsed() < PATIENCE_FOR_FILES {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
 }
 
 /// Interrupts the run, if there is one.
 fn interrupt_run(place: &Option<Attended>) -> Option<Asked> {
     let run = &place.as_ref()?.run;
     Some(run.ask(Command::Interrupt(Interrupt::Signal)))
-}
-
-/// Makes signals end the process again, as before the first run.
-pub(super) fn leave() {
-    RUN.send_replace(None);
-}
-
-/// Notes whether the run has files that have not been written yet.
-pub(super) fn note_files_due(due: bool) {
-    FILES_DUE.store(due, Ordering::Relaxed);
-}
-
-/// Notes that the run is over: until the next run, each signal ends a wait for readers.
-pub(super) fn note_over() {
-    OVER.store(true, Ordering::Relaxed);
-}
-
-/// Ends the wait for readers if the run is over, and returns whether it is.
-fn leave_readers() -> bool {
-    let is_over = OVER.load(Ordering::Relaxed);
-    if is_over {
-        HEARD.send_modify(|heard| *heard += 1);
-    }
-    is_over
-}
-
-/// Notes whether the run can be steered without its terminal, as over HTTP.
-pub(super) fn note_steered_from_afar(steered: bool) {
-    STEERED_FROM_AFAR.store(steered, Ordering::Relaxed);
-}
-
-/// Stops a run that only its terminal, which has gone, could have resumed. Returns what becomes of the run; `None` if it
-/// ends anyway.
-pub(super) async fn without_terminal(run: &Handle) -> Option<&'static str> {
-    // A run that begins paused is so only after its 'test_start'.
-    let mut snapshots = run.snapshots();
-    let phase = snapshots.wait_for(Option::is_some).await.ok()?;
-    match phase.as_ref()?.progress.phase {
-        RunPhase::Paused if !STEERED_FROM_AFAR.load(Ordering::Relaxed) => {
-            run.finish();
-            Some("the terminal has gone, and nobody else can resume the run: it is stopped")
-        }
-        RunPhase::Stopping => None,
-        _ => Some("the terminal has gone: the run goes on without it"),
-    }
-}
-
-/// Waits for the next signal from now on.
-pub(super) fn interrupted() -> impl Future<Output = ()> {
-    let mut heard = HEARD.subscribe();
-    async move {
-        // The sender lives as long as the process.
-        let _never = heard.changed().await;
-    }
 }
 
 /// Makes writing beyond the limit on the size of files fail as on a full disk, where the signal would kill the process:
@@ -179,82 +272,6 @@ pub(super) fn interrupted() -> impl Future<Output = ()> {
 /// Returns why there can be no listener.
 pub(super) fn outlive_file_limit() -> std::io::Result<()> {
     signal(SignalKind::from_raw(RawSignal::XFSZ.as_raw())).map(drop)
-}
-
-async fn guard(
-    (mut interrupt, mut terminate): (Signal, Signal),
-    mut hangups: Hangups,
-    mut notices: Notices,
-) {
-    let mut runs = RUN.subscribe();
-    let mut aborted_at = None;
-    loop {
-        let attended = runs.borrow_and_update().clone();
-        let aborted = async {
-            match &attended {
-                Some(attended) if aborted_at.is_none() => attended.run.aborted().await,
-                _ => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            () = notices.received() => {
-                let is_stopped = attended.is_some_and(|attended| attended.run.is_stopped());
-                let is_repeat = notices.is_repeat();
-                if leave_readers() || is_repeat || is_stopped {
-                    continue;
-                }
-            }
-            () = hangups.received() => {
-                let outliving = attended.filter(|attended| attended.outlives_terminal);
-                match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
-                    (Heard::Echo, _) => continue,
-                    _ if leave_readers() => continue,
-                    (Heard::Outlived, Some(Attended { run, .. })) => {
-                        tokio::spawn(tell_without_terminal(run));
-                        continue;
-                    }
-                    _ => {}
-                }
-            }
-            _ = runs.changed() => continue,
-            () = aborted => {
-                aborted_at = Some(Instant::now());
-                continue;
-            }
-            () = end_of_patience(aborted_at) => end(),
-        }
-        if aborted_at.is_some() {
-            end();
-        }
-        // The run of now: another one may have begun since.
-        let asked = interrupt_run(&RUN.borrow());
-        let Some(asked) = asked else { end() };
-        HEARD.send_modify(|heard| *heard += 1);
-        tokio::spawn(async move {
-            if matches!(asked.await, Ok(Done::Stopping)) {
-                super::signals::tell_of_interrupt();
-            }
-        });
-    }
-}
-
-async fn tell_without_terminal(run: Handle) {
-    if let Some(told) = without_terminal(&run).await {
-        super::signals::tell(told);
-    }
-}
-
-/// Waits until the time limit after an abort has passed; forever if there is no abort.
-async fn end_of_patience(aborted_at: Option<Instant>) {
-    let Some(aborted_at) = aborted_at else {
-        return std::future::pending().await;
-    };
-    sleep_until(aborted_at + PATIENCE).await;
-    while FILES_DUE.load(Ordering::Relaxed) && aborted_at.elapsed() < PATIENCE_FOR_FILES {
-        sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Ends the process, whatever its other threads are doing.
@@ -273,22 +290,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {
+        let guard = Guard::default();
         let (first, control) = Control::open();
-        attend(&first);
+        guard.attend(&first);
         drop(control);
-        drop(interrupt_run(&RUN.borrow()));
+        drop(interrupt_run(&guard.0.run.borrow()));
         let (second, mut control) = Control::open();
-        attend(&second);
-        attend(&second);
+        guard.attend(&second);
+        guard.attend(&second);
         let Some(Call::Command(command, _)) = control.calls.next().await else {
             panic!("it is interrupted");
         };
         assert_eq!(command, Command::Interrupt(Interrupt::Signal));
         assert!(second.is_stopped() && !second.is_aborted());
-        leave();
+        guard.leave();
         let (third, _control) = Control::open();
-        attend(&third);
+        guard.attend(&third);
         assert!(!third.is_stopped(), "no signal came since");
-        leave();
     }
 }

@@ -104,11 +104,11 @@ pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
 /// # Errors
 /// A mistake in the plan, or that no limit is given.
 pub(super) fn fits(base: &Prepared) -> Result<(), Diagnostic> {
-    if base.config.run.thresholds.is_empty() {
+    if base.run.config.thresholds.is_empty() {
         return Err(Diagnostic::new("the search needs at least one limit")
             .help("add '--slo', such as --slo 'p95 < 300ms' --slo 'failures < 1%', or thresholds to the plan"));
     }
-    let scenarios = &base.plan.scenarios;
+    let scenarios = &base.plan().scenarios;
     if let Some(scenario) = scenarios.iter().find(|scenario| scenario.load.is_some()) {
         let message = format!(
             "scenario '{}' has a load of its own, and the search decides the load",

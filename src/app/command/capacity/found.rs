@@ -1,6 +1,5 @@
 //! The report of a search: the report of one of its runs, with the result of the search and the verdict on it.
 
-use crate::app::prepare::{Prepared, target};
 use crate::engine::Outcome;
 use crate::error::exit;
 use crate::metrics::{Capacity, CapacityOutcome, Cause, Ending, Verdict, VerdictResult};
@@ -9,8 +8,7 @@ use crate::units;
 use std::time::Duration;
 
 /// Completes the report of the run that represents the search.
-pub(super) fn complete(outcome: &mut Outcome, base: &Prepared, found: Capacity, aborted: bool) {
-    outcome.report.host = target(base);
+pub(super) fn complete(outcome: &mut Outcome, found: Capacity, aborted: bool) {
     if let Some(ending) = &mut outcome.report.ending {
         ended_by_search(ending);
     }

@@ -6,11 +6,13 @@ mod found;
 mod progress;
 mod step;
 
-use super::{conclude, flags, outputs, preflight, screen, summary};
-use crate::app::prepare::Prepared;
+use super::run::{conclude, on_workers};
+use super::{flags, outputs, screen, summary};
+use crate::app::guard::Guard;
+use crate::app::prepare::{Prepared, prepare};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
-use crate::app::{guard, log, runtime, writable};
+use crate::app::{log, preflight, runtime, writable};
 use crate::capacity::{self, Findings, Next, Recovery, Search};
 use crate::cli;
 use crate::control::Handle;
@@ -38,17 +40,17 @@ struct Found {
 ///
 /// # Errors
 /// A mistake in the plan or in a flag; trouble that keeps a run from starting.
-pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
+pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Error> {
     let aims = aims::aims(options)?;
     let run = aims::run_flags(options);
     let path = run.plan.clone().unwrap_or_default();
-    let base = flags::prepare(&path, &run)?;
+    let base = prepare(flags::test(&path, &run)?)?;
     aims::fits(&base)?;
-    writable::try_places(&run.outputs.output, &base.config)?;
+    writable::try_places(&run.outputs.output, &base.run.local.logs)?;
     if let Some(path) = &run.screen.log_file {
         log::write_to(path)?;
     }
-    if !super::on_workers(&run) {
+    if !on_workers(&run) {
         for shortage in preflight::preflight(&base) {
             screen::warn(&shortage);
         }
@@ -56,8 +58,8 @@ pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
     let progress = Progress::new(aims.by, run.screen.quiet);
     progress.begin(&base);
     let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
-    let supervisor = Supervisor::new(Signals::ObeyedByAll);
-    let steps = Steps::new(&supervisor, &base, options, &run, &progress);
+    let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
+    let steps = Steps::new((&supervisor, guard), &base, options, &run, &progress);
     let mut search = Search::new(aims);
     let mut found = Found {
         steps: Vec::new(),
@@ -83,8 +85,8 @@ pub(super) fn capacity(options: &cli::Capacity) -> Result<u8, Error> {
             pause(&steps, &mut search, &mut found)?;
         }
     };
-    guard::note_files_due(to_files);
-    report(&base, &run, aims, &search, found, trouble)
+    guard.note_files_due(to_files);
+    report((&base, &run, guard), aims, &search, found, trouble)
 }
 
 /// Lets the site recover. If it no longer answers, this ends the search.
@@ -143,8 +145,7 @@ impl Found {
 
 /// Completes the report with the result of the search, writes and shows it, and returns the exit code.
 fn report(
-    base: &Prepared,
-    run: &cli::Run,
+    (base, run, guard): (&Prepared, &cli::Run, &Guard),
     aims: capacity::Aims,
     search: &Search,
     found: Found,
@@ -165,24 +166,21 @@ fn report(
     };
     let findings = Findings {
         aims,
-        slo: base.config.run.thresholds.iter().map(aims::shown).collect(),
+        slo: base.run.config.thresholds.iter().map(aims::shown).collect(),
         end,
         steps: found.steps,
     };
     outcome.trouble = trouble;
     found::complete(
         &mut outcome,
-        base,
         capacity::summary(findings),
         handle.is_aborted(),
     );
-    let config = &base.config;
+    let config = base.config();
     let runtime = runtime()?;
-    let written = runtime.block_on(outputs::write_until(
-        Signals::Obeyed.interrupted(&handle),
-        &run.outputs.output,
-        &outcome.report,
-    ));
-    let summary = summary::write(&outcome, config, run);
-    Ok(runtime.block_on(conclude((&outcome, summary), written, &handle, config, run)))
+    let writing = outputs::write_until((guard, &handle), &run.outputs.output, &outcome.report);
+    let written = runtime.block_on(writing);
+    let summary = summary::write(&outcome, &config, run);
+    let ended = ((&outcome, summary), written);
+    Ok(runtime.block_on(conclude(ended, (guard, &handle), &config, run)))
 }

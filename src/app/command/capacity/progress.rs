@@ -3,7 +3,7 @@
 
 use super::super::screen;
 use super::aims;
-use crate::app::prepare::{Prepared, target};
+use crate::app::prepare::Prepared;
 use crate::console;
 use crate::metrics::{CapacityStep, LoadKind, Snapshot};
 use crate::output::text;
@@ -33,12 +33,12 @@ impl Progress {
 
     /// Prints the aim of the search and the headings of the columns.
     pub(super) fn begin(&self, base: &Prepared) {
-        let limits: Vec<String> = base.config.run.thresholds.iter().map(aims::shown).collect();
-        let host = target(base);
-        self.say(&if base.name.starts_with(&host) {
-            format!("capacity of {}", base.name)
+        let limits: Vec<String> = base.run.config.thresholds.iter().map(aims::shown).collect();
+        let (name, host) = (&base.run.name, &base.run.target);
+        self.say(&if name.starts_with(host) {
+            format!("capacity of {name}")
         } else {
-            format!("capacity of {} at {host}", base.name)
+            format!("capacity of {name} at {host}")
         });
         self.say(&format!("limits: {}", limits.join(", ")));
         self.say(&text::capacity_heading(self.by));

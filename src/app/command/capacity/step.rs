@@ -5,7 +5,7 @@ use super::Ended;
 use super::progress::Progress;
 #[cfg(feature = "gaggle")]
 use crate::app::command::workers;
-use crate::app::guard;
+use crate::app::guard::Guard;
 use crate::app::prepare::Prepared;
 use crate::app::runtime;
 use crate::app::supervisor::Supervisor;
@@ -41,6 +41,7 @@ const THOROUGH: f64 = 1.5;
 /// Common parts of the steps of a search.
 pub(super) struct Steps<'a> {
     supervisor: &'a Supervisor,
+    guard: &'a Guard,
     base: &'a Prepared,
     options: &'a cli::Capacity,
     run: &'a cli::Run,
@@ -81,7 +82,7 @@ struct Watched<'a> {
 
 impl<'a> Steps<'a> {
     pub(super) fn new(
-        supervisor: &'a Supervisor,
+        (supervisor, guard): (&'a Supervisor, &'a Guard),
         base: &'a Prepared,
         options: &'a cli::Capacity,
         run: &'a cli::Run,
@@ -89,6 +90,7 @@ impl<'a> Steps<'a> {
     ) -> Steps<'a> {
         Steps {
             supervisor,
+            guard,
             base,
             options,
             run,
@@ -224,7 +226,7 @@ impl<'a> Steps<'a> {
 
     /// Returns the configuration of a run with this load and length.
     fn config(&self, load: f64, length: Duration) -> Config {
-        let mut config = (*self.base.config).clone();
+        let mut config = self.base.config();
         let run = &mut config.run;
         match self.options.by {
             By::Rate => {
@@ -262,19 +264,19 @@ impl<'a> Steps<'a> {
             not(feature = "gaggle"),
             expect(unused_mut, reason = "users stay here")
         )]
-        let mut begun = self
+        let (slot, mut prepared) = self
             .supervisor
             .begin(|| Ok(self.base.with_config(config)))?;
-        let handle = begun.handle().clone();
-        guard::attend(&handle);
+        let handle = slot.handle().clone();
+        self.guard.attend(&handle);
         #[cfg(feature = "gaggle")]
         let dismissal = {
             let mut run = self.run.clone();
             run.screen.quiet |= self.hired.replace(true);
-            workers::hire(&mut begun, &run)?
+            workers::hire(&mut prepared, &handle, &run, self.guard)?
         };
         let runtime = runtime()?;
-        let outcome = runtime.block_on(begun.run(None, |handle| watch(handle, act)));
+        let outcome = runtime.block_on(slot.run(prepared, None, |handle| watch(handle, act)));
         #[cfg(feature = "gaggle")]
         if let Some(dismissal) = dismissal {
             dismissal.now();

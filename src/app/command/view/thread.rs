@@ -1,8 +1,6 @@
 //! The thread of the view, so that the run never waits for a terminal.
 
 use super::{LAST_LINES, View};
-use crate::app::signals::Signals;
-use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Report};
 use std::sync::Arc;
@@ -21,9 +19,18 @@ struct Finish {
     stay: bool,
 }
 
-impl View {
+/// A view at work. Dropping this gives the terminal back.
+pub(in crate::app::command) struct ViewThread {
+    finish: Option<oneshot::Sender<Finish>>,
+    /// Dropping this ends the stay.
+    stop: Option<oneshot::Sender<()>>,
+    is_over: oneshot::Receiver<()>,
+    has_left: oneshot::Receiver<Vec<String>>,
+}
+
+impl ViewThread {
     /// Shows the run on its own thread, which keeps nobody waiting; `None` if the thread cannot be started.
-    pub(in crate::app::command) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
+    pub(in crate::app::command) fn start(mut view: View, runtime: Runtime) -> Option<ViewThread> {
         let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -32,11 +39,11 @@ impl View {
         let show = move || {
             let has_terminal = runtime.block_on(async {
                 tokio::select! {
-                    () = self.show() => false,
+                    () = view.show() => false,
                     finish = finished => match finish {
-                        Ok(Finish { report, stay }) if stay && !self.interrupted => {
+                        Ok(Finish { report, stay }) if stay && !view.interrupted => {
                             tokio::select! {
-                                () = self.stay(&report) => {}
+                                () = view.stay(&report) => {}
                                 // The sender was dropped, so the view must not stay.
                                 _ = stopped => {}
                             }
@@ -49,15 +56,15 @@ impl View {
             });
             // There may be nobody left who waits for this.
             let _gone = over.send(());
-            if let Some(line) = self.log.ready() {
-                self.log_lines(line);
+            if let Some(line) = view.log.ready() {
+                view.log_lines(line);
             }
             let lines = if has_terminal {
-                self.state.last_lines(LAST_LINES)
+                view.state.last_lines(LAST_LINES)
             } else {
                 Vec::new()
             };
-            drop(self);
+            drop(view);
             let _gone = left.send(lines);
         };
         thread.spawn(show).ok()?;
@@ -68,18 +75,7 @@ impl View {
             has_left,
         })
     }
-}
 
-/// A view at work. Dropping this gives the terminal back.
-pub(in crate::app::command) struct ViewThread {
-    finish: Option<oneshot::Sender<Finish>>,
-    /// Dropping this ends the stay.
-    stop: Option<oneshot::Sender<()>>,
-    is_over: oneshot::Receiver<()>,
-    has_left: oneshot::Receiver<Vec<String>>,
-}
-
-impl ViewThread {
     /// Waits until the view has ended because its terminal has gone.
     pub(in crate::app::command) async fn over(&mut self) {
         // The view always sends this before it ends.
@@ -87,11 +83,11 @@ impl ViewThread {
     }
 
     /// Lets the view show the finished run until somebody leaves it, unless `at_once` is set, a signal or an abort
-    /// ended the run, or lgoose had trouble. Returns the last lines of the log, which were shown nowhere else.
+    /// ended the run, or lgoose had trouble; or until it is `interrupted`. Returns the last lines of the log, which were shown nowhere else.
     pub(in crate::app::command) async fn leave(
         mut self,
         outcome: &Outcome,
-        run: &Handle,
+        interrupted: impl Future<Output = ()>,
         at_once: bool,
     ) -> Vec<String> {
         let ending = outcome.report.ending.as_ref();
@@ -116,7 +112,7 @@ impl ViewThread {
         };
         tokio::select! {
             left = left => left.unwrap_or_default(),
-            () = Signals::Obeyed.interrupted(run) => Vec::new(),
+            () = interrupted => Vec::new(),
         }
     }
 }

@@ -1,0 +1,258 @@
+//! `lgoose PLAN`: a run from its flags to its exit code. Typed flags describe a [test](flags::test), which is
+//! [prepared](prepare), run within a [slot](Slot) of the supervisor, and concluded.
+
+use super::beside::{Beside, Opened};
+use super::screen::{
+    self, complain, give_reason, report_news, report_progress, say_last, tell, terminal_width,
+    warn, writes_to_stdout,
+};
+use super::summary::Summary;
+#[cfg(feature = "tui")]
+use super::view::{View, ViewThread};
+#[cfg(feature = "gaggle")]
+use super::workers;
+use super::{flags, outputs, summary};
+use crate::app::guard::Guard;
+use crate::app::prepare::{Prepared, prepare};
+use crate::app::reload::Source;
+use crate::app::signals::Signals;
+use crate::app::supervisor::{Slot, Supervisor};
+use crate::app::{log, preflight, runtime, writable};
+use crate::cli;
+use crate::config::Config;
+use crate::console::{self, State};
+use crate::control::Handle;
+use crate::engine::Outcome;
+use crate::error::{Diagnostic, Error, exit};
+use crate::{lua, output};
+use std::path::Path;
+use std::time::Duration;
+
+/// Time without progress at the end of the process, after which the rest of standard output is given up.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// The same after a signal: whoever reads gets all.
+const HURRIED: Duration = Duration::from_millis(200);
+
+/// Runs the plan at that path, and returns the exit code.
+///
+/// # Errors
+/// A mistake in the plan or in a flag, or trouble that keeps the run from starting.
+pub(super) fn run(path: &Path, flags: &cli::Run, guard: &Guard) -> Result<u8, Error> {
+    can_resume(flags)?;
+    let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
+    #[cfg_attr(
+        not(feature = "gaggle"),
+        expect(unused_mut, reason = "users stay here")
+    )]
+    let (slot, mut prepared) = supervisor.begin(|| prepare(flags::test(path, flags)?))?;
+    writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
+    if let Some(path) = &flags.screen.log_file {
+        log::write_to(path)?;
+    }
+    announce(&prepared, flags);
+    let opened = Opened::open(flags)?;
+    #[cfg(feature = "gaggle")]
+    let dismissal = workers::hire(&mut prepared, slot.handle(), flags, guard)?;
+    let source = Some(flags::source(path, flags));
+    conduct((slot, prepared), opened, source, (flags, guard), || {
+        #[cfg(feature = "gaggle")]
+        if let Some(dismissal) = dismissal {
+            dismissal.now();
+        }
+    })
+}
+
+/// Checks that a run that begins paused can be resumed.
+fn can_resume(flags: &cli::Run) -> Result<(), Diagnostic> {
+    if !flags.load.paused || screen::can_steer(flags) {
+        return Ok(());
+    }
+    let message = "'--paused' waits for a command, and nothing could send one";
+    let help = "run lgoose on a terminal without '--headless', or serve the run with '--web'";
+    Err(Diagnostic::new(message).help(help))
+}
+
+/// Prints what is about to run, after warnings about what it would lack.
+fn announce(prepared: &Prepared, flags: &cli::Run) {
+    if !on_workers(flags) {
+        for shortage in preflight::preflight(prepared) {
+            warn(&shortage);
+        }
+    }
+    let unset = lua::unset_variables(&prepared.run.plan_version.program);
+    unset.iter().for_each(warn);
+    for (name, url) in prepared.sites.served() {
+        tell(flags, &format!("{name} is served at {url} for this run"));
+    }
+    tell(flags, &prepared.announcement());
+}
+
+/// Drives a run to its end, calls `dismiss`, writes the outputs, and returns the exit code.
+///
+/// # Errors
+/// Trouble that keeps the run from starting.
+pub(super) fn conduct(
+    (slot, prepared): (Slot, Prepared),
+    opened: Opened,
+    source: Option<Source>,
+    (flags, guard): (&cli::Run, &Guard),
+    dismiss: impl FnOnce(),
+) -> Result<u8, Error> {
+    let (config, handle) = (prepared.config(), slot.handle().clone());
+    let mut beside = match opened.start(flags, &prepared, &handle) {
+        Ok(beside) => beside,
+        Err(error) => {
+            dismiss();
+            return Err(error);
+        }
+    };
+    inform(guard, &config, flags);
+    #[cfg(feature = "tui")]
+    let mut view = open_view(&prepared, &handle, &beside, flags);
+    #[cfg(feature = "tui")]
+    let over = over(view.as_mut(), guard, &handle);
+    #[cfg(not(feature = "tui"))]
+    let over = std::future::ready(());
+    let running = slot.run(prepared, source, |handle| {
+        show(handle, over, &config, flags)
+    });
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(running);
+    dismiss();
+    let mut outcome = outcome?;
+    beside.finish(&mut outcome.report);
+    let writing = outputs::write_until((guard, &handle), &flags.outputs.output, &outcome.report);
+    let written = runtime.block_on(writing);
+    let summary = summary::write(&outcome, &config, flags);
+    #[cfg(feature = "tui")]
+    if let Some(view) = view {
+        let signals = Signals::Obeyed(guard.clone());
+        let leaving = view.leave(&outcome, signals.interrupted(&handle), flags.screen.exit);
+        for line in runtime.block_on(leaving) {
+            screen::aside(&line);
+        }
+    }
+    let ended = ((&outcome, summary), written);
+    let code = runtime.block_on(conclude(ended, (guard, &handle), &config, flags));
+    runtime.block_on(beside.leave());
+    // Do not wait for a plan that is being reloaded.
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+/// Tells the guard what it has to know of the run.
+fn inform(guard: &Guard, config: &Config, flags: &cli::Run) {
+    let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
+    let keeps_logs = config.local.logs.files().next().is_some();
+    guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
+    guard.note_files_due(to_files || keeps_logs);
+}
+
+/// Opens the view of the run, if the flags and the terminal allow one.
+#[cfg(feature = "tui")]
+fn open_view(
+    prepared: &Prepared,
+    handle: &Handle,
+    beside: &Beside,
+    flags: &cli::Run,
+) -> Option<ViewThread> {
+    if !screen::wants_view(flags) {
+        return None;
+    }
+    let facts = (prepared.run.name.clone(), prepared.run.target.clone());
+    let view = View::open(facts, flags, handle.clone())?;
+    #[cfg(feature = "web")]
+    let view = match beside.page() {
+        Some(url) => view.note(format!("page of this run: {url}")),
+        None => view,
+    };
+    #[cfg(not(feature = "web"))]
+    let _unserved = beside;
+    ViewThread::start(view, runtime().ok()?)
+}
+
+/// Returns whether users run on other machines, which have their own limits.
+pub(super) fn on_workers(flags: &cli::Run) -> bool {
+    #[cfg(feature = "gaggle")]
+    return flags.gaggle.workers.is_some();
+    #[cfg(not(feature = "gaggle"))]
+    {
+        let _here = flags;
+        false
+    }
+}
+
+/// Waits until the view has ended because its terminal has gone.
+#[cfg(feature = "tui")]
+async fn over(view: Option<&mut ViewThread>, guard: &Guard, run: &Handle) {
+    if let Some(view) = view {
+        view.over().await;
+        if let Some(told) = guard.without_terminal(run).await {
+            tracing::warn!("{told}");
+        }
+    }
+}
+
+/// Prints the progress of a run line by line, once the future `view` is ready.
+async fn show(
+    handle: Handle,
+    view: impl Future<Output = ()>,
+    config: &Config,
+    flags: &cli::Run,
+) -> Error {
+    view.await;
+    tokio::select! {
+        error = report_progress(handle.snapshots(), config, flags) => error,
+        error = report_news(handle.news()) => error,
+    }
+}
+
+/// Prints the tables, and returns the exit code: that of the verdict, or that of trouble if outputs could not be
+/// `written`. Waits for standard output only as long as it makes progress.
+pub(super) async fn conclude(
+    ((outcome, summary), written): ((&Outcome, Summary), Result<(), Vec<Error>>),
+    (guard, run): (&Guard, &Handle),
+    config: &Config,
+    flags: &cli::Run,
+) -> u8 {
+    let report = &outcome.report;
+    let mut troubles = written.err().unwrap_or_default();
+    let to_stdout = writes_to_stdout(flags);
+    if !flags.screen.quiet && !to_stdout {
+        let options = output::text::TableOptions {
+            status_codes: config.screen.status_codes,
+        };
+        say_last(&output::text::tables(report, terminal_width(), options));
+    }
+    summary.show(flags);
+    let signals = Signals::Obeyed(guard.clone());
+    let state = tokio::select! {
+        state = console::out().settled_within(FAREWELL) => state,
+        () = signals.interrupted(run) => console::out().settled_within(HURRIED).await,
+    };
+    troubles.extend(screen::written(state).err());
+    troubles.extend(summary.troubles);
+    if to_stdout && state == State::Busy {
+        let stuck = "standard output is blocked: the report there is incomplete";
+        troubles.push(Error::trouble(stuck));
+    }
+    let verdict = report.verdict.as_ref();
+    match &outcome.trouble {
+        Some(trouble) => complain(trouble, flags.screen.backtrace),
+        None => {
+            for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
+                give_reason(reason);
+            }
+        }
+    }
+    for trouble in &troubles {
+        complain(trouble, false);
+    }
+    match troubles.is_empty() {
+        // Whoever aborts the wait after the run gets no verdict either.
+        _ if run.is_aborted() => exit::ABORTED,
+        true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
+        false => exit::TROUBLE,
+    }
+}

@@ -80,7 +80,7 @@ const MOST_LINES: usize = 400;
 
 /// Files that may be longer, each with the reason why it reads better whole.
 const LONGER: [(&str, &str); 1] = [(
-    "src/metrics/portable/tests.rs",
+    "src/metrics/portable/tests/mod.rs",
     "properties of adding up and of encoding, all of one measured run",
 )];
 

@@ -1,6 +1,6 @@
 //! Reads the histograms of a report back, for charts of how many requests took how long and for comparing runs.
 
-use super::latency::MOST_COUNT;
+use super::plausible::MOST_COUNT;
 use super::report::Figures;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

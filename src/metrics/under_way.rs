@@ -3,6 +3,7 @@
 //!
 //! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
 
+use super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// Place of a request that is under way; given back when it ends.
@@ -35,6 +36,7 @@ pub(super) struct Quiet {
     /// When the request that waited longest began to wait; `None` if none did.
     pub(super) waited_since: Option<u64>,
     /// The most requests that waited at once, as far as is known: at its end, or when one ended without a response.
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) waiting: u64,
 }
 

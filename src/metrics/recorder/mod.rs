@@ -164,7 +164,7 @@ impl Recorder {
     /// When the sample's request is not from this recorder, as in all methods that take a sample.
     pub fn record(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        let row = &mut slice.requests[sample.request.0 as usize];
+        let row = &mut slice.requests[sample.request.0 as usize].figures;
         row.enter(sample, &self.phases);
         row.conclude(sample, self.origin);
         if let Some(failure) = &sample.failure {
@@ -177,7 +177,9 @@ impl Recorder {
     /// [`Recorder::conclude`] makes it final.
     pub fn enter(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        slice.requests[sample.request.0 as usize].enter(sample, &self.phases);
+        slice.requests[sample.request.0 as usize]
+            .figures
+            .enter(sample, &self.phases);
     }
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.
@@ -190,7 +192,9 @@ impl Recorder {
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
-        slice.requests[sample.request.0 as usize].conclude(sample, self.origin);
+        slice.requests[sample.request.0 as usize]
+            .figures
+            .conclude(sample, self.origin);
         self.log(sample);
     }
 
@@ -212,7 +216,7 @@ impl Recorder {
         if slice.tasks.len() <= id as usize {
             slice.cover_tasks(self.tasks.labels());
         }
-        let row = &mut slice.tasks[id as usize];
+        let row = &mut slice.tasks[id as usize].figures;
         row.all.record(ns);
         match &run.failure {
             None => row.ok.record(ns),
@@ -235,8 +239,8 @@ impl Recorder {
     pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
         let slice = self.slices.open();
         slice.cover_requests(self.requests.labels());
-        let row = &mut slice.requests[request.0 as usize];
-        row.filled.get_or_insert_default().record(ns, times);
+        let row = &mut slice.requests[request.0 as usize].figures;
+        row.filled.get_or_insert_default().record_many(ns, times);
     }
 
     /// Returns the row in which the durations of a scenario's iterations are counted.
@@ -253,7 +257,7 @@ impl Recorder {
         if slice.tasks.len() <= row as usize {
             slice.cover_tasks(self.tasks.labels());
         }
-        let row = &mut slice.tasks[row as usize];
+        let row = &mut slice.tasks[row as usize].figures;
         row.all.record(ns);
         row.ok.record(ns);
     }
@@ -333,7 +337,9 @@ fn slice_of<'a>(
 
 /// Corrects a request that was entered in this slice, and records its error.
 fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, origin: Instant) {
-    slice.requests[sample.request.0 as usize].revise(sample, before.failed);
+    slice.requests[sample.request.0 as usize]
+        .figures
+        .revise(sample, before.failed);
     if sample.failure != before.told {
         if let Some(told) = &before.told {
             slice.fail(Source::Request(sample.request.0), told, -1);

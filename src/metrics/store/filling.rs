@@ -14,14 +14,15 @@ impl Requests {
         }
         self.late = self.late.merged(&delta.late);
         for (id, row) in delta.requests.iter().enumerate() {
-            let Some(filled) = row.filled.as_ref().filter(|filled| filled.exact.count > 0) else {
+            let filled = row.figures.filled.as_deref();
+            let Some(filled) = filled.filter(|filled| !filled.is_empty()) else {
                 continue;
             };
             let (at, _) = self.by_label.row(shard, id, &row.label);
             for tally in [&mut self.by_label.rows[at], &mut self.total] {
-                tally.filled.get_or_insert_default().merge(filled);
+                tally.filled.get_or_insert_default().add_slice(filled);
             }
-            self.by_tag.merge_filled(at, row);
+            self.by_tag.merge_filled(at, &row.label, filled);
         }
     }
 

@@ -19,7 +19,7 @@ mod time;
 mod warnings;
 mod workers;
 
-use super::delta::{Delta, SliceDelta};
+use super::delta::{Covered, Delta, SliceDelta};
 use super::events::EventLog;
 use super::generator::Effort;
 use super::identity::RunIdentity;
@@ -88,7 +88,7 @@ impl Store {
 
     /// Notes that a shard will hand over nothing more: no second waits for it.
     pub(crate) fn lose(&mut self, shard: usize) {
-        self.time.cover(shard, u64::MAX);
+        self.time.cover(shard, Covered::Whole);
         self.silences.stands(shard, None);
         self.measured.scenarios.lose(shard);
         self.measured.generator.lose(shard);
@@ -132,7 +132,13 @@ impl Store {
     }
 
     /// Notes the state of a shard when it handed over; an effort is that of one tick.
-    fn merge_stand(&mut self, shard: usize, covered: u64, effort: &Effort, quiet: Option<Quiet>) {
+    fn merge_stand(
+        &mut self,
+        shard: usize,
+        covered: Covered,
+        effort: &Effort,
+        quiet: Option<Quiet>,
+    ) {
         self.measured
             .merge_effort(shard, covered, effort, &self.time);
         self.silences.stands(shard, quiet);
@@ -154,9 +160,9 @@ impl Store {
 
     fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         for (id, row) in slice.requests.iter().enumerate() {
-            if !row.counts.is_empty() {
+            if !row.figures.counts.is_empty() {
                 let (at, _) = self.start_stop.row(shard, id, &row.label);
-                self.start_stop.rows[at].merge(row);
+                self.start_stop.rows[at].merge(&row.figures);
             }
         }
         let at = self.time.measured(self.time.now()).as_secs_f64();

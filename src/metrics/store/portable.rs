@@ -1,5 +1,6 @@
 //! Merges what other processes measured.
 
+use super::super::delta::Covered;
 use super::super::portable::PortableDelta;
 use super::Store;
 use std::time::Duration;
@@ -46,7 +47,10 @@ impl Store {
             let mut next = PortableDelta::default();
             next.slices.insert(key, slice);
             // The shards that had handed over by then.
-            while let Some(entry) = stands.first_entry().filter(|entry| entry.key().0 <= to) {
+            while let Some(entry) = stands
+                .first_entry()
+                .filter(|entry| entry.key().0 <= Covered::Until(to))
+            {
                 let (key, stand) = entry.remove_entry();
                 next.stands.insert(key, stand);
             }

@@ -2,7 +2,7 @@
 //! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once.
 
 use super::super::by_name::{self, ByName};
-use super::super::delta::SliceDelta;
+use super::super::delta::{NamedRow, SliceDelta};
 use super::super::generator::GeneratorLog;
 use super::super::latency::{self, Exact};
 use super::super::lateness::Latencies;
@@ -64,16 +64,23 @@ impl Requests {
     ) {
         let second = slice.span.second();
         let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
-        for (id, row) in slice.requests.iter().enumerate() {
+        for (
+            id,
+            NamedRow {
+                label,
+                figures: row,
+            },
+        ) in slice.requests.iter().enumerate()
+        {
             if row.counts.is_empty() {
                 continue;
             }
-            let (at, overflow) = self.by_label.row(shard, id, &row.label);
+            let (at, overflow) = self.by_label.row(shard, id, label);
             if overflow {
                 warnings.add(too_many_requests());
             }
             self.by_label.rows[at].merge(row);
-            if self.by_tag.merge(at, row) {
+            if self.by_tag.merge(at, label, row) {
                 warnings.add(by_tag::TOO_MANY.to_owned());
             }
             self.total.merge_counts(row);

@@ -4,7 +4,7 @@
 //! but no series of single names, and merging a delta takes as long again for each label of its worker.
 
 use super::super::by_name::ByName;
-use super::super::delta::SliceDelta;
+use super::super::delta::{Covered, SliceDelta};
 use super::super::detail::Detail;
 use super::super::gathered::GatheredDelta;
 use super::super::portable::{PortableDelta, Slice, Stand};
@@ -267,8 +267,8 @@ impl Store {
             let rows = slice.to_delta(*epoch, *from);
             self.merge_slice_of_shards(slice, &rows);
             each(workers, &rows);
-            for ((shard, _, name), row) in &slice.scenarios {
-                let (shard, scenario) = (*shard as usize, self.measured.scenarios.number_of(name));
+            for (shard, row) in slice.populations() {
+                let scenario = self.measured.scenarios.number_of(&row.name);
                 if let Some(tally) = workers.tally_of_shard(shard) {
                     tally.add_users(shard, scenario, row.change, row.rise);
                 }
@@ -283,7 +283,7 @@ impl Store {
             let shard = *shard as usize;
             self.merge_stand_of(shard, *covered, stand);
             if let Some(tally) = workers.tally_of_shard(shard) {
-                let ended = (*covered).min(self.time.now_ns());
+                let ended = covered.at(self.time.now_ns());
                 tally.add_effort(shard, ended, &stand.effort);
             }
         }
@@ -300,17 +300,15 @@ impl Store {
     /// Adds a slice of several shards; `rows` are the parts of it that add up over shards.
     pub(super) fn merge_slice_of_shards(&mut self, slice: &Slice, rows: &SliceDelta) {
         self.merge_slice(None, rows);
-        for ((shard, _, name), row) in &slice.scenarios {
-            self.measured
-                .scenarios
-                .merge(*shard as usize, &row.named(name));
+        for (shard, row) in slice.populations() {
+            self.measured.scenarios.merge(shard, &row);
         }
-        for (shard, quiet) in &slice.quiet {
-            self.silences.add(*shard as usize, &[*quiet]);
+        for (shard, quiet) in slice.quiets() {
+            self.silences.add(shard, &[quiet]);
         }
     }
 
-    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: u64, stand: &Stand) {
+    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &Stand) {
         self.merge_stand(shard, covered, &stand.effort, stand.quiet);
     }
 

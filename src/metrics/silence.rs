@@ -18,7 +18,7 @@ pub(super) struct Silence {
 
 impl Silence {
     pub(super) fn length(&self) -> u64 {
-        self.to - self.from
+        self.to.saturating_sub(self.from)
     }
 }
 

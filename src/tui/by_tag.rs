@@ -68,7 +68,7 @@ impl State {
         };
         let tag = one.figures.tag.clone();
         let row = report.by_tag.iter().find(|row| *row.tag == *tag);
-        let figures = row.map(LiveTag::ended);
+        let figures = row.map(LiveTag::from);
         self.show_tag(&tag, figures);
     }
 

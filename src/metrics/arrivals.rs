@@ -1,18 +1,42 @@
 //! Counts the starts of iterations in a run at a rate: how many happened, how late, and how many found no free
 //! user.
 
+use super::counted::Counted;
 use super::latency::{self, Burst, Exact, nanoseconds};
+use super::plausible;
 use super::report::ArrivalsRow;
 use crate::units::show_count;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Starts of iterations on one shard within one tick.
-#[derive(Debug, Default)]
-pub(super) struct ArrivalDelta {
-    pub(super) delays: Exact,
-    pub(super) all: Burst,
-    pub(super) dropped: u64,
+/// Starts of iterations within one slice; `L` is the form of the latencies, as in
+/// [`RequestDelta`](super::request::RequestDelta).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ArrivalDelta<L = Burst> {
+    delays: Exact,
+    pub(super) all: L,
+    #[serde(deserialize_with = "plausible::count")]
+    dropped: u64,
+}
+
+impl<L> ArrivalDelta<L> {
+    /// Returns the same starts with latencies in another form.
+    pub(super) fn map<M>(&self, form: impl Fn(&L) -> M) -> ArrivalDelta<M> {
+        ArrivalDelta {
+            delays: self.delays,
+            all: form(&self.all),
+            dropped: self.dropped,
+        }
+    }
+}
+
+impl ArrivalDelta<Counted> {
+    pub(super) fn merge(&mut self, other: &ArrivalDelta<Counted>) {
+        self.delays = self.delays.merged(&other.delays);
+        self.all.merge(&other.all);
+        self.dropped += other.dropped;
+    }
 }
 
 impl ArrivalDelta {

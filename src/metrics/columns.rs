@@ -3,7 +3,9 @@
 //! Columns instead of points: with 100 names there would be hundreds of thousands of points, and scripts want tables of
 //! numbers.
 
+use super::latency::Exact;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The requests of one name over time, as columns with one value per interval. Intervals without requests are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -43,4 +45,34 @@ impl NameSeries {
     pub fn is_empty(&self) -> bool {
         self.second.is_empty()
     }
+
+    /// Adds an interval, with the figures, the failures and the percentiles of its requests.
+    pub(super) fn push(
+        &mut self,
+        second: u64,
+        lasted: Duration,
+        figures: (Exact, u64, [Duration; 3]),
+    ) {
+        let (exact, failures, percentiles) = figures;
+        let [p50, p95, p99] = percentiles.map(ms);
+        self.second.push(second);
+        self.seconds.push(rounded(lasted.as_secs_f64(), 1e3));
+        self.count.push(exact.count);
+        self.failures.push(failures);
+        self.min_ms.push(ms(exact.min()));
+        self.max_ms.push(ms(exact.max()));
+        self.sum_ms.push(rounded(exact.sum_ms(), 1e4));
+        self.p50_ms.push(p50);
+        self.p95_ms.push(p95);
+        self.p99_ms.push(p99);
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    rounded(time.as_secs_f64() * 1e3, 1e4)
+}
+
+/// Rounds to a short decimal number: more digits than the histogram tells apart are noise.
+fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
 }

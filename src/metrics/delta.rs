@@ -6,11 +6,13 @@
 
 use super::arrivals::ArrivalDelta;
 use super::axis::Span;
+use super::counted::Counted;
 use super::exemplars::Exemplars;
 use super::generator::Effort;
 use super::latency::{Burst, Exact};
 use super::measures::MeasureDelta;
 use super::names::Label;
+use super::plausible;
 use super::request::RequestDelta;
 use super::sample::Failure;
 use super::under_way::Quiet;
@@ -28,9 +30,8 @@ pub struct Delta {
     pub(super) slices: Vec<SliceDelta>,
     pub(super) warnings: Vec<String>,
     pub(super) effort: Effort,
-    /// The moment up to which everything was handed over, in nanoseconds since the run began; `u64::MAX` once the
-    /// shard has ended.
-    pub(super) covered: u64,
+    /// How far everything was handed over.
+    pub(super) covered: Covered,
     /// The time without a response up to that moment, however short.
     pub(super) quiet: Option<Quiet>,
 }
@@ -89,12 +90,83 @@ impl Delta {
     }
 }
 
+/// How far a shard has handed over what it measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "u64", into = "u64")]
+pub(super) enum Covered {
+    /// Up to that moment, in nanoseconds since the run began.
+    Until(u64),
+    /// Completely: it has ended, or nothing more is expected of it.
+    Whole,
+}
+
+impl Default for Covered {
+    fn default() -> Self {
+        Covered::Until(0)
+    }
+}
+
+impl Covered {
+    /// Returns the moment up to which everything is known at `now`; both are nanoseconds since the run began.
+    pub(super) fn at(self, now: u64) -> u64 {
+        match self {
+            Covered::Until(moment) => moment.min(now),
+            Covered::Whole => now,
+        }
+    }
+
+    /// Converts the moment to a clock that began `by` nanoseconds later.
+    pub(super) fn earlier(self, by: u64) -> Covered {
+        match self {
+            Covered::Until(moment) => Covered::Until(moment.saturating_sub(by)),
+            Covered::Whole => Covered::Whole,
+        }
+    }
+}
+
+// Sent as one number, whose greatest value is no moment of a run.
+impl From<u64> for Covered {
+    fn from(number: u64) -> Covered {
+        match number {
+            u64::MAX => Covered::Whole,
+            moment => Covered::Until(moment),
+        }
+    }
+}
+
+impl From<Covered> for u64 {
+    fn from(covered: Covered) -> u64 {
+        match covered {
+            Covered::Until(moment) => moment,
+            Covered::Whole => u64::MAX,
+        }
+    }
+}
+
+/// Figures and the name that they are of.
+#[derive(Debug)]
+pub(super) struct NamedRow<T> {
+    pub(super) label: Arc<Label>,
+    pub(super) figures: T,
+}
+
+impl<T: Default> NamedRow<T> {
+    pub(super) fn new(label: Arc<Label>) -> Self {
+        NamedRow {
+            label,
+            figures: T::default(),
+        }
+    }
+}
+
 /// State of a shard at the end of a slice that is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Border {
     /// Users at work.
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) users: u64,
     /// Requests under way.
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) under_way: u64,
     /// Age of the oldest of them, in nanoseconds.
     pub(super) oldest: u64,
@@ -115,8 +187,8 @@ impl Border {
 #[derive(Debug, Default)]
 pub(super) struct SliceDelta {
     pub(super) span: Span,
-    pub(super) requests: Vec<RequestDelta>,
-    pub(super) tasks: Vec<TaskDelta>,
+    pub(super) requests: Vec<NamedRow<RequestDelta>>,
+    pub(super) tasks: Vec<NamedRow<TaskDelta>>,
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
     pub(super) arrivals: ArrivalDelta,
@@ -132,8 +204,8 @@ pub(super) struct SliceDelta {
 
 impl SliceDelta {
     pub(super) fn is_empty(&self) -> bool {
-        self.requests.iter().all(RequestDelta::is_empty)
-            && self.tasks.iter().all(TaskDelta::is_empty)
+        self.requests.iter().all(|row| row.figures.is_empty())
+            && self.tasks.iter().all(|row| row.figures.is_empty())
             && self.errors.is_empty()
             && self.errors_left_out == 0
             && self.late.count == 0
@@ -147,14 +219,14 @@ impl SliceDelta {
     /// Makes a row for every name; `labels` are all that the shard knows.
     pub(super) fn cover_requests(&mut self, labels: &[Arc<Label>]) {
         for label in &labels[self.requests.len()..] {
-            self.requests.push(RequestDelta::new(label.clone()));
+            self.requests.push(NamedRow::new(label.clone()));
         }
     }
 
     /// Makes a row for every task; `labels` are all that the shard knows.
     pub(super) fn cover_tasks(&mut self, labels: &[Arc<Label>]) {
         for label in &labels[self.tasks.len()..] {
-            self.tasks.push(TaskDelta::new(label.clone()));
+            self.tasks.push(NamedRow::new(label.clone()));
         }
     }
 
@@ -203,32 +275,13 @@ impl SliceDelta {
 
     /// Clears the counters and keeps rows and memory.
     pub(super) fn clear(&mut self) {
-        for row in self
-            .requests
-            .iter_mut()
-            .filter(|row| !row.counts.is_empty())
-        {
-            row.counts.clear();
-            row.all.clear();
-            row.failures.clear();
-            row.failed_at_once.clear();
-            row.service.clear();
-            row.phase_times.clear();
-            if let Some(traced) = &mut row.traced {
-                traced.clear();
-            }
+        let requests = self.requests.iter_mut();
+        for row in requests.filter(|row| !row.figures.is_empty()) {
+            row.figures.clear();
         }
-        if self.late.count > 0 {
-            self.late = Exact::default();
-            let filled = self.requests.iter_mut();
-            filled
-                .filter_map(|row| row.filled.as_mut())
-                .for_each(|filled| filled.clear());
-        }
+        self.late = Exact::default();
         for row in &mut self.tasks {
-            row.ok = Exact::default();
-            row.failed = Exact::default();
-            row.all.clear();
+            row.figures.clear();
         }
         for row in &mut self.scenarios {
             (row.iterations, row.change, row.rise) = (0, 0, 0);
@@ -244,27 +297,43 @@ impl SliceDelta {
     }
 }
 
-/// One task or transaction within one slice.
-#[derive(Debug)]
-pub(super) struct TaskDelta {
-    pub(super) label: Arc<Label>,
+/// One task or transaction within one slice; `L` is the form of the latencies, as in [`RequestDelta`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct TaskDelta<L = Burst> {
     pub(super) ok: Exact,
     pub(super) failed: Exact,
-    pub(super) all: Burst,
+    pub(super) all: L,
+}
+
+impl<L> TaskDelta<L> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ok.count + self.failed.count == 0
+    }
+
+    /// Returns the same figures with latencies in another form.
+    pub(super) fn map<M>(&self, form: impl Fn(&L) -> M) -> TaskDelta<M> {
+        TaskDelta {
+            ok: self.ok,
+            failed: self.failed,
+            all: form(&self.all),
+        }
+    }
+}
+
+impl TaskDelta<Counted> {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.ok = self.ok.merged(&other.ok);
+        self.failed = self.failed.merged(&other.failed);
+        self.all.merge(&other.all);
+    }
 }
 
 impl TaskDelta {
-    pub(super) fn new(label: Arc<Label>) -> Self {
-        TaskDelta {
-            label,
-            ok: Exact::default(),
-            failed: Exact::default(),
-            all: Burst::default(),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.ok.count + self.failed.count == 0
+    /// Clears the counters and keeps their memory.
+    fn clear(&mut self) {
+        self.ok = Exact::default();
+        self.failed = Exact::default();
+        self.all.clear();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the histograms of a report back, for charts of how many requests took how long and for comparing runs.
 
-use super::latency::MOST_COUNT;
+use super::plausible::MOST_COUNT;
 use super::report::Figures;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -12,17 +12,12 @@ impl Figures {
     /// its count. The ranges go from the first to the last with a request; there are none if the histogram cannot be
     /// read.
     pub fn doubling_us(&self) -> Vec<(u64, u64)> {
-        let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
-        let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {
-            return Vec::new();
-        };
-        doubling(&histogram)
+        read(&self.histogram).map_or_else(Vec::new, |histogram| doubling(&histogram))
     }
 
     /// Returns the recorded latencies in microseconds, in rising order, each with its count. Empty without requests.
     pub fn counted_us(&self) -> Vec<(u64, u64)> {
-        let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
-        let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {
+        let Some(histogram) = read(&self.histogram) else {
             return Vec::new();
         };
         let values = histogram.iter_recorded();
@@ -51,12 +46,10 @@ pub(crate) struct Bucket {
 /// Returns the buckets of a histogram as reports have it, rising. `None` if it cannot be read, or counts more than a
 /// run can have measured.
 pub(crate) fn buckets(histogram: &str) -> Option<Vec<Bucket>> {
-    let bytes = BASE64.decode(histogram).ok()?;
-    if bytes.is_empty() {
+    if histogram.is_empty() {
         return Some(Vec::new());
     }
-    let histogram = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
-    let histogram = histogram.ok().filter(|found| found.len() <= MOST_COUNT)?;
+    let histogram = read(histogram)?;
     let values = histogram.iter_recorded();
     let buckets = values.map(|value| {
         let us = value.value_iterated_to();
@@ -69,6 +62,32 @@ pub(crate) fn buckets(histogram: &str) -> Option<Vec<Bucket>> {
     });
     Some(buckets.collect())
 }
+
+/// The greatest value that a histogram of a report can be made for, far above the hour that lgoose records.
+const MOST_US: u64 = 1 << 40;
+
+/// Reads the histogram of a report, uncompressed V2 in base64. `None` if it is none, if its head claims more than there
+/// is or than lgoose writes, or if it counts more than a run can have measured.
+pub(crate) fn read(histogram: &str) -> Option<Histogram<u64>> {
+    let bytes = BASE64.decode(histogram).ok()?;
+    // Cookie, length of the counts, offset, digits, lowest and highest value, ratio: the reader allocates as much as
+    // they claim.
+    let (head, counts) = bytes.split_at_checked(40)?;
+    let number = |at: usize| head[at..at + 4].try_into().map(u32::from_be_bytes).ok();
+    let highest = head[24..32].try_into().map(u64::from_be_bytes).ok()?;
+    let is_ours = number(0)? == V2
+        && number(4)? as usize == counts.len()
+        && number(12)? <= 3
+        && highest <= MOST_US;
+    if !is_ours {
+        return None;
+    }
+    let read = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
+    read.ok().filter(|found| found.len() <= MOST_COUNT)
+}
+
+/// The first four bytes of an uncompressed histogram of version 2.
+const V2: u32 = 0x1c84_9313;
 
 fn doubling(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
     let mut counts: Vec<(u64, u64)> = Vec::new();
@@ -90,6 +109,7 @@ fn doubling(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 
     #[test]
     fn stretches_double_without_a_gap() {
@@ -101,6 +121,25 @@ mod tests {
             doubling(&histogram),
             [(128, 3), (256, 1), (512, 0), (1_024, 1)]
         );
+    }
+
+    #[test]
+    fn a_head_that_claims_more_than_there_is_is_refused() {
+        let mut histogram = Histogram::new(3).expect("three digits");
+        histogram.record(3_600_000_000_u64).expect("it grows");
+        let mut good = Vec::new();
+        let written = V2Serializer::new().serialize(&histogram, &mut good);
+        written.expect("memory takes it");
+        assert_eq!(read(&BASE64.encode(&good)), Some(histogram));
+        // 2 GiB of counts, five digits, 200 years, and compressed, which hides how much there is.
+        for (at, claimed) in [(4, 1_u32 << 31), (12, 5), (24, 1 << 20), (0, 0x1c84_9314)] {
+            let mut bad = good.clone();
+            bad[at..at + 4].copy_from_slice(&claimed.to_be_bytes());
+            assert_eq!(read(&BASE64.encode(bad)), None, "{claimed} at {at}");
+        }
+        for length in 0..good.len() {
+            assert_eq!(read(&BASE64.encode(&good[..length])), None, "{length}");
+        }
     }
 
     #[test]

@@ -66,9 +66,9 @@ impl Snapshot {
     }
 }
 
-impl LiveTag {
-    /// Returns the figures of a tag in the report of a run that is over.
-    pub(crate) fn ended(tag: &TagRow) -> LiveTag {
+/// The figures of a tag in the report of a run that is over.
+impl From<&TagRow> for LiveTag {
+    fn from(tag: &TagRow) -> LiveTag {
         LiveTag {
             tag: tag.tag.as_str().into(),
             requests: requests(tag.requests.iter().map(row).collect(), &tag.aggregated),

@@ -142,7 +142,7 @@ impl Pauses {
 
     /// Returns the time between `from` and `to` that was not spent in a pause, in nanoseconds.
     pub(super) fn lasted(&self, from: u64, to: u64) -> u64 {
-        let open = self.since.map(|since| (since, u64::MAX));
+        let open = self.since.map(|since| (since, to));
         let paused: u64 = self
             .over
             .iter()

@@ -7,12 +7,13 @@
 //! them.
 
 use super::axis::SECOND;
-use super::latency::Exact;
-use super::portable::{PortableDelta, condensed};
+use super::latency::{Exact, FEW};
+use super::plausible;
+use super::portable::PortableDelta;
 use super::sketch::Coarse;
 use crate::error::{Error, Trouble};
 use crate::packed::{pack, unpack};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the encoding; decoding refuses any other.
@@ -39,11 +40,21 @@ pub(super) struct Share(pub(super) BTreeMap<u64, Counts>);
 pub(super) struct Counts {
     pub(super) exact: Exact,
     /// Failures; negative where a verdict was taken back.
+    #[serde(deserialize_with = "plausible::change")]
     pub(super) failures: i64,
+    #[serde(deserialize_with = "plausible::bytes")]
     pub(super) bytes: u64,
     /// Requests by second of the measurement.
+    #[serde(deserialize_with = "by_second")]
     pub(super) seconds: BTreeMap<u64, u64>,
     pub(super) latencies: Coarse,
+}
+
+fn by_second<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
+    plausible::checked(deserializer, |seconds: &BTreeMap<u64, u64>| {
+        let mut counts = seconds.values();
+        counts.all(|count| *count <= plausible::MOST_COUNT)
+    })
 }
 
 impl GatheredDelta {
@@ -62,8 +73,8 @@ impl GatheredDelta {
                 counts.failures += row.failures_change();
                 counts.bytes += row.bytes;
                 *second += row.count();
-                for (us, count) in latencies {
-                    counts.latencies.add(*us, *count);
+                for (us, count) in latencies.iter() {
+                    counts.latencies.add(us, count);
                 }
             }
         }
@@ -105,14 +116,14 @@ impl GatheredDelta {
 
     /// Encodes the figures.
     pub(crate) fn encode(&mut self) -> Vec<u8> {
-        self.delta.condense(condensed::FEW);
+        self.delta.condense(FEW);
         pack(vec![VERSION], self)
     }
 
     /// Decodes the bytes that [`GatheredDelta::encode`] made.
     ///
     /// # Errors
-    /// Trouble if the bytes are of another version or damaged.
+    /// Trouble if the bytes are of another version or damaged, or if no run can have measured this.
     pub(crate) fn decode(bytes: &[u8]) -> Result<GatheredDelta, Error> {
         let cannot = || Trouble::cannot("read figures that a gather sent");
         match bytes.split_first() {

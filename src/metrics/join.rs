@@ -45,7 +45,9 @@ pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
         for piece in &row.measured {
             let piece = decode(file, piece)?;
             if !piece.fits(row.shards, row.ended_ns) {
-                return Err(not_of_its_run(file));
+                return Err(format!(
+                    "'{file}' is damaged: its figures are not of its run"
+                ));
             }
             measured.merge(&piece.rebased(row.epoch, row.origin_ns, shards));
         }
@@ -69,16 +71,7 @@ fn decode(file: &str, piece: &str) -> Result<PortableDelta, String> {
     let bytes = BASE64
         .decode(piece)
         .map_err(|error| format!("'{file}' is damaged: {error}"))?;
-    let piece = PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))?;
-    if piece.is_plausible() {
-        Ok(piece)
-    } else {
-        Err(not_of_its_run(file))
-    }
-}
-
-fn not_of_its_run(file: &str) -> String {
-    format!("'{file}' is damaged: its figures are not of its run")
+    PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))
 }
 
 /// Checks that these are parts of one load, each given once.

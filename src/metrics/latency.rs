@@ -3,17 +3,15 @@
 //! Histograms hold microseconds up to an hour with three significant digits. Nanoseconds are kept beside
 //! them for the exact minimum, maximum and mean, which also bound every percentile.
 
+use super::counted::Counted;
+use super::plausible::{Implausible, MOST_COUNT};
 use super::report::Latency;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Longest latency that a histogram holds, in microseconds: one hour. Longer ones count as an hour.
 pub(super) const LONGEST_US: u64 = 3_600_000_000;
-/// Greatest count that is accepted from another process or a file: more than any run reaches, and so low that sums of
-/// millions of such counts do not overflow.
-pub(super) const MOST_COUNT: u64 = 1 << 40;
 /// The most latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
 /// histogram costs 5–13 µs to add and 16 KiB and more to hold, whatever is in it.
 pub(super) const FEW: usize = 1_024;
@@ -60,7 +58,7 @@ pub(super) fn nanoseconds(duration: Duration) -> u64 {
 
 /// Count, minimum, maximum and sum, exact to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "ExactParts", into = "ExactParts")]
+#[serde(try_from = "ExactParts", into = "ExactParts")]
 pub(super) struct Exact {
     pub(super) count: u64,
     min_ns: u64,
@@ -88,15 +86,25 @@ impl From<Exact> for ExactParts {
     }
 }
 
-impl From<ExactParts> for Exact {
-    fn from(parts: ExactParts) -> Exact {
-        let exact = parts.map(|(count, min_ns, max_ns, sum_ns)| Exact {
-            count,
-            min_ns,
-            max_ns,
-            sum_ns,
-        });
-        exact.unwrap_or_default()
+impl TryFrom<ExactParts> for Exact {
+    type Error = Implausible;
+
+    fn try_from(parts: ExactParts) -> Result<Exact, Implausible> {
+        let Some((count, min_ns, max_ns, sum_ns)) = parts else {
+            return Ok(Exact::default());
+        };
+        let sum_of = |ns: u64| u128::from(ns) * u128::from(count);
+        let is_plausible = (1..=MOST_COUNT).contains(&count)
+            && min_ns <= max_ns
+            && (sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns);
+        is_plausible
+            .then_some(Exact {
+                count,
+                min_ns,
+                max_ns,
+                sum_ns,
+            })
+            .ok_or(Implausible)
     }
 }
 
@@ -118,11 +126,6 @@ impl Exact {
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self
-    }
-
-    /// Returns whether a run can have counted this: a file may be damaged.
-    pub(super) fn is_plausible(&self) -> bool {
-        self.count <= MOST_COUNT && (self.count == 0 || self.min_ns <= self.max_ns)
     }
 
     /// Returns the shortest latency, zero when nothing was recorded.
@@ -192,32 +195,42 @@ pub(super) struct Burst {
 
 impl Burst {
     /// Rebuilds a burst from the counts of [`Burst::counted`].
-    pub(super) fn of(counted: &BTreeMap<u64, u64>) -> Burst {
+    pub(super) fn of(counted: &Counted) -> Burst {
         let mut burst = Burst::default();
-        let all: u64 = counted.values().sum();
-        for (us, times) in counted {
-            let us = (*us).min(LONGEST_US);
+        let all = counted.total();
+        for (us, times) in counted.iter() {
+            let us = us.min(LONGEST_US);
             if all <= FEW as u64 {
-                burst
-                    .few
-                    .extend(std::iter::repeat_n(us as u32, *times as usize));
+                let same = std::iter::repeat_n(us as u32, times as usize);
+                burst.few.extend(same);
             } else {
-                record_many(burst.many.get_or_insert_with(histogram), us, *times);
+                record_many(burst.many.get_or_insert_with(histogram), us, times);
             }
         }
         burst
     }
 
     /// Returns counts by latency in microseconds: exact while there are few, else as a histogram tells them apart.
-    pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
-        let mut counted = BTreeMap::new();
-        self.each(|us, count| *counted.entry(us).or_default() += count);
+    pub(super) fn counted(&self) -> Counted {
+        let mut counted = Counted::default();
+        self.each(|us, count| counted.add(us, count));
         counted
     }
 
     /// Records a latency in nanoseconds, rounded to the nearest microsecond.
     pub(super) fn record(&mut self, ns: u64) {
-        self.keep((ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32);
+        self.keep(rounded_us(ns));
+    }
+
+    /// Records a latency in nanoseconds as if it had come that many times.
+    pub(super) fn record_many(&mut self, ns: u64, times: u64) {
+        let us = rounded_us(ns);
+        if self.few.len() as u64 + times <= FEW as u64 {
+            self.few.extend(std::iter::repeat_n(us, times as usize));
+        } else {
+            let many = self.many.get_or_insert_with(histogram);
+            record_many(many, u64::from(us), times);
+        }
     }
 
     fn keep(&mut self, us: u32) {
@@ -289,6 +302,11 @@ impl Burst {
             many.reset();
         }
     }
+}
+
+/// Returns nanoseconds as the nearest microsecond, an hour at most.
+fn rounded_us(ns: u64) -> u32 {
+    (ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Times of single phases, kept only for the phases that a threshold looks at: sums are enough for everything else.
 
 use super::latency::{self, Burst, Exact, nanoseconds};
+use super::timed::Timed;
 use crate::phases::{Phase, Phases};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Times that phases took within a slice, of the requests that had them.
-#[derive(Debug, Default)]
-pub(super) struct PhaseDeltas(pub(super) BTreeMap<Phase, (Exact, Burst)>);
+/// Times that phases took within a slice, of the requests that had them; `L` is their form, as in
+/// [`RequestDelta`](super::request::RequestDelta).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct PhaseDeltas<L = Burst>(pub(super) BTreeMap<Phase, Timed<L>>);
 
 impl PhaseDeltas {
     /// Records the `wanted` phases that the request had. A request that was `answered` had the last three, even if
@@ -16,18 +19,8 @@ impl PhaseDeltas {
         for phase in wanted {
             let ns = nanoseconds(phases.of(*phase));
             if ns > 0 || answered && *phase >= Phase::Send {
-                let (exact, burst) = self.0.entry(*phase).or_default();
-                exact.record(ns);
-                burst.record(ns);
+                self.0.entry(*phase).or_default().record_many(ns, 1);
             }
-        }
-    }
-
-    /// Clears the times and keeps their memory.
-    pub(super) fn clear(&mut self) {
-        for (exact, burst) in self.0.values_mut() {
-            *exact = Exact::default();
-            burst.clear();
         }
     }
 }
@@ -38,11 +31,11 @@ pub(super) struct PhaseTallies(BTreeMap<Phase, (Exact, Histogram<u64>)>);
 
 impl PhaseTallies {
     pub(super) fn merge(&mut self, slice: &PhaseDeltas) {
-        for (phase, (more, burst)) in slice.0.iter().filter(|(_, (more, _))| more.count > 0) {
+        for (phase, more) in slice.0.iter().filter(|(_, more)| !more.is_empty()) {
             let empty = || (Exact::default(), latency::histogram());
             let (exact, histogram) = self.0.entry(*phase).or_insert_with(empty);
-            *exact = exact.merged(more);
-            burst.add_to(histogram);
+            *exact = exact.merged(&more.exact);
+            more.latencies.add_to(histogram);
         }
     }
 

@@ -3,59 +3,130 @@
 //! A request is *entered* when it ends and *concluded* when its verdict is final; most are both at once. In between
 //! the plan may overrule the verdict, so the exact figures of successes and failures wait for the conclusion.
 
-use super::filled::Filled;
-use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
-use super::names::Label;
+use super::counted::Counted;
+use super::latency::{Burst, Exact, nanoseconds};
 use super::phase_times::PhaseDeltas;
+use super::plausible;
 use super::sample::Sample;
+use super::timed::Timed;
 use super::traced::Traced;
 use crate::phases::Phase;
-use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Instant;
 
-/// Requests of one name within one slice.
-#[derive(Debug)]
-pub(super) struct RequestDelta {
-    pub(super) label: Arc<Label>,
+/// Requests of one name within one slice. `L` is the form of the latencies: a shard counts in bursts; what is added up
+/// over shards, sent and stored has [`Counted`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct RequestDelta<L = Burst> {
     pub(super) counts: RequestCounts,
-    pub(super) all: Burst,
+    pub(super) all: L,
     /// Latencies of the failed requests, so that those of the successful ones can be found by subtracting.
-    pub(super) failures: Burst,
+    pub(super) failures: L,
     /// Latencies of the requests that had failed when they ended, whatever the plan says later: points over time
     /// cannot wait.
-    pub(super) failed_at_once: Burst,
+    pub(super) failed_at_once: L,
     /// Latencies of all requests from their actual start, where `all` counts from the scheduled one; else empty.
-    pub(super) service: Burst,
+    pub(super) service: L,
     /// Latencies filled in for late users; allocated with the first.
-    pub(super) filled: Option<Box<Filled>>,
+    pub(super) filled: Option<Box<Timed<L>>>,
     /// Sampled traces; allocated with the first.
     pub(super) traced: Option<Box<Traced>>,
     /// Times of the phases that thresholds look at.
-    pub(super) phase_times: PhaseDeltas,
+    pub(super) phase_times: PhaseDeltas<L>,
 }
 
-impl RequestDelta {
-    pub(super) fn new(label: Arc<Label>) -> Self {
-        RequestDelta {
-            label,
-            counts: RequestCounts::default(),
-            all: Burst::default(),
-            failures: Burst::default(),
-            failed_at_once: Burst::default(),
-            service: Burst::default(),
-            filled: None,
-            traced: None,
-            phase_times: PhaseDeltas::default(),
-        }
-    }
-
+impl<L> RequestDelta<L> {
     /// Returns whether nothing was counted.
     pub(super) fn is_empty(&self) -> bool {
         let filled = self.filled.as_ref();
-        self.counts.is_empty() && filled.is_none_or(|filled| filled.exact.count == 0)
+        self.counts.is_empty() && filled.is_none_or(|filled| filled.is_empty())
     }
 
+    /// Returns the same figures with latencies in another form.
+    pub(super) fn map<M>(&self, form: impl Fn(&L) -> M) -> RequestDelta<M> {
+        let filled = self.filled.as_ref();
+        let phase_times = self.phase_times.0.iter();
+        let phase_times = phase_times.map(|(phase, times)| (*phase, times.map(&form)));
+        RequestDelta {
+            counts: self.counts.clone(),
+            all: form(&self.all),
+            failures: form(&self.failures),
+            failed_at_once: form(&self.failed_at_once),
+            service: form(&self.service),
+            filled: filled.map(|filled| Box::new(filled.map(&form))),
+            traced: self.traced.clone(),
+            phase_times: PhaseDeltas(phase_times.collect()),
+        }
+    }
+}
+
+impl RequestDelta<Counted> {
+    /// Returns what a shard counted, without what is there but empty.
+    pub(super) fn of(row: &RequestDelta) -> Self {
+        let mut counted = row.map(Burst::counted);
+        counted.counts.status.sort_unstable();
+        counted.filled = counted.filled.filter(|filled| !filled.is_empty());
+        counted.traced = counted.traced.filter(|traced| !traced.is_empty());
+        counted.phase_times.0.retain(|_, times| !times.is_empty());
+        counted
+    }
+
+    /// Adds the requests of other shards, or of the same at another time.
+    pub(super) fn merge(&mut self, other: &Self) {
+        // Taken apart, so that no field can be forgotten.
+        let RequestDelta {
+            counts,
+            all,
+            failures,
+            failed_at_once,
+            service,
+            filled,
+            traced,
+            phase_times,
+        } = other;
+        self.counts.add(counts);
+        self.counts.status.sort_unstable();
+        self.all.merge(all);
+        self.failures.merge(failures);
+        self.failed_at_once.merge(failed_at_once);
+        self.service.merge(service);
+        if let Some(filled) = filled {
+            self.filled.get_or_insert_default().merge(filled);
+        }
+        if let Some(traced) = traced {
+            self.traced.get_or_insert_default().merge(traced);
+        }
+        for (phase, times) in &phase_times.0 {
+            self.phase_times.0.entry(*phase).or_default().merge(times);
+        }
+    }
+
+    /// Rounds latencies as [`Counted::condense`] does.
+    pub(super) fn condense(&mut self, most: usize) {
+        let RequestDelta {
+            counts: _,
+            all,
+            failures,
+            failed_at_once,
+            service,
+            filled,
+            traced: _,
+            phase_times,
+        } = self;
+        for counted in [all, failures, failed_at_once, service] {
+            counted.condense(most);
+        }
+        for timed in filled
+            .as_deref_mut()
+            .into_iter()
+            .chain(phase_times.0.values_mut())
+        {
+            timed.latencies.condense(most);
+        }
+    }
+}
+
+impl RequestDelta {
     /// Counts a request that has ended; the times of the phases that are `watched` are kept one by one.
     pub(super) fn enter(&mut self, sample: &Sample<'_>, watched: &[Phase]) {
         let mut ns = nanoseconds(sample.latency);
@@ -103,6 +174,34 @@ impl RequestDelta {
         }
         Traced::consider(&mut self.traced, sample, ns, origin);
     }
+
+    /// Clears the counters and keeps their memory.
+    pub(super) fn clear(&mut self) {
+        let RequestDelta {
+            counts,
+            all,
+            failures,
+            failed_at_once,
+            service,
+            filled,
+            traced,
+            phase_times,
+        } = self;
+        counts.clear();
+        for burst in [all, failures, failed_at_once, service] {
+            burst.clear();
+        }
+        for timed in filled
+            .as_deref_mut()
+            .into_iter()
+            .chain(phase_times.0.values_mut())
+        {
+            timed.clear();
+        }
+        if let Some(traced) = traced {
+            traced.clear();
+        }
+    }
 }
 
 /// Returns the latency in nanoseconds, from the scheduled start in a run at a rate, else from the actual one.
@@ -119,14 +218,19 @@ pub(super) struct RequestCounts {
     pub(super) ok: Exact,
     pub(super) failed: Exact,
     /// Failures as far as they are known; in a slice also the failures that a later verdict takes back.
+    #[serde(deserialize_with = "plausible::change")]
     failures: i64,
     /// Whether a verdict was changed: the request itself may have been handed over before.
     revised: bool,
     /// Latencies from the actual start, where `all` counts from the scheduled one.
     pub(super) service: Exact,
+    #[serde(deserialize_with = "plausible::bytes")]
     pub(super) bytes: u64,
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) redirects: u64,
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) retries: u64,
+    #[serde(deserialize_with = "status_counts")]
     pub(super) status: Vec<(u16, u64)>,
     pub(super) phases: [PhaseSum; 6],
 }
@@ -177,22 +281,6 @@ impl RequestCounts {
         }
     }
 
-    /// Returns whether a run can have counted this: a file may be damaged.
-    pub(super) fn is_plausible(&self) -> bool {
-        let exact = [&self.all, &self.ok, &self.failed, &self.service];
-        let status = self.status.iter().map(|(_, count)| *count);
-        let phases = self.phases.iter().map(|sum| sum.count);
-        let plain = [
-            self.failures.unsigned_abs(),
-            self.redirects,
-            self.retries,
-            // There may be more bytes than that, but their sum must fit into 64 bits.
-            self.bytes >> 10,
-        ];
-        let mut counts = plain.into_iter().chain(status).chain(phases);
-        exact.into_iter().all(Exact::is_plausible) && counts.all(|count| count <= MOST_COUNT)
-    }
-
     /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         let mut status = std::mem::take(&mut self.status);
@@ -208,5 +296,16 @@ impl RequestCounts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PhaseSum {
     pub(super) ns: u64,
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) count: u64,
+}
+
+/// Reads counts by status, of which each occurs once.
+fn status_counts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(u16, u64)>, D::Error> {
+    plausible::checked(deserializer, |counts: &Vec<(u16, u64)>| {
+        counts.is_sorted_by(|a, b| a.0 < b.0)
+            && counts
+                .iter()
+                .all(|(_, count)| *count <= plausible::MOST_COUNT)
+    })
 }

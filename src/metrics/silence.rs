@@ -18,7 +18,7 @@ pub(super) struct Silence {
 
 impl Silence {
     pub(super) fn length(&self) -> u64 {
-        self.to - self.from
+        self.to.saturating_sub(self.from)
     }
 }
 
@@ -106,7 +106,7 @@ impl Silences {
         // A quiet time that is over is needed until the overlapping ones of all shards are over: ten minutes are
         // enough.
         for shard in &mut self.shards {
-            let old = |quiet: &mut Quiet| quiet.to + 600_000_000_000 < until;
+            let old = |quiet: &mut Quiet| quiet.to.saturating_add(600_000_000_000) < until;
             while shard.over.pop_front_if(old).is_some() {}
         }
         found

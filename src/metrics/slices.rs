@@ -6,7 +6,7 @@
 //! they ended.
 
 use super::axis::Axis;
-use super::delta::{Border, Delta, SliceDelta};
+use super::delta::{Border, Covered, Delta, SliceDelta};
 use super::latency::nanoseconds;
 use super::under_way::{Flight, UnderWay};
 use std::sync::Arc;
@@ -207,14 +207,14 @@ impl Slices {
     pub(super) fn come_to(&mut self, now: Instant) {
         let now = self.since(now);
         self.advance(now);
-        self.delta.covered = now;
+        self.delta.covered = Covered::Until(now);
         self.delta.quiet = Some(self.under_way.quiet(now));
     }
 
     /// Marks the shard as ended: nothing more comes.
     pub(super) fn end(&mut self, now: Instant) {
         self.come_to(now);
-        self.delta.covered = u64::MAX;
+        self.delta.covered = Covered::Whole;
     }
 
     /// Hands over what was counted since the last call; the open slice goes on.

@@ -6,7 +6,7 @@
 //! a thousandth of those of the sorted values, which a test checks, as long as there are few enough distinct buckets:
 //! values of more sizes than that get half as many steps, as often as needed.
 
-use super::latency::MOST_COUNT;
+use super::plausible::MOST_COUNT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -116,20 +116,26 @@ impl ThresholdFigures {
                 latency::add(to, failed);
             }
         };
-        self.add_counts(among, counts, put, less, filled);
+        if let (Among::Corrected, Some(filled)) = (among, filled) {
+            self.add_phase(&filled.exact, |all| latency::add(all, &filled.histogram));
+        }
+        self.add_counts(among, counts, put, less);
     }
 
     /// Adds requests of a slice.
     pub(super) fn add_slice(&mut self, of: &Threshold, row: &RequestDelta) {
         if let Some(phase) = of.phase {
-            if let Some((exact, times)) = row.phase_times.0.get(&phase) {
-                self.add_phase(exact, |all| times.add_to(all));
+            if let Some(times) = row.phase_times.0.get(&phase) {
+                self.add_phase(&times.exact, |all| times.latencies.add_to(all));
             }
             return;
         }
         let put = |to: &mut Histogram<u64>| row.all.add_to(to);
         let less = |to: &mut Histogram<u64>| row.failures.add_to(to);
-        self.add_counts(of.among, &row.counts, put, less, row.filled.as_deref());
+        if let (Among::Corrected, Some(filled)) = (of.among, &row.filled) {
+            self.add_phase(&filled.exact, |all| filled.latencies.add_to(all));
+        }
+        self.add_counts(of.among, &row.counts, put, less);
     }
 
     fn add_counts(
@@ -138,7 +144,6 @@ impl ThresholdFigures {
         counts: &RequestCounts,
         put: impl FnOnce(&mut Histogram<u64>),
         less: impl FnOnce(&mut Histogram<u64>),
-        filled: Option<&Filled>,
     ) {
         let Values::Latencies(all) = &mut self.values else {
             return;
@@ -149,14 +154,7 @@ impl ThresholdFigures {
                 less(self.without.get_or_insert_with(latency::histogram));
                 self.add_exact(&counts.ok);
             }
-            Among::All => self.add_exact(&counts.all),
-            Among::Corrected => {
-                if let Some(filled) = filled {
-                    latency::add(all, &filled.histogram);
-                    self.add_exact(&filled.exact);
-                }
-                self.add_exact(&counts.all);
-            }
+            Among::All | Among::Corrected => self.add_exact(&counts.all),
         }
         self.failures = self
             .failures

@@ -4,10 +4,11 @@
 
 use super::exemplars::{MOST_URL, start_of};
 use super::latency::nanoseconds;
+use super::plausible;
 use super::report::{HopRow, LatestTrace, TraceRow, TracedRequest};
 use super::sample::{Context, Sample};
 use crate::trace::{Trace, TraceContext, span_id_text, trace_id_text};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -25,8 +26,10 @@ const SLOWEST: usize = 3;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Traced {
     /// The slowest requests, slowest first.
+    #[serde(deserialize_with = "slowest")]
     slowest: Vec<TracedRequest>,
     /// The latest request by the number of its bucket.
+    #[serde(deserialize_with = "latest")]
     latest: BTreeMap<u8, Latest>,
     /// The latest failed request.
     failed: Option<Latest>,
@@ -173,12 +176,6 @@ impl Traced {
         *known = latest.max(*known);
     }
 
-    /// Returns whether a run can have kept this: a file may be damaged.
-    pub(super) fn is_plausible(&self) -> bool {
-        let known = |bucket: &u8| usize::from(*bucket) <= BORDERS.len();
-        self.slowest.len() <= SLOWEST && self.latest.keys().all(known)
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.latest.is_empty()
     }
@@ -207,6 +204,17 @@ impl Traced {
     pub(super) fn latest_failed(&self) -> Option<LatestTrace> {
         self.failed.map(Latest::shown)
     }
+}
+
+fn slowest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TracedRequest>, D::Error> {
+    plausible::checked(deserializer, |slowest: &Vec<_>| slowest.len() <= SLOWEST)
+}
+
+fn latest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u8, Latest>, D::Error> {
+    plausible::checked(deserializer, |latest: &BTreeMap<u8, Latest>| {
+        let mut buckets = latest.keys();
+        buckets.all(|bucket| usize::from(*bucket) <= BORDERS.len())
+    })
 }
 
 /// Returns the number of the bucket of a latency: the first whose border is not below it.

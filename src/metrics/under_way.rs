@@ -3,15 +3,13 @@
 //!
 //! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
 
+use super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// Place of a request that is under way; given back when it ends.
 #[derive(Debug)]
 #[must_use = "a request that never ends stays under way"]
 pub struct Flight(u32);
-
-/// Value that marks a free place.
-const FREE: u64 = u64::MAX;
 
 /// Shortest time without a response that is reported, in nanoseconds: half of what makes an outage.
 const LEAST_QUIET: u64 = 500_000_000;
@@ -35,6 +33,7 @@ pub(super) struct Quiet {
     /// When the request that waited longest began to wait; `None` if none did.
     pub(super) waited_since: Option<u64>,
     /// The most requests that waited at once, as far as is known: at its end, or when one ended without a response.
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) waiting: u64,
 }
 
@@ -52,8 +51,8 @@ impl Quiet {
 
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// Beginning of each request.
-    begun: Vec<u64>,
+    /// Beginning of the request at each place; `None` where the place is free.
+    begun: Vec<Option<u64>>,
     free: Vec<u32>,
     /// Time of the latest response.
     answered: u64,
@@ -67,11 +66,11 @@ impl UnderWay {
     pub(super) fn begin(&mut self, at: u64) -> Flight {
         match self.free.pop() {
             Some(place) => {
-                self.begun[place as usize] = at;
+                self.begun[place as usize] = Some(at);
                 Flight(place)
             }
             None => {
-                self.begun.push(at);
+                self.begun.push(Some(at));
                 Flight(self.begun.len() as u32 - 1)
             }
         }
@@ -85,32 +84,32 @@ impl UnderWay {
             None
         };
         let under_way = (self.begun.len() - self.free.len()) as u64;
-        let begun = std::mem::replace(&mut self.begun[flight.0 as usize], FREE);
+        let begun = self.begun[flight.0 as usize].take();
         self.free.push(flight.0);
         if answered {
             (self.answered, self.unanswered, self.gave_up) = (at, None, 0);
         } else {
             self.gave_up = self.gave_up.max(under_way);
-            self.unanswered = Some(self.unanswered.map_or(begun, |first| first.min(begun)));
+            self.unanswered = self.unanswered.into_iter().chain(begun).min();
         }
         quiet
     }
 
     /// Returns the time without a response up to a moment.
     pub(super) fn quiet(&self, at: u64) -> Quiet {
-        let oldest = self.begun.iter().copied().min().unwrap_or(FREE);
-        let first = oldest.min(self.unanswered.unwrap_or(FREE));
+        let begun = self.begun.iter().flatten().chain(&self.unanswered);
+        let first = begun.copied().min().filter(|first| *first < at);
         Quiet {
             from: self.answered,
             to: at,
-            waited_since: (first < at).then(|| first.max(self.answered)),
+            waited_since: first.map(|first| first.max(self.answered)),
             waiting: self.at(at).count.max(self.gave_up),
         }
     }
 
     /// Notes that the process stood still: that time makes no request older and is no silence of the target.
     pub(super) fn stood_still(&mut self, ns: u64) {
-        let begun = self.begun.iter_mut().filter(|begun| **begun != FREE);
+        let begun = self.begun.iter_mut().flatten();
         begun.for_each(|begun| *begun += ns);
         self.answered += ns;
         if let Some(first) = &mut self.unanswered {
@@ -120,7 +119,8 @@ impl UnderWay {
 
     /// Returns the requests under way at a moment after which no request has ended yet; some may have begun.
     pub(super) fn at(&self, moment: u64) -> Waiting {
-        let begun = self.begun.iter().filter(|begun| **begun < moment);
+        let begun = self.begun.iter().flatten();
+        let begun = begun.filter(|begun| **begun < moment);
         let (count, first) = begun.fold((0, moment), |(count, first), begun| {
             (count + 1, first.min(*begun))
         });

@@ -104,7 +104,7 @@ impl RunFigures {
             return;
         };
         let row = report.by_tag.iter().find(|row| *row.tag == *one.tag());
-        one.show(row.map(LiveTag::ended), None);
+        one.show(row.map(LiveTag::from), None);
     }
 
     /// Returns the last snapshot of a run that is over, which is looked at before the run counts as

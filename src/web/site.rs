@@ -146,7 +146,7 @@ impl Site {
                 let report = self.report(Detail::Live).await?;
                 let mut rows = report.by_tag.iter();
                 let row = rows.find(|row| row.tag == tag).ok_or_else(none)?;
-                Ok(LiveTag::ended(row))
+                Ok(LiveTag::from(row))
             }
         }
     }

@@ -7,6 +7,7 @@ mod warning;
 use super::axis::SECOND;
 use super::latency::nanoseconds;
 use super::lateness::{Latencies, Lateness, OwnPart};
+use super::plausible;
 use super::report::{GeneratorRow, PointGenerator};
 use super::request::RequestDelta;
 use delays::Delays;
@@ -29,16 +30,21 @@ const LEAST: Duration = Duration::from_millis(600);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
     /// Length of the time that this covers.
+    #[serde(deserialize_with = "plausible::time")]
     pub wall: Duration,
     /// Part of it in which the shard's thread was on a core, or ready for one without getting it.
+    #[serde(deserialize_with = "plausible::time")]
     pub busy: Duration,
     /// Part of `busy` in which the thread was ready for a core without getting one.
+    #[serde(deserialize_with = "plausible::time")]
     pub starved: Duration,
     /// Delay with which the shard's timer woke it; `None` if that was not measured.
+    #[serde(deserialize_with = "plausible::time")]
     pub lag: Option<Duration>,
     /// Delays with which the shard's probe was run; empty without one.
     pub lateness: Lateness,
     /// Number of connections open now.
+    #[serde(deserialize_with = "plausible::count")]
     pub connections: u64,
 }
 

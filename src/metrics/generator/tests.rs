@@ -1,7 +1,6 @@
 //! Tests of when a second is attributed to lgoose itself.
 
 use super::*;
-use std::sync::Arc;
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -94,7 +93,7 @@ fn late_starts_are_lgooses_own_to_the_microsecond() {
     log.add(0, 0, &probed(20, ms(0)));
     let told = latencies(ms(10), ms(12));
     assert!(!log.strain(0, Some(&told)).saturated);
-    let mut row = RequestDelta::new(Arc::default());
+    let mut row: RequestDelta = RequestDelta::default();
     for ns in [6_900_000; 1_000] {
         row.counts.service.record(ns);
         row.service.record(ns);

@@ -6,8 +6,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::latency::MOST_COUNT;
 use super::names::{Label, Names};
+use super::plausible::MOST_COUNT;
 use super::report::{Check, Metric, MetricKind};
 use super::spread::{Room, Spread};
 use super::threshold_figures::{Subject, ThresholdFigures};
@@ -112,7 +112,14 @@ impl Measure {
 
     /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
-        self.count <= MOST_COUNT && self.spread.is_plausible()
+        let sum = match self.kind {
+            Kind::Check | Kind::Metric(MetricKind::Rate) => 0.0..=self.count as f64,
+            Kind::Metric(_) => f64::MIN..=f64::MAX,
+        };
+        self.count <= MOST_COUNT
+            && sum.contains(&self.sum)
+            && (self.is_empty() || self.min <= self.max)
+            && self.spread.is_plausible()
     }
 
     pub(super) fn clear(&mut self) {

@@ -8,32 +8,34 @@
 //! The encoding is sparse (empty rows are left out) and self-contained: names are stored in full, and compression
 //! reduces a repeated name to two or three bytes.
 
-pub(super) mod condensed;
-mod encoding;
-mod rows;
+mod slice;
 #[cfg(test)]
 mod tests;
 
-use super::delta::{Border, Delta, ScenarioDelta, SliceDelta, Source};
+use super::delta::{Covered, Delta};
 use super::generator::Effort;
-use super::latency::{Exact, MOST_COUNT};
-use super::measures::{Kind, Measure};
-use super::request::RequestCounts;
-use super::spread::Room;
+use super::plausible;
 use super::under_way::Quiet;
-use crate::tags::Tags;
-use rows::{Arrivals, Counted, ErrorCount, Request, Task, Who};
-use serde::{Deserialize, Serialize};
+use crate::error::{Error, Trouble};
+use crate::packed::{pack, unpack};
+use serde::{Deserialize, Deserializer, Serialize};
+pub(super) use slice::Slice;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Group, name and tags of a row: the method of a request, the scenario of a task, which has no tags.
-type Name = (String, String, Tags);
+/// Version of the encoding; decoding refuses any other.
+const VERSION: u8 = 5;
+/// The most bytes that a decoded piece may have: far more than any encoded one has, and far less than a machine's
+/// memory.
+const MOST_DECODED: u64 = 256 << 20;
+/// The most shards that a run may have: more than any has, and so few that numbers can be shifted.
+const MOST_SHARDS: u64 = 1 << 24;
 
 /// Measurements of any number of shards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PortableDelta {
-    /// States of shards, by the moment up to which they had handed everything over and by shard.
-    pub(super) stands: BTreeMap<(u64, u64), Stand>,
+    /// States of shards, by how far they had handed over and by shard.
+    #[serde(deserialize_with = "stands")]
+    pub(super) stands: BTreeMap<(Covered, u64), Stand>,
     /// Slices by measurement and by beginning.
     pub(super) slices: BTreeMap<(u64, u64), Slice>,
     pub(super) warnings: BTreeSet<String>,
@@ -44,45 +46,6 @@ pub(crate) struct PortableDelta {
 pub(super) struct Stand {
     pub(super) effort: Effort,
     pub(super) quiet: Option<Quiet>,
-}
-
-/// Measurements within a slice of time, or a part of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Slice {
-    /// End of the slice, in nanoseconds since the measurement began.
-    pub(super) to: u64,
-    pub(super) requests: BTreeMap<Name, Request>,
-    pub(super) tasks: BTreeMap<Name, Task>,
-    /// Users by shard, by the moment of the hand-over, and by scenario: the greatest number of users at a time
-    /// depends on the order.
-    pub(super) scenarios: BTreeMap<(u64, u64, String), Population>,
-    pub(super) measures: BTreeMap<(Kind, String), Measure>,
-    pub(super) arrivals: Arrivals,
-    pub(super) late: Exact,
-    pub(super) errors: BTreeMap<(Who, String, Option<String>), ErrorCount>,
-    pub(super) errors_left_out: i64,
-    pub(super) quiet: BTreeSet<(u64, Quiet)>,
-    pub(super) border: Option<Border>,
-}
-
-/// Users and iterations of a scenario.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Population {
-    pub(super) iterations: u64,
-    pub(super) change: i64,
-    pub(super) rise: i64,
-}
-
-impl Population {
-    /// Returns the row of the scenario of that name.
-    pub(super) fn named(&self, name: &str) -> ScenarioDelta {
-        ScenarioDelta {
-            name: name.into(),
-            iterations: self.iterations,
-            change: self.change,
-            rise: self.rise,
-        }
-    }
 }
 
 impl From<&Delta> for PortableDelta {
@@ -136,24 +99,12 @@ impl PortableDelta {
     pub(super) fn fits(&self, shards: u64, ended: u64) -> bool {
         /// The most by which a slice ends after the events in it, in nanoseconds.
         const SLICE: u64 = 1_000_000_000;
-        let known = |shard: u64| shard < shards;
+        let end = ended.saturating_add(SLICE);
         let mut slices = self.slices.iter();
-        self.stands.keys().all(|(_, shard)| known(*shard))
+        self.stands.keys().all(|(_, shard)| *shard < shards)
             && slices.all(|((_, from), slice)| {
-                *from <= ended.saturating_add(SLICE)
-                    && slice.to <= ended.saturating_add(SLICE)
-                    && slice.scenarios.keys().all(|(shard, ..)| known(*shard))
-                    && slice.quiet.iter().all(|(shard, _)| known(*shard))
+                *from <= end && slice.to <= end && slice.is_of_shards(shards)
             })
-    }
-
-    /// Returns whether a run can have counted this: a file may be damaged, and its counts must not overflow in a sum.
-    pub(super) fn is_plausible(&self) -> bool {
-        let quiet = self.stands.values().filter_map(|stand| stand.quiet);
-        let mut waiting = quiet.map(|quiet| quiet.waiting);
-        self.stands.values().all(Stand::is_plausible)
-            && waiting.all(|count| count <= MOST_COUNT)
-            && self.slices.values().all(Slice::is_plausible)
     }
 
     /// Reduces the delta to measurement number `epoch`, as if that were the first and had begun with the run; times
@@ -175,10 +126,7 @@ impl PortableDelta {
         based.stands = stands
             .map(|((covered, shard), mut stand)| {
                 stand.quiet = stand.quiet.map(|quiet| quiet.earlier(origin));
-                let covered = match covered {
-                    u64::MAX => u64::MAX,
-                    covered => covered.saturating_sub(origin),
-                };
+                let covered = covered.earlier(origin);
                 ((covered, shard), stand)
             })
             .collect();
@@ -187,133 +135,110 @@ impl PortableDelta {
 
     /// Raises the numbers of its shards by `by`.
     pub(crate) fn shift_shards(self, by: u64) -> PortableDelta {
-        let slices = self.slices.into_iter().map(|(key, slice)| {
-            let scenarios = slice.scenarios.into_iter();
-            let scenarios = scenarios.map(|((shard, at, name), row)| ((shard + by, at, name), row));
-            let quiet = slice.quiet.into_iter();
-            let slice = Slice {
-                scenarios: scenarios.collect(),
-                quiet: quiet.map(|(shard, quiet)| (shard + by, quiet)).collect(),
-                ..slice
-            };
-            (key, slice)
-        });
         let stands = self.stands.into_iter();
+        let slices = self.slices.into_iter();
         PortableDelta {
             stands: stands
-                .map(|((at, shard), stand)| ((at, shard + by), stand))
+                .map(|((covered, shard), stand)| ((covered, shard + by), stand))
                 .collect(),
-            slices: slices.collect(),
+            slices: slices
+                .map(|(key, slice)| (key, slice.shift_shards(by)))
+                .collect(),
             warnings: self.warnings,
         }
     }
+
+    /// Rounds latencies as [`Counted::condense`](super::counted::Counted::condense) does.
+    pub(super) fn condense(&mut self, most: usize) {
+        for slice in self.slices.values_mut() {
+            slice.condense(most);
+        }
+    }
+
+    /// Encodes the delta.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        pack(vec![VERSION], self)
+    }
+
+    /// Decodes the bytes that [`PortableDelta::encode`] made.
+    ///
+    /// # Errors
+    /// Trouble if the bytes are of another version or damaged, or if no run can have measured this.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
+        let cannot = || Trouble::cannot("read figures that were sent");
+        let (version, deflated) = bytes
+            .split_first()
+            .ok_or_else(|| cannot().because("nothing is there"))?;
+        if *version != VERSION {
+            return Err(cannot()
+                .because(format!("they are of version {version} and not {VERSION}"))
+                .help("use the same lgoose on both sides")
+                .into());
+        }
+        unpack(deflated, MOST_DECODED).map_err(|error| cannot().because(error).into())
+    }
+
+    /// Encodes the delta in pieces of at most `most_bytes` each, unless a single row is longer. Each piece can be
+    /// merged by itself; the last one tells up to which moment everything was handed over.
+    pub(crate) fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
+        let bytes = self.encode();
+        if bytes.len() <= most_bytes {
+            return vec![bytes];
+        }
+        match self.halves() {
+            Ok((first, second)) => {
+                let mut pieces = first.pieces(most_bytes);
+                pieces.extend(second.pieces(most_bytes));
+                pieces
+            }
+            Err(whole) => vec![whole.encode()],
+        }
+    }
+
+    /// Splits the delta into two; returns it whole if it has only one row.
+    fn halves(mut self) -> Result<(PortableDelta, PortableDelta), PortableDelta> {
+        if self.slices.len() > 1 {
+            let middle = *self
+                .slices
+                .keys()
+                .nth(self.slices.len() / 2)
+                .expect("it has more than one");
+            let later = self.slices.split_off(&middle);
+            let first = PortableDelta {
+                slices: std::mem::replace(&mut self.slices, later),
+                ..PortableDelta::default()
+            };
+            return Ok((first, self));
+        }
+        let Some((key, slice)) = self.slices.pop_first() else {
+            return Err(self);
+        };
+        match slice.halves() {
+            Ok((first, rest)) => {
+                self.slices.insert(key, rest);
+                let first = PortableDelta {
+                    slices: [(key, first)].into(),
+                    ..PortableDelta::default()
+                };
+                Ok((first, self))
+            }
+            Err(whole) => {
+                self.slices.insert(key, *whole);
+                Err(self)
+            }
+        }
+    }
 }
 
-impl Stand {
-    fn is_plausible(&self) -> bool {
-        let effort = &self.effort;
-        let times = [effort.wall, effort.busy, effort.starved];
-        let mut times = times.into_iter().chain(effort.lag);
-        times.all(|time| time.as_secs() <= MOST_COUNT) && effort.connections <= MOST_COUNT
-    }
+/// Returns whether a shard can have that number.
+fn is_shard(number: u64) -> bool {
+    number < MOST_SHARDS
 }
 
-impl Slice {
-    fn is_plausible(&self) -> bool {
-        let users = self.scenarios.values().flat_map(|row| {
-            [
-                row.iterations,
-                row.change.unsigned_abs(),
-                row.rise.unsigned_abs(),
-            ]
-        });
-        let border = self.border.iter();
-        let border = border.flat_map(|border| [border.users, border.under_way]);
-        let waiting = self.quiet.iter().map(|(_, quiet)| quiet.waiting);
-        let left_out = self.errors_left_out.unsigned_abs();
-        let mut counts = users.chain(border).chain(waiting).chain([left_out]);
-        counts.all(|count| count <= MOST_COUNT)
-            && self.requests.values().all(Request::is_plausible)
-            && self.tasks.values().all(Task::is_plausible)
-            && self.measures.values().all(Measure::is_plausible)
-            && self.errors.values().all(ErrorCount::is_plausible)
-            && self.arrivals.is_plausible()
-            && self.late.is_plausible()
-    }
-
-    /// Returns the counts of each row that counts something, with its latencies.
-    pub(super) fn counted_rows(&self) -> impl Iterator<Item = (&RequestCounts, &Counted)> {
-        let rows = self.requests.values().map(Request::counted);
-        rows.filter(|(counts, _)| !counts.is_empty())
-    }
-
-    fn of(shard: u64, covered: u64, delta: &SliceDelta) -> Slice {
-        let mut slice = Slice {
-            to: delta.span.to,
-            arrivals: Arrivals::from(&delta.arrivals),
-            late: delta.late,
-            errors_left_out: delta.errors_left_out,
-            quiet: delta.quiet.iter().map(|quiet| (shard, *quiet)).collect(),
-            border: delta.border,
-            ..Slice::default()
-        };
-        for row in delta.requests.iter().filter(|row| !row.is_empty()) {
-            slice.requests.insert(row.label.key(), Request::from(row));
-        }
-        for row in delta.tasks.iter().filter(|row| !row.is_empty()) {
-            slice.tasks.insert(row.label.key(), Task::from(row));
-        }
-        for row in delta.scenarios.iter().filter(|row| !row.is_empty()) {
-            let population = Population {
-                iterations: row.iterations,
-                change: row.change,
-                rise: row.rise,
-            };
-            let key = (shard, covered, row.name.to_string());
-            slice.scenarios.insert(key, population);
-        }
-        for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
-            let key = (row.measure.kind, row.label.name.to_string());
-            slice.measures.insert(key, row.measure.clone());
-        }
-        for error in &delta.errors {
-            let who = match error.source {
-                Source::Request(id) => Who::Request(delta.requests[id as usize].label.key()),
-                Source::Task(id) => Who::Task(delta.tasks[id as usize].label.key()),
-            };
-            let key = (who, error.message.clone(), error.line.clone());
-            slice.errors.insert(key, ErrorCount::from(error));
-        }
-        slice
-    }
-
-    fn merge(&mut self, other: &Slice) {
-        self.to = self.to.max(other.to);
-        for (name, row) in &other.requests {
-            self.requests.entry(name.clone()).or_default().merge(row);
-        }
-        for (name, row) in &other.tasks {
-            self.tasks.entry(name.clone()).or_default().merge(row);
-        }
-        for (key, row) in &other.scenarios {
-            self.scenarios.insert(key.clone(), *row);
-        }
-        for (key, row) in &other.measures {
-            let room = Room::among(self.measures.len());
-            let empty = || Measure::new(key.0);
-            let known = self.measures.entry(key.clone()).or_insert_with(empty);
-            known.merge(row, room);
-        }
-        self.arrivals.merge(&other.arrivals);
-        self.late = self.late.merged(&other.late);
-        for (key, row) in &other.errors {
-            self.errors.entry(key.clone()).or_default().merge(row);
-        }
-        self.errors_left_out += other.errors_left_out;
-        self.quiet.extend(&other.quiet);
-        self.border = match (self.border, other.border) {
-            (Some(ours), Some(theirs)) => Some(ours.beside(&theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
-    }
+fn stands<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<(Covered, u64), Stand>, D::Error> {
+    plausible::checked(deserializer, |stands: &BTreeMap<(Covered, u64), Stand>| {
+        stands.keys().all(|(_, shard)| is_shard(*shard))
+    })
 }

@@ -3,16 +3,16 @@
 //! Single-threaded and without locks. The shard owns it and calls [`Recorder::take`] at each tick. It does not know the
 //! other shards, the clock or the readers of the figures.
 
-mod measuring;
-
 use super::delta::{Delta, SliceDelta, Source};
 use super::generator::Effort;
 use super::latency::nanoseconds;
-use super::measures::Kind;
+use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{ITERATION, MAX_NAMES, Names};
+use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
 use super::slices::Slices;
+use super::spread::Room;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::Flight;
 use crate::phases::Phase;
@@ -164,7 +164,7 @@ impl Recorder {
     /// When the sample's request is not from this recorder, as in all methods that take a sample.
     pub fn record(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        let row = &mut slice.requests[sample.request.0 as usize];
+        let row = &mut slice.requests[sample.request.0 as usize].figures;
         row.enter(sample, &self.phases);
         row.conclude(sample, self.origin);
         if let Some(failure) = &sample.failure {
@@ -177,7 +177,9 @@ impl Recorder {
     /// [`Recorder::conclude`] makes it final.
     pub fn enter(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        slice.requests[sample.request.0 as usize].enter(sample, &self.phases);
+        slice.requests[sample.request.0 as usize]
+            .figures
+            .enter(sample, &self.phases);
     }
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.
@@ -190,7 +192,9 @@ impl Recorder {
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
-        slice.requests[sample.request.0 as usize].conclude(sample, self.origin);
+        slice.requests[sample.request.0 as usize]
+            .figures
+            .conclude(sample, self.origin);
         self.log(sample);
     }
 
@@ -212,7 +216,7 @@ impl Recorder {
         if slice.tasks.len() <= id as usize {
             slice.cover_tasks(self.tasks.labels());
         }
-        let row = &mut slice.tasks[id as usize];
+        let row = &mut slice.tasks[id as usize].figures;
         row.all.record(ns);
         match &run.failure {
             None => row.ok.record(ns),
@@ -235,8 +239,60 @@ impl Recorder {
     pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
         let slice = self.slices.open();
         slice.cover_requests(self.requests.labels());
-        let row = &mut slice.requests[request.0 as usize];
-        row.filled.get_or_insert_default().record(ns, times);
+        let row = &mut slice.requests[request.0 as usize].figures;
+        row.filled.get_or_insert_default().record_many(ns, times);
+    }
+
+    /// Counts a check of the plan.
+    pub fn check(&mut self, name: &str, passed: bool) {
+        self.measure(Kind::Check, name).truth(passed);
+    }
+
+    /// Adds to a counter of the plan.
+    pub fn counter(&mut self, name: &str, value: f64) {
+        self.measure(Kind::Metric(MetricKind::Counter), name)
+            .value(value);
+    }
+
+    /// Sets a gauge of the plan; reports show the latest value of all shards.
+    pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
+        let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
+        self.measure(Kind::Metric(MetricKind::Gauge), name)
+            .level(value, at);
+    }
+
+    /// Counts a true or false value of a rate of the plan.
+    pub fn rate(&mut self, name: &str, held: bool) {
+        self.measure(Kind::Metric(MetricKind::Rate), name)
+            .truth(held);
+    }
+
+    /// Adds a value to a trend of the plan.
+    pub fn trend(&mut self, name: &str, value: f64) {
+        let room = Room::among(self.kinds.len());
+        self.measure(Kind::Metric(MetricKind::Trend), name)
+            .sample(value, room);
+    }
+
+    /// Returns the row of a check or metric in the open slice, and makes it if it is new.
+    fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
+        let interned = self.measures.intern_grouped(kind.group(), name);
+        if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
+            self.warn(TOO_MANY_MEASURES.to_owned());
+        }
+        let id = interned.id as usize;
+        if self.kinds.len() == id {
+            self.kinds.push(kind);
+        }
+        let rows = &mut self.slices.open().measures;
+        let labels = self.measures.labels().iter().zip(&self.kinds);
+        for (label, kind) in labels.take(id + 1).skip(rows.len()) {
+            rows.push(MeasureDelta {
+                label: label.clone(),
+                measure: Measure::new(*kind),
+            });
+        }
+        &mut rows[id].measure
     }
 
     /// Returns the row in which the durations of a scenario's iterations are counted.
@@ -253,7 +309,7 @@ impl Recorder {
         if slice.tasks.len() <= row as usize {
             slice.cover_tasks(self.tasks.labels());
         }
-        let row = &mut slice.tasks[row as usize];
+        let row = &mut slice.tasks[row as usize].figures;
         row.all.record(ns);
         row.ok.record(ns);
     }
@@ -333,7 +389,9 @@ fn slice_of<'a>(
 
 /// Corrects a request that was entered in this slice, and records its error.
 fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, origin: Instant) {
-    slice.requests[sample.request.0 as usize].revise(sample, before.failed);
+    slice.requests[sample.request.0 as usize]
+        .figures
+        .revise(sample, before.failed);
     if sample.failure != before.told {
         if let Some(told) = &before.told {
             slice.fail(Source::Request(sample.request.0), told, -1);

@@ -26,7 +26,7 @@ fn what_was_taken_is_not_counted_again() {
     let id = recorder.request("GET", "/");
     recorder.record(&sample(recorder.zero(), id, None));
     let taken = recorder.take();
-    assert_eq!(taken.slices[0].requests[0].counts.count(), 1);
+    assert_eq!(taken.slices[0].requests[0].figures.counts.count(), 1);
     assert!(recorder.take().is_empty());
 }
 
@@ -44,7 +44,7 @@ fn a_recycled_delta_covers_names_that_came_since() {
     recorder.record(&sample(recorder.zero(), first, None));
     let delta = recorder.take();
     assert_eq!(&*delta.slices[0].requests[1].label.name, "/new");
-    assert_eq!(delta.slices[0].requests[1].counts.count(), 1);
+    assert_eq!(delta.slices[0].requests[1].figures.counts.count(), 1);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_left_out() {
 /// end if they are over.
 fn told(delta: &Delta) -> Vec<(u64, u64, i64, Option<Border>)> {
     let slices = delta.slices.iter().map(|slice| {
-        let rows = || slice.requests.iter().map(|row| &row.counts);
+        let rows = || slice.requests.iter().map(|row| &row.figures.counts);
         (
             slice.span.from / 1_000_000,
             rows().map(|counts| counts.count()).sum(),
@@ -125,13 +125,13 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
     recorder.enter(&plain);
     let entered = recorder.take();
     assert_eq!(told(&entered), [(0, 1, 0, None)]);
-    assert_eq!(entered.slices[0].requests[0].counts.ok.count, 0);
+    assert_eq!(entered.slices[0].requests[0].figures.counts.ok.count, 0);
     recorder.come_to(zero + Duration::from_secs(3));
     recorder.conclude(&sample(zero, id, Some(bad)), &Entered::default());
     let concluded = recorder.take();
     let first = &concluded.slices[0];
     assert_eq!((told(&concluded)[0].1, told(&concluded)[0].2), (0, 1));
-    assert_eq!(first.requests[0].counts.failed.count, 1);
+    assert_eq!(first.requests[0].figures.counts.failed.count, 1);
     assert_eq!(
         (first.errors[0].count, first.errors[0].message.as_str()),
         (1, "bad")

@@ -32,15 +32,17 @@ pub struct PartRow {
     pub start_stop: Vec<String>,
 }
 
-/// Limits of a plausible part: more threads than any machine has, and a longer run than anyone would wait for, two
-/// years in nanoseconds.
+/// Limits of a plausible part: more parts than a load has, more threads than any machine has, and a longer run than
+/// anyone would wait for, two years in nanoseconds.
+const MOST_PARTS: u64 = 100_000;
 const MOST_SHARDS: u64 = 100_000;
 const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
 
 impl PartRow {
     /// Returns whether a run could have written this: a file may be damaged.
     pub(in super::super) fn is_plausible(&self) -> bool {
-        (1..=self.of).contains(&self.number)
+        (1..=MOST_PARTS).contains(&self.of)
+            && (1..=self.of).contains(&self.number)
             && (1..=MOST_SHARDS).contains(&self.shards)
             && (self.origin_ns..=LONGEST_NS).contains(&self.ended_ns)
     }

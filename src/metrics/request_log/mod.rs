@@ -97,6 +97,12 @@ impl Chunk {
     pub fn worker(&self) -> Option<&LogWorker> {
         self.worker.as_ref()
     }
+
+    /// Returns the entries as [`pack_entries`] takes them; those of several chunks can stand one after another.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Drop for Chunk {
@@ -148,6 +154,49 @@ impl RunLogs {
     pub fn end(&self) {
         // It does not matter if the writer has already ended.
         let _ended = self.out.send(LogMessage::End);
+    }
+
+    /// Returns the lines handed over so far that each log would have if none were left out.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn all_made(&self) -> Lines {
+        LogKind::ALL.map(|log| self.made(log))
+    }
+
+    /// Counts lines that a worker has made, whether or not they arrive.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn add_made(&self, lines: &Lines) {
+        for (made, lines) in self.shared.made.iter().zip(lines) {
+            made.fetch_add(*lines, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds the packed entries of a worker. The caller must wait while too much is [on the way](RunLogs::on_the_way).
+    ///
+    /// # Errors
+    /// If the bytes are no packed entries, or too many.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn admit(
+        &self,
+        packed: &[u8],
+        worker: LogWorker,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let bytes = travel::unpack_entries(packed)?;
+        let taken = bytes.capacity();
+        self.shared.on_the_way.fetch_add(taken, Ordering::Relaxed);
+        let chunk = Chunk {
+            bytes,
+            worker: Some(worker),
+            shared: self.shared.clone(),
+        };
+        // A writer that has ended writes nothing; the report says what is missing.
+        let _ended = self.out.send(LogMessage::Chunk(chunk));
+        Ok(())
+    }
+
+    /// Returns how many bytes of entries are not written yet.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn on_the_way(&self) -> usize {
+        self.shared.on_the_way.load(Ordering::Relaxed)
     }
 
     /// Makes the log recorder of one shard; its times count from `origin`.

@@ -4,6 +4,7 @@ use super::super::names::Label;
 use super::super::recent::{Counts, Recent};
 use super::super::request::RequestDelta;
 use super::super::tally::RequestTally;
+use super::super::timed::Timed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,24 +67,22 @@ impl Row {
 
 impl ByTag {
     /// Adds requests of the name of that number, and returns whether something had to be counted with others.
-    pub(super) fn merge(&mut self, at: usize, row: &RequestDelta) -> bool {
+    pub(super) fn merge(&mut self, at: usize, label: &Label, row: &RequestDelta) -> bool {
         let counts = Counts {
             requests: row.counts.count(),
             failures: row.counts.failures_change(),
         };
-        self.each(&row.label, at, |to, recent| {
+        self.each(label, at, |to, recent| {
             to.tally.merge(row);
             recent.add(to.number, counts);
         })
     }
 
     /// Adds latencies that were filled in for late users.
-    pub(super) fn merge_filled(&mut self, at: usize, row: &RequestDelta) {
-        if let Some(filled) = &row.filled {
-            self.each(&row.label, at, |to, _| {
-                to.tally.filled.get_or_insert_default().merge(filled);
-            });
-        }
+    pub(super) fn merge_filled(&mut self, at: usize, label: &Label, filled: &Timed) {
+        self.each(label, at, |to, _| {
+            to.tally.filled.get_or_insert_default().add_slice(filled);
+        });
     }
 
     fn each(

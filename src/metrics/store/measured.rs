@@ -2,7 +2,7 @@
 
 use super::super::arrivals::ArrivalLog;
 use super::super::axis::SECOND;
-use super::super::delta::SliceDelta;
+use super::super::delta::{Covered, NamedRow, SliceDelta};
 use super::super::errors::ErrorLog;
 use super::super::generator::{Effort, GeneratorLog};
 use super::super::measures::MeasureLog;
@@ -50,10 +50,10 @@ impl Measured {
     ) {
         self.requests
             .merge(shard, slice, &mut self.generator, warnings);
-        for (id, row) in slice.tasks.iter().enumerate() {
-            if !row.is_empty() {
-                let (at, overflow) = self.tasks.row(shard, id, &row.label);
-                self.tasks.rows[at].merge(row);
+        for (id, NamedRow { label, figures }) in slice.tasks.iter().enumerate() {
+            if !figures.is_empty() {
+                let (at, overflow) = self.tasks.row(shard, id, label);
+                self.tasks.rows[at].merge(figures);
                 if overflow {
                     warnings.add(TOO_MANY_TASKS.to_owned());
                 }
@@ -73,15 +73,15 @@ impl Measured {
         }
     }
 
-    /// Adds the effort of a shard in a tick that ended at `covered`.
+    /// Adds the effort of a shard in a tick that ended when it had handed over as far as `covered`.
     pub(super) fn merge_effort(
         &mut self,
         shard: usize,
-        covered: u64,
+        covered: Covered,
         effort: &Effort,
         time: &MeasuredTime,
     ) {
-        let ended = covered.min(time.now_ns()).saturating_sub(time.origin_ns());
+        let ended = covered.at(time.now_ns()).saturating_sub(time.origin_ns());
         self.generator.add_tick(ended, shard, effort);
     }
 

@@ -5,11 +5,9 @@
 //! every shard has delivered its figures, or two seconds after its end.
 
 mod by_tag;
-mod filling;
-mod happening;
+mod group;
 mod judging;
 mod measured;
-mod portable;
 mod reporting;
 mod requests;
 mod scenarios;
@@ -19,39 +17,36 @@ mod time;
 mod warnings;
 mod workers;
 
-use super::delta::{Delta, SliceDelta};
-use super::events::EventLog;
-use super::generator::Effort;
+use super::columns::NameSeries;
+use super::delta::{Covered, Delta, SliceDelta};
+use super::detail::Detail;
+use super::events::EventKind;
+use super::gathered::GatheredDelta;
 use super::identity::RunIdentity;
-use super::latency;
+use super::latency::nanoseconds;
+use super::portable::PortableDelta;
 use super::recording::Recording;
-use super::silence::Silences;
-use super::snapshot::{Aim, LiveLoad, Progress, RunPhase, Snapshot};
+use super::report::{PartRow, Report, ThresholdRow};
+use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
 use super::tally::RequestTally;
 use super::thresholds::Judges;
-use super::under_way::Quiet;
-use measured::Measured;
+use super::workers::WorkerIdentity;
+use crate::threshold::Threshold;
+use group::ShardGroup;
 use std::sync::Arc;
 use std::time::Duration;
 use table::Table;
-use time::MeasuredTime;
-use warnings::Warnings;
 use workers::Workers;
 
 /// Everything measured in a run; grows with the number of names, not of requests.
 #[derive(Debug)]
 pub(crate) struct Store {
-    identity: RunIdentity,
     progress: Progress,
     loads: Arc<[LiveLoad]>,
-    time: MeasuredTime,
-    measured: Measured,
+    /// Figures of all shards.
+    run: ShardGroup,
     /// The requests of `test_start` and `test_stop`.
     start_stop: Table<RequestTally>,
-    silences: Silences,
-    events: EventLog,
-    judges: Judges,
-    warnings: Warnings,
     /// Recording for the report of a part.
     recording: Option<Recording>,
     workers: Workers,
@@ -61,16 +56,10 @@ impl Store {
     /// Makes an empty store.
     pub(crate) fn new(identity: RunIdentity) -> Self {
         Store {
-            identity,
             progress: Progress::default(),
             loads: Arc::default(),
-            time: MeasuredTime::default(),
-            measured: Measured::new(),
+            run: ShardGroup::new(identity),
             start_stop: Table::new(),
-            silences: Silences::default(),
-            events: EventLog::default(),
-            judges: Judges::default(),
-            warnings: Warnings::default(),
             recording: None,
             workers: Workers::default(),
         }
@@ -78,26 +67,22 @@ impl Store {
 
     /// Sets the number of shards that are to hand over what belongs to a second before it is closed.
     pub(crate) fn expect(&mut self, shards: usize) {
-        self.time.expect(shards);
+        self.run.time.expect(shards);
     }
 
     /// Raises the number of shards: more take part from now on.
     pub(crate) fn expect_more(&mut self, shards: usize) {
-        self.time.expect_more(shards);
+        self.run.time.expect_more(shards);
     }
 
     /// Notes that a shard will hand over nothing more: no second waits for it.
     pub(crate) fn lose(&mut self, shard: usize) {
-        self.time.cover(shard, u64::MAX);
-        self.silences.stands(shard, None);
-        self.measured.scenarios.lose(shard);
-        self.measured.generator.lose(shard);
+        self.run.lose(shard);
     }
 
     /// Notes that a shard that counted as lost hands over again.
     pub(crate) fn find(&mut self, shard: usize) {
-        self.time.uncover(shard);
-        self.measured.scenarios.find(shard);
+        self.run.find(shard);
     }
 
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns the
@@ -106,37 +91,77 @@ impl Store {
         if let Some(recording) = &mut self.recording {
             recording.add(&delta);
         }
-        let shard = delta.shard;
+        let run = &mut self.run;
         for slice in &delta.slices {
-            if slice.span.epoch >= self.time.epoch() {
-                self.merge_slice(Some(shard), slice);
-                for row in &slice.scenarios {
-                    self.measured.scenarios.merge(shard, row);
-                }
-                self.silences.add(shard, &slice.quiet);
+            if slice.span.epoch >= run.time.epoch() {
+                run.merge_slice_of_shard(delta.shard, slice);
             }
         }
-        self.merge_stand(shard, delta.covered, &delta.effort, delta.quiet);
+        run.merge_stand(delta.shard, delta.covered, &delta.effort, delta.quiet);
         for warning in delta.warnings.drain(..) {
-            self.warn(warning);
+            run.warnings.add(warning);
         }
         delta.clear();
         delta
     }
 
-    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
-    /// have any.
-    fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
-        self.measured.merge(shard, slice, &mut self.warnings);
-        self.judges.gather(slice);
+    /// Adds what other processes measured, as [`Store::merge`] does.
+    pub(crate) fn merge_portable(&mut self, delta: &PortableDelta) {
+        for ((epoch, from), slice) in &delta.slices {
+            if *epoch < self.run.time.epoch() {
+                continue;
+            }
+            let rows = slice.to_delta(*epoch, *from);
+            self.run.merge_slice_of_shards(slice, &rows);
+        }
+        for ((covered, shard), stand) in &delta.stands {
+            self.run.merge_stand_of(*shard as usize, *covered, stand);
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
     }
 
-    /// Notes the state of a shard when it handed over; an effort is that of one tick.
-    fn merge_stand(&mut self, shard: usize, covered: u64, effort: &Effort, quiet: Option<Quiet>) {
-        self.measured
-            .merge_effort(shard, covered, effort, &self.time);
-        self.silences.stands(shard, quiet);
-        self.time.cover(shard, covered);
+    /// Adds what `test_start` or `test_stop` of another process measured.
+    pub(crate) fn merge_event_portable(&mut self, delta: &PortableDelta) {
+        if let Some(recording) = &mut self.recording {
+            recording.add_portable_event(delta);
+        }
+        for ((epoch, from), slice) in &delta.slices {
+            self.merge_event_slice(None, &slice.to_delta(*epoch, *from));
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+    }
+
+    /// Adds a whole run in the order of time, with a tick after each slice.
+    pub(super) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
+        let PortableDelta {
+            mut stands,
+            slices,
+            warnings,
+        } = whole;
+        for (key, slice) in slices {
+            let to = slice.to;
+            let mut next = PortableDelta::default();
+            next.slices.insert(key, slice);
+            // The shards that had handed over by then.
+            while let Some(entry) = stands
+                .first_entry()
+                .filter(|entry| entry.key().0 <= Covered::Until(to))
+            {
+                let (key, stand) = entry.remove_entry();
+                next.stands.insert(key, stand);
+            }
+            self.merge_portable(&next);
+            self.tick(Duration::from_nanos(to).min(ended));
+        }
+        self.merge_portable(&PortableDelta {
+            stands,
+            slices: Default::default(),
+            warnings,
+        });
     }
 
     /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
@@ -154,14 +179,45 @@ impl Store {
 
     fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         for (id, row) in slice.requests.iter().enumerate() {
-            if !row.counts.is_empty() {
+            if !row.figures.counts.is_empty() {
                 let (at, _) = self.start_stop.row(shard, id, &row.label);
-                self.start_stop.rows[at].merge(row);
+                self.start_stop.rows[at].merge(&row.figures);
             }
         }
-        let at = self.time.measured(self.time.now()).as_secs_f64();
-        self.measured.errors.merge(slice, at);
-        self.measured.measures.merge(&slice.measures);
+        let at = self.run.time.measured(self.run.time.now()).as_secs_f64();
+        self.run.measured.errors.merge(slice, at);
+        self.run.measured.measures.merge(&slice.measures);
+    }
+
+    /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.
+    pub(crate) fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
+        self.workers.merge(&mut self.run, worker, delta);
+    }
+
+    /// Adds the figures of several workers with the same labels, which a gather has added up.
+    pub(crate) fn merge_gathered(&mut self, gathered: &GatheredDelta) {
+        self.workers.merge_gathered(&mut self.run, gathered);
+    }
+
+    /// Adds a worker, whose figures come by [`Store::merge_worker`]. Workers are numbered in the order of the calls.
+    pub(crate) fn add_worker(&mut self, identity: WorkerIdentity) {
+        self.workers.add(&mut self.run, identity);
+    }
+
+    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
+    /// counts.
+    pub(crate) fn worker_away(&mut self, worker: usize, at: Duration) {
+        self.workers.lose(worker, at);
+    }
+
+    /// Notes that a worker that was away is back.
+    pub(crate) fn worker_back(&mut self, worker: usize) {
+        self.workers.find(worker);
+    }
+
+    /// Notes that a worker has handed everything over.
+    pub(crate) fn worker_ended(&mut self, worker: usize) {
+        self.workers.finish(worker);
     }
 
     /// Ends a tick at `now` since the start of the run, and returns a snapshot.
@@ -170,38 +226,36 @@ impl Store {
         Arc::new(self.snapshot())
     }
 
+    fn snapshot(&mut self) -> Snapshot {
+        let time = &self.run.time;
+        let workers = self.workers.live(time.now(), time.origin());
+        let thresholds = self.current_thresholds();
+        Snapshot {
+            workers,
+            thresholds,
+            ..showing::snapshot(&mut self.run, self.progress, self.loads.clone())
+        }
+    }
+
     /// Ends a tick at `now` since the start of the run, without a snapshot.
     pub(crate) fn advance(&mut self, now: Duration) {
-        self.time.advance(now);
-        self.measured.tick(now);
+        self.run.advance(now);
         if let Some(recording) = &mut self.recording {
             recording.tick(now);
         }
         self.workers.tick(now);
-        self.close();
     }
 
     /// Returns how far the figures are behind that moment since the start of the run; `None` if no shard is to hand
     /// over.
     pub(crate) fn behind(&self, now: Duration) -> Option<Duration> {
-        self.time.behind(now)
-    }
-
-    /// Closes the seconds of which everything is known, and examines them.
-    fn close(&mut self) {
-        self.measured.close(&self.time);
-        self.hear_silences();
-        self.look(self.time.known_of_measurement_ns());
+        self.run.time.behind(now)
     }
 
     /// Forgets everything counted so far, except users at work, names, warnings and the requests of `test_start`.
     /// Figures cover the time from `now` on, which is measurement number `epoch`.
     pub(crate) fn reset(&mut self, now: Duration, epoch: u64) {
-        self.time.restart(now, epoch);
-        self.measured.reset(now);
-        self.events = EventLog::default();
-        self.silences.forget_reported();
-        self.judges.reset();
+        self.run.reset(now, epoch);
         if let Some(recording) = &mut self.recording {
             recording.reset();
         }
@@ -213,11 +267,15 @@ impl Store {
         self.recording = Some(Recording::of(number, of));
     }
 
+    /// Applies a change to the figures of the run and to those of every label.
+    fn each_group(&mut self, change: impl Fn(&mut ShardGroup)) {
+        change(&mut self.run);
+        self.workers.each_group(change);
+    }
+
     /// Sets the order of rows from now on, as in [`RunIdentity::order`].
     pub(crate) fn order_by(&mut self, order: Vec<(String, String)>) {
-        self.workers
-            .each_store(|store| store.order_by(order.clone()));
-        self.identity.order = order;
+        self.each_group(|group| group.identity.order = order.clone());
     }
 
     /// Sets the phase of the run, the load that it aims at and its time without pauses, for views.
@@ -236,7 +294,128 @@ impl Store {
 
     /// Passes a warning on to every view and the report, once.
     pub(crate) fn warn(&mut self, warning: String) {
-        self.warnings.add(warning);
+        self.run.warnings.add(warning);
+    }
+
+    /// Sets the beginning of the load, as the time since the clock of the logs began.
+    pub(crate) fn begin_at(&mut self, since_origin: Duration) {
+        self.run.identity.begin_ns = nanoseconds(since_origin);
+    }
+
+    /// Records an event `at` that time since the start of the run.
+    pub(crate) fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
+        let at = nanoseconds(at);
+        self.run.events.add(at, None, kind, text.into());
+    }
+
+    /// Pauses the run at a moment: rates leave out the time from then on.
+    pub(crate) fn pause(&mut self, at: Duration) {
+        self.each_group(|group| group.time.pause(at));
+    }
+
+    /// Ends the pause.
+    pub(crate) fn resume(&mut self, at: Duration) {
+        self.each_group(|group| group.end_pause(at, "paused"));
+    }
+
+    /// Records that the process could not work between two moments, which counts as a pause.
+    pub(crate) fn stood_still(&mut self, from: Duration, to: Duration) {
+        self.pause(from);
+        self.each_group(|group| group.end_pause(to, "the process stood still"));
+    }
+
+    /// Sets the thresholds that are judged from now on.
+    pub(crate) fn judge_by(&mut self, thresholds: Vec<Threshold>) {
+        self.run.judges = Judges::new(thresholds);
+        self.workers.judge_by(&self.run.judges);
+    }
+
+    /// Suspends judgement until the next reset: what is measured until then will be left out.
+    pub(crate) fn hold_judgement(&mut self) {
+        self.each_group(|group| group.judges.hold());
+    }
+
+    /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
+    /// stretch or stops the run.
+    pub(crate) fn load_ended(&mut self, at: Duration) {
+        self.each_group(|group| group.load_ended(at));
+    }
+
+    /// Returns the broken threshold that ends the run, if there is one.
+    pub(crate) fn stopping_threshold(&self) -> Option<ThresholdRow> {
+        let own = self.run.judges.stopping();
+        own.or_else(|| self.workers.stopping_threshold())
+    }
+
+    /// Returns all thresholds with their current figures.
+    fn current_thresholds(&self) -> Vec<ThresholdRow> {
+        let mut rows = self.run.judges.current();
+        judging::put_rows_of_labels(&mut rows, self.workers.current_thresholds());
+        rows
+    }
+
+    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
+        self.run.close_at(elapsed);
+        self.complete(elapsed, Detail::Whole)
+    }
+
+    /// Reports the run up to the last tick.
+    pub(crate) fn report_so_far(&mut self, detail: Detail) -> Report {
+        self.complete(self.run.time.now(), detail)
+    }
+
+    /// Builds the report with its workers, their labels and the verdicts.
+    fn complete(&mut self, elapsed: Duration, detail: Detail) -> Report {
+        let mut report = self.run.build(elapsed, detail);
+        if detail == Detail::Whole {
+            report.part = self.part(elapsed);
+        }
+        report.start_stop = reporting::rows(self.start_stop.named(), Duration::ZERO, |_| {
+            NameSeries::default()
+        });
+        let (by_label, labels) = self.workers.labels(elapsed, detail);
+        report.workers = self.workers.rows(self.run.time.origin());
+        report.by_label = by_label;
+        let label_texts = self.workers.label_texts();
+        let own = self.run.verdicts(elapsed, label_texts.as_deref());
+        report.thresholds = own.rows;
+        report.warnings.extend(own.warnings);
+        for label in &labels {
+            report.warnings.extend(label.warnings.iter().cloned());
+        }
+        let labels = labels.into_iter().map(|label| label.rows);
+        judging::put_rows_of_labels(&mut report.thresholds, labels.collect());
+        report
+    }
+
+    /// Returns the requests of one tag so far, in full if wanted; `None` if there are none.
+    pub(crate) fn live_tag(&mut self, tag: &str, in_full: bool) -> Option<LiveTag> {
+        showing::live_tag(&mut self.run, tag, in_full)
+    }
+
+    /// Returns the data for joining this report with those of the other parts; `None` if the run is no part.
+    fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
+        let origin_ns = self.run.time.origin_ns();
+        let recording = self.recording.as_mut()?;
+        recording.close();
+        Some(PartRow {
+            number: recording.number,
+            of: recording.of,
+            shards: self.run.time.shards() as u64,
+            epoch: self.run.time.epoch(),
+            origin_ns,
+            ended_ns: nanoseconds(elapsed),
+            co_mitigation: self
+                .run
+                .identity
+                .co_mitigation
+                .map(|cadence| (cadence, self.run.identity.co_wanted)),
+            order: self.run.identity.order.clone(),
+            warnings: self.run.warnings.all().to_vec(),
+            measured: recording.pieces.clone(),
+            start_stop: recording.start_stop.clone(),
+        })
     }
 }
 

@@ -1,13 +1,16 @@
 //! Requests in the store: counts and latencies of each name and of all together, over the whole measurement, over
-//! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once.
+//! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once. Latencies filled in
+//! for late users are kept apart from the measured ones.
 
 use super::super::by_name::{self, ByName};
-use super::super::delta::SliceDelta;
+use super::super::delta::{NamedRow, SliceDelta};
 use super::super::generator::GeneratorLog;
+use super::super::identity::RunIdentity;
 use super::super::latency::{self, Exact};
 use super::super::lateness::Latencies;
 use super::super::recent::{Counts, Recent};
 use super::super::recorder::too_many_requests;
+use super::super::report::{CoMitigation, CoRow, Latency};
 use super::super::series::{self, Series};
 use super::super::tally::RequestTally;
 use super::by_tag::{self, ByTag};
@@ -64,16 +67,23 @@ impl Requests {
     ) {
         let second = slice.span.second();
         let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
-        for (id, row) in slice.requests.iter().enumerate() {
+        for (
+            id,
+            NamedRow {
+                label,
+                figures: row,
+            },
+        ) in slice.requests.iter().enumerate()
+        {
             if row.counts.is_empty() {
                 continue;
             }
-            let (at, overflow) = self.by_label.row(shard, id, &row.label);
+            let (at, overflow) = self.by_label.row(shard, id, label);
             if overflow {
                 warnings.add(too_many_requests());
             }
             self.by_label.rows[at].merge(row);
-            if self.by_tag.merge(at, row) {
+            if self.by_tag.merge(at, label, row) {
                 warnings.add(by_tag::TOO_MANY.to_owned());
             }
             self.total.merge_counts(row);
@@ -139,6 +149,59 @@ impl Requests {
         let whole = Latencies::of(&self.total.exact(), &self.total.all)?;
         Some(whole.by(users, measured))
     }
+
+    /// Adds the latencies that a shard filled in.
+    pub(super) fn merge_filled(&mut self, shard: Option<usize>, delta: &SliceDelta) {
+        if delta.late.count == 0 {
+            return;
+        }
+        self.late = self.late.merged(&delta.late);
+        for (id, row) in delta.requests.iter().enumerate() {
+            let filled = row.figures.filled.as_deref();
+            let Some(filled) = filled.filter(|filled| !filled.is_empty()) else {
+                continue;
+            };
+            let (at, _) = self.by_label.row(shard, id, &row.label);
+            for tally in [&mut self.by_label.rows[at], &mut self.total] {
+                tally.filled.get_or_insert_default().add_slice(filled);
+            }
+            self.by_tag.merge_filled(at, &row.label, filled);
+        }
+    }
+
+    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was asked for
+    /// or makes a difference.
+    pub(super) fn co_mitigation(&self, identity: &RunIdentity) -> Option<CoMitigation> {
+        let cadence = identity.co_mitigation?;
+        let aggregated = self.total.corrected();
+        let differs = || {
+            let measured = latency::summary(&self.total.exact(), &self.total.all);
+            let pair = measured.zip(aggregated.latency_ms);
+            pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
+        };
+        if !identity.co_wanted && !differs() {
+            return None;
+        }
+        let rows = self.by_label.named();
+        let mut requests: Vec<CoRow> = rows
+            .filter(|(_, row)| row.filled.is_some())
+            .map(|(label, row)| CoRow {
+                method: label.group.to_string(),
+                name: label.name.to_string(),
+                figures: row.corrected(),
+            })
+            .collect();
+        requests.sort_by_key(|row| identity.place_of_name(&row.name));
+        Some(CoMitigation {
+            cadence,
+            late_cycles: self.late.count,
+            cadence_ms: (self.late.count > 0).then(|| self.late.mean_ms()),
+            measured_p99_ms: latency::summary(&self.total.exact(), &self.total.all)
+                .map(|all| all.p99),
+            requests,
+            aggregated,
+        })
+    }
 }
 
 impl SliceLatencies {
@@ -148,4 +211,20 @@ impl SliceLatencies {
             self.failed.reset();
         }
     }
+}
+
+/// Returns whether the correction matters to a reader: some corrected figure is more than a tenth above the measured
+/// one.
+fn differ(measured: &Latency, corrected: &Latency) -> bool {
+    let pairs = [
+        (measured.avg, corrected.avg),
+        (measured.p50, corrected.p50),
+        (measured.p90, corrected.p90),
+        (measured.p95, corrected.p95),
+        (measured.p99, corrected.p99),
+        (measured.p99_9, corrected.p99_9),
+    ];
+    pairs
+        .iter()
+        .any(|(measured, corrected)| *corrected > 1.1 * measured)
 }

@@ -2,6 +2,7 @@
 //! pause, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
 
 use super::super::axis::SECOND;
+use super::super::delta::Covered;
 use super::super::events::Pauses;
 use super::super::latency::nanoseconds;
 use std::ops::Range;
@@ -20,27 +21,27 @@ pub(super) struct MeasuredTime {
     now: Duration,
     origin: Duration,
     pauses: Pauses,
-    /// The moment up to which each shard has handed over, in nanoseconds.
-    covered: Vec<u64>,
+    /// How far each shard has handed over.
+    covered: Vec<Covered>,
 }
 
 impl MeasuredTime {
     /// Sets the number of shards that hand over.
     pub(super) fn expect(&mut self, shards: usize) {
-        self.covered = vec![0; shards];
+        self.covered = vec![Covered::default(); shards];
     }
 
     /// Raises the number of shards that hand over: more take part from now on.
     pub(super) fn expect_more(&mut self, shards: usize) {
-        let now = self.now_ns();
+        let now = Covered::Until(self.now_ns());
         self.covered.resize(shards.max(self.covered.len()), now);
     }
 
     /// Expects these shards to hand over from now on. New ones with lower numbers are not expected to.
     pub(super) fn expect_of(&mut self, shards: Range<usize>) {
-        let now = self.now_ns();
+        let now = Covered::Until(self.now_ns());
         self.covered
-            .resize(shards.end.max(self.covered.len()), u64::MAX);
+            .resize(shards.end.max(self.covered.len()), Covered::Whole);
         self.covered[shards].fill(now);
     }
 
@@ -60,7 +61,7 @@ impl MeasuredTime {
 
     /// Notes that a shard that counted as lost hands over again.
     pub(super) fn uncover(&mut self, shard: usize) {
-        let now = self.now_ns();
+        let now = Covered::Until(self.now_ns());
         if let Some(known) = self.covered.get_mut(shard) {
             *known = now.min(*known);
         }
@@ -71,25 +72,26 @@ impl MeasuredTime {
         self.covered.len()
     }
 
-    /// Notes that a shard has handed over all up to that moment, in nanoseconds.
-    pub(super) fn cover(&mut self, shard: usize, until: u64) {
+    /// Notes how far a shard has handed over.
+    pub(super) fn cover(&mut self, shard: usize, covered: Covered) {
         if let Some(known) = self.covered.get_mut(shard) {
-            *known = until.max(*known);
+            *known = covered.max(*known);
         }
     }
 
     /// Returns the moment up to which everything is known, in nanoseconds since the run began.
     pub(super) fn known_ns(&self) -> u64 {
         let now = self.now_ns();
-        let first = self.covered.iter().copied().min().unwrap_or(now);
-        first.max(now.saturating_sub(PATIENCE)).min(now)
+        let first = self.covered.iter().min().map_or(now, |first| first.at(now));
+        first.max(now.saturating_sub(PATIENCE))
     }
 
     /// Returns how far the shard that is furthest behind lags at that moment; `None` if no shard is to hand over.
     pub(super) fn behind(&self, now: Duration) -> Option<Duration> {
-        let at_work = self.covered.iter().filter(|covered| **covered < u64::MAX);
-        let first = Duration::from_nanos(*at_work.min()?);
-        Some(now.saturating_sub(first))
+        match self.covered.iter().min()? {
+            Covered::Until(first) => Some(now.saturating_sub(Duration::from_nanos(*first))),
+            Covered::Whole => None,
+        }
     }
 
     /// Returns the moment up to which everything is known, in nanoseconds since the measurement began.

@@ -309,11 +309,11 @@ fn requests(
     let mut rows = slice.requests.iter();
     let mut rows = rows
         .by_ref()
-        .filter(|row| !row.counts.is_empty() && wanted(&row.label))
+        .filter(|row| !row.figures.counts.is_empty() && wanted(&row.label))
         .peekable();
     rows.peek()?;
     let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
-    rows.for_each(|row| threshold_figures.add_slice(threshold, row));
+    rows.for_each(|row| threshold_figures.add_slice(threshold, &row.figures));
     Some(threshold_figures)
 }
 
@@ -328,11 +328,11 @@ fn tasks(
         .iter()
         .filter(|row| of_scenario(&row.label.group));
     let mut rows = rows
-        .filter(|row| row.ok.count + row.failed.count > 0 && *row.label.name == *name)
+        .filter(|row| !row.figures.is_empty() && *row.label.name == *name)
         .peekable();
     rows.peek()?;
     let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
-    for row in rows {
+    for row in rows.map(|row| &row.figures) {
         threshold_figures.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
     }
     Some(threshold_figures)

@@ -181,7 +181,9 @@ impl Judge {
 
     fn look(&mut self, view: &View<'_>, ended: Option<u64>, held: bool) {
         let stretches = match &mut self.gathered {
-            Some(gathered) => gathered.stretches(view.until.min(ended.unwrap_or(u64::MAX))),
+            Some(gathered) => {
+                gathered.stretches(ended.map_or(view.until, |ended| view.until.min(ended)))
+            }
             None => None,
         };
         if let Some(stretches) = stretches {

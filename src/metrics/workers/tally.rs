@@ -68,7 +68,8 @@ impl WorkerTally {
     /// Adds the requests of a slice.
     pub(in super::super) fn add_slice(&mut self, slice: &SliceDelta, sketcher: &mut Sketcher) {
         let second = slice.span.second();
-        for row in slice.requests.iter().filter(|row| !row.counts.is_empty()) {
+        let rows = slice.requests.iter().map(|row| &row.figures);
+        for row in rows.filter(|row| !row.counts.is_empty()) {
             self.exact = self.exact.merged(&row.counts.all);
             self.failures += row.counts.failures_change();
             self.bytes += row.counts.bytes;

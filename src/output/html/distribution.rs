@@ -1,9 +1,6 @@
 //! The distribution of latencies for a chart: the histogram of a row in steps of a logarithmic scale.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use crate::metrics::read_histogram;
 use std::collections::BTreeMap;
 
 /// The number of steps in a factor of ten; each is 5.9 % wide.
@@ -13,13 +10,9 @@ pub(super) const STEPS: f64 = 40.0;
 /// histogram written by lgoose, as in a report that was edited.
 pub(super) fn steps(histogram: &str) -> BTreeMap<u32, u64> {
     let mut steps = BTreeMap::new();
-    let Ok(bytes) = BASE64.decode(histogram) else {
+    let Some(histogram) = read_histogram(histogram) else {
         return steps;
     };
-    let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) else {
-        return steps;
-    };
-    let histogram: Histogram<u64> = histogram;
     for value in histogram.iter_recorded() {
         let us = value.value_iterated_to().max(1) as f64;
         // A billionth keeps powers of ten out of the step below.
@@ -32,6 +25,9 @@ pub(super) fn steps(histogram: &str) -> BTreeMap<u32, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 
     #[test]

@@ -138,7 +138,7 @@ fn merge_single(store: &mut Store, deliveries: &[PortableDelta; 5]) -> usize {
 
 /// Begins the second measurement as a director does: when all have come to it.
 fn begin_anew(store: &mut Store, reached: bool) {
-    if reached && store.time.epoch() == 0 {
+    if reached && store.run.time.epoch() == 0 {
         store.reset(SECOND * 5 / 2, 1);
     }
 }

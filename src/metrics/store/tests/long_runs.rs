@@ -45,7 +45,7 @@ fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Repor
             store.tick(now);
         }
     }
-    let requests = &store.measured.requests;
+    let requests = &store.run.measured.requests;
     let bytes = requests.series.heap_bytes() + requests.series_by_name.heap_bytes();
     (store.report(Duration::from_secs(hours * 3_600)), bytes)
 }

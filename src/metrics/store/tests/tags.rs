@@ -94,7 +94,7 @@ fn figures_of_a_tag_are_those_of_its_requests_over_all_and_of_the_last_ten_secon
     assert_eq!(eu.row.as_ref(), report.by_tag.first());
     assert_eq!(us.row, None);
     assert!(store.report_so_far(Detail::Pages).by_tag.is_empty());
-    let ended = LiveTag::ended(&report.by_tag[0]);
+    let ended = LiveTag::from(&report.by_tag[0]);
     assert_eq!(rows(&ended), rows(&eu));
     for nothing in ["region=asia", "region", "zone=eu", ""] {
         assert_eq!(store.live_tag(nothing, true), None, "{nothing}");

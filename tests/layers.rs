@@ -53,7 +53,7 @@ gaggle    engine plan config metrics control files error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 15] = [
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -67,7 +67,6 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("opentelemetry_proto", &["otlp"]),
     ("prost", &["otlp", "web"]),
     ("axum", &["web"]),
-    ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),
     ("hyper_util", &["demo", "web"]),
 ];

@@ -53,7 +53,7 @@ gaggle    engine plan config metrics control files error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -64,7 +64,6 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),
-    ("opentelemetry_proto", &["otlp"]),
     ("prost", &["otlp", "web"]),
     ("axum", &["web"]),
     ("hyper", &["http", "demo", "web"]),

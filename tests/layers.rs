@@ -57,7 +57,7 @@ gaggle    engine plan config metrics control files error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -68,10 +68,8 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),
-    ("opentelemetry_proto", &["otlp"]),
     ("prost", &["otlp", "web"]),
     ("axum", &["web"]),
-    ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),
     ("hyper_util", &["demo", "http", "web"]),
 ];

@@ -16,6 +16,7 @@ mod reasons;
 mod row;
 mod rows;
 mod side;
+mod student;
 #[cfg(test)]
 mod tests;
 mod track;

@@ -3,7 +3,7 @@
 use super::bootstrap::Spread;
 use super::limit::Limit;
 use super::row::{Row, Verdict};
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use super::student::StudentsT;
 
 /// The level of the verdicts: less than the twentieth that is promised, for what the error of a run of a minute misses of
 /// its seconds' dependence. In simulations 5 % called 7 % of the comparisons of a site with itself different.
@@ -14,7 +14,7 @@ const LEAST_CHANGE: f64 = 0.01;
 
 /// Returns the 95 % confidence interval of a difference.
 pub(super) fn interval(difference: f64, error: Spread) -> (f64, f64) {
-    let reach = error.variance.sqrt() * student(error.freedom).inverse_cdf(0.975);
+    let reach = error.variance.sqrt() * student(error.freedom).quantile_975();
     (difference - reach, difference + reach)
 }
 
@@ -26,11 +26,11 @@ pub(super) fn probability(difference: f64, error: Spread) -> f64 {
     if error.variance <= 0.0 {
         return 0.0;
     }
-    2.0 * student(error.freedom).sf(difference.abs() / error.variance.sqrt())
+    student(error.freedom).beyond(difference.abs() / error.variance.sqrt())
 }
 
 fn student(freedom: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("one degree of freedom or more")
+    StudentsT::new(freedom.max(1.0))
 }
 
 /// Sets the verdicts, and whether rows are beyond a limit.

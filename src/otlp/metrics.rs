@@ -1,20 +1,19 @@
 //! Figures as OpenTelemetry has them: sums since the beginning, levels, exponential histograms.
 
+use super::messages::{
+    Buckets, Data, ExponentialHistogram, ExponentialHistogramDataPoint,
+    ExportMetricsServiceRequest, Gauge, KeyValue, Metric, Number, NumberDataPoint, ResourceMetrics,
+    ScopeMetrics, Sum,
+};
 use super::resource::{Scope, attribute};
 use crate::telemetry::{Distribution, Family, Figure, Labels, SCALE};
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
-use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Metric,
-    NumberDataPoint, ResourceMetrics, ScopeMetrics, Sum,
-};
 use std::collections::BTreeMap;
 
 /// Most buckets of a histogram, as OpenTelemetry's own programs have them: beyond that two of them become one.
 const BUCKETS: usize = 160;
+
+/// The `AggregationTemporality` of figures that count since the beginning.
+const CUMULATIVE: i32 = 2;
 
 /// The time that figures cover, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
@@ -38,9 +37,7 @@ pub(super) fn request(
             scope_metrics: vec![ScopeMetrics {
                 scope: Some(scope.instrumentation.clone()),
                 metrics: metrics.collect(),
-                ..ScopeMetrics::default()
             }],
-            ..ResourceMetrics::default()
         }],
     }
 }
@@ -50,7 +47,7 @@ fn metric(family: Family, span: Span) -> Option<Metric> {
     let data = match family.rows.first()?.1 {
         Figure::Counter(_) => Data::Sum(Sum {
             data_points: numbers(&family.rows, span),
-            aggregation_temporality: AggregationTemporality::Cumulative as i32,
+            aggregation_temporality: CUMULATIVE,
             is_monotonic: true,
         }),
         Figure::Gauge(_) => Data::Gauge(Gauge {
@@ -66,7 +63,7 @@ fn metric(family: Family, span: Span) -> Option<Metric> {
                 });
             Data::ExponentialHistogram(ExponentialHistogram {
                 data_points: points.collect(),
-                aggregation_temporality: AggregationTemporality::Cumulative as i32,
+                aggregation_temporality: CUMULATIVE,
             })
         }
     };
@@ -74,7 +71,6 @@ fn metric(family: Family, span: Span) -> Option<Metric> {
         name: format!("lgoose.{name}"),
         description: family.help.to_owned(),
         unit: unit.to_owned(),
-        metadata: Vec::new(),
         data: Some(data),
     })
 }
@@ -93,8 +89,8 @@ fn numbers(rows: &[(Labels, Figure)], span: Span) -> Vec<NumberDataPoint> {
     let points = rows.iter().filter_map(|(labels, figure)| {
         let (begin, value) = match figure {
             // A count is whole, as far as a double can count.
-            Figure::Counter(value) => (span.begin, Value::AsInt(*value as i64)),
-            Figure::Gauge(value) => (0, Value::AsDouble(*value)),
+            Figure::Counter(value) => (span.begin, Number::AsInt(*value as i64)),
+            Figure::Gauge(value) => (0, Number::AsDouble(*value)),
             Figure::Histogram(_) => return None,
         };
         Some(NumberDataPoint {
@@ -102,7 +98,6 @@ fn numbers(rows: &[(Labels, Figure)], span: Span) -> Vec<NumberDataPoint> {
             start_time_unix_nano: begin,
             time_unix_nano: span.end,
             value: Some(value),
-            ..NumberDataPoint::default()
         })
     });
     points.collect()
@@ -119,7 +114,6 @@ fn point(labels: &Labels, of: &Distribution, span: Span) -> ExponentialHistogram
         scale,
         zero_count: of.zero,
         positive: Some(buckets),
-        ..ExponentialHistogramDataPoint::default()
     }
 }
 

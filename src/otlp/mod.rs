@@ -2,21 +2,22 @@
 //! seconds, and a span for each failed request that the report keeps as an exemplar. A slow or missing collector does
 //! not affect the run; what could not be delivered is reported.
 
+mod messages;
 mod metrics;
 mod options;
 mod resource;
 mod sender;
 mod spans;
+#[cfg(test)]
+mod tests;
 
 use crate::control::Handle;
 use crate::error::Error;
 use crate::metrics::{Detail, Report, Snapshot};
 use crate::telemetry::families;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 pub(crate) use options::Options;
 use resource::Scope;
-use sender::Sender;
+use sender::{PartialSuccess, Sender};
 use spans::Sent;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -161,39 +162,28 @@ impl Work {
         };
         let request = metrics::request(families(report, snapshot), &self.scope, span);
         self.exports += 1;
-        let taken = self
-            .metrics
-            .send::<ExportMetricsServiceResponse>(&request)
-            .await;
-        let rejected = taken.map(|taken| {
-            let partly = taken.partial_success.unwrap_or_default();
-            (partly.rejected_data_points, partly.error_message)
-        });
-        self.note(rejected);
+        let taken = self.metrics.send(&request).await;
+        self.note(taken);
         let Some(batch) = self.sent.batch(report, &self.scope) else {
             return;
         };
         self.exports += 1;
-        let taken = self
-            .traces
-            .send::<ExportTraceServiceResponse>(&batch.request)
-            .await;
+        let taken = self.traces.send(&batch.request).await;
         let arrived = taken.is_ok();
-        let rejected = taken.map(|taken| {
-            let partly = taken.partial_success.unwrap_or_default();
-            (partly.rejected_spans, partly.error_message)
-        });
-        self.note(rejected);
+        self.note(taken);
         if arrived {
             self.sent.note(batch);
         }
     }
 
     /// Notes what has become of an export: how much of it the collector did not want, and why; or why it did not arrive.
-    fn note(&mut self, taken: Result<(i64, String), String>) {
+    fn note(&mut self, taken: Result<PartialSuccess, String>) {
         match taken {
-            Ok((0, _)) => {}
-            Ok((rejected, why)) => self.fail(format!("the collector rejected {rejected}: {why}")),
+            Ok(PartialSuccess { rejected: 0, .. }) => {}
+            Ok(partly) => {
+                let (rejected, why) = (partly.rejected, partly.error_message);
+                self.fail(format!("the collector rejected {rejected}: {why}"));
+            }
             Err(why) => self.fail(why),
         }
     }

@@ -1,9 +1,7 @@
 //! What all telemetry of a run has in common: who sends it, and of which run it is.
 
+use super::messages::{AnyValue, InstrumentationScope, KeyValue, Resource, Value};
 use super::options::Options;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
-use opentelemetry_proto::tonic::resource::v1::Resource;
 
 /// Who sends telemetry, and of which run it is.
 #[derive(Debug, Clone)]
@@ -38,14 +36,10 @@ impl Scope {
             attributes.push(attribute(key, value));
         }
         Scope {
-            resource: Resource {
-                attributes,
-                ..Resource::default()
-            },
+            resource: Resource { attributes },
             instrumentation: InstrumentationScope {
                 name: "lgoose".to_owned(),
                 version: version.to_owned(),
-                ..InstrumentationScope::default()
             },
         }
     }
@@ -68,7 +62,6 @@ fn with(key: &str, value: Value) -> KeyValue {
     KeyValue {
         key: key.to_owned(),
         value: Some(AnyValue { value: Some(value) }),
-        ..KeyValue::default()
     }
 }
 

@@ -14,6 +14,23 @@ use std::sync::Arc;
 /// The most bytes of an answer that are read.
 const ANSWER: usize = 64 << 10;
 
+/// The body of a response: that to metrics and that to spans have fields of the same numbers, whose names alone differ.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+struct ExportResponse {
+    #[prost(message, optional, tag = "1")]
+    partial_success: Option<PartialSuccess>,
+}
+
+/// What a collector did not take of what it was sent.
+#[derive(Clone, PartialEq, Eq, Hash, Message)]
+pub(super) struct PartialSuccess {
+    /// The number of points or of spans.
+    #[prost(int64, tag = "1")]
+    pub(super) rejected: i64,
+    #[prost(string, tag = "2")]
+    pub(super) error_message: String,
+}
+
 /// Makes the client of all endpoints, which knows the certificates that this machine trusts.
 ///
 /// # Errors
@@ -53,14 +70,11 @@ impl Sender {
         }
     }
 
-    /// Hands a message over, and returns the collector's answer.
+    /// Hands a message over, and returns what the collector did not take of it.
     ///
     /// # Errors
     /// A sentence that says why it did not arrive.
-    pub(super) async fn send<Answer: Message + Default>(
-        &self,
-        message: &impl Message,
-    ) -> Result<Answer, String> {
+    pub(super) async fn send(&self, message: &impl Message) -> Result<PartialSuccess, String> {
         let bytes = message.encode_to_vec();
         let body = if self.target.gzip {
             packed(&bytes).map_err(|error| error.to_string())?
@@ -82,7 +96,8 @@ impl Sender {
             body.extend_from_slice(&piece);
         }
         // What is no message has still taken the figures.
-        Ok(Answer::decode(&*body).unwrap_or_default())
+        let response = ExportResponse::decode(&*body).unwrap_or_default();
+        Ok(response.partial_success.unwrap_or_default())
     }
 }
 

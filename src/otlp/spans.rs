@@ -2,15 +2,19 @@
 //! traces the site was asked to keep. With `--trace` a span is the one that the request carried to the site, so the
 //! site's own spans stand below it.
 
+use super::messages::{
+    ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span, Status,
+};
 use super::resource::{Scope, attribute, number};
 use crate::metrics::{ErrorRow, Exemplar, Report, RequestRow, TraceRow, TracedRequest};
 use jiff::Timestamp;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
-use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use std::collections::BTreeSet;
+
+/// The `SpanKind` of a request, seen by the one that sends it.
+pub(super) const CLIENT: i32 = 3;
+
+/// The `StatusCode` of a span that failed.
+pub(super) const ERROR: i32 = 2;
 
 /// The flag of a span whose trace is sampled (W3C Trace Context).
 const SAMPLED: u32 = 1;
@@ -75,9 +79,7 @@ impl Sent {
                 scope_spans: vec![ScopeSpans {
                     scope: Some(scope.instrumentation.clone()),
                     spans,
-                    ..ScopeSpans::default()
                 }],
-                ..ResourceSpans::default()
             }],
         };
         Some(Batch { request, keys })
@@ -154,13 +156,13 @@ impl<'a> Told<'a> {
                 .trace
                 .map_or(0, |trace| u32::from(trace.sampled) * SAMPLED),
             name: self.name.clone(),
-            kind: SpanKind::Client as i32,
+            kind: CLIENT,
             start_time_unix_nano: begin,
             end_time_unix_nano: end,
             attributes,
             status: self.error.map(|error| Status {
                 message: error.to_owned(),
-                code: StatusCode::Error as i32,
+                code: ERROR,
             }),
             ..Span::default()
         };
@@ -182,7 +184,7 @@ impl<'a> Told<'a> {
                 parent_span_id: whole.span_id.clone(),
                 flags: whole.flags,
                 name: format!("{} (redirected)", whole.name),
-                kind: SpanKind::Client as i32,
+                kind: CLIENT,
                 start_time_unix_nano: begin,
                 end_time_unix_nano: end.max(begin),
                 attributes: vec![resent],

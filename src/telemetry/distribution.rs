@@ -6,10 +6,6 @@ use crate::metrics::BORDERS;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// The number of classic buckets: one lies beyond the last border.
-#[cfg(feature = "web")]
-pub(crate) const BUCKETS: usize = BORDERS.len() + 1;
-
 /// Scale of exponential buckets, Prometheus' schema: 2^6 of them for each power of two, each 1.1 % wide.
 pub(crate) const SCALE: i32 = 6;
 

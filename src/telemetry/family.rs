@@ -28,13 +28,6 @@ pub(crate) struct Exemplar {
     pub(crate) at_s: f64,
 }
 
-impl Family {
-    /// Returns whether its figures are latencies.
-    pub(crate) fn is_histogram(&self) -> bool {
-        matches!(self.rows.first(), Some((_, Figure::Histogram(_))))
-    }
-}
-
 /// A figure.
 #[derive(Debug)]
 pub(crate) enum Figure {

@@ -7,8 +7,6 @@ mod family;
 mod machines;
 mod plan;
 
-#[cfg(feature = "web")]
-pub(crate) use distribution::BUCKETS;
 pub(crate) use distribution::{Distribution, SCALE};
 pub(crate) use families::families;
 #[cfg(feature = "web")]

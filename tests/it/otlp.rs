@@ -3,14 +3,10 @@
 use crate::gaggle::report_of;
 use crate::program::{Lgoose, plan, wait_until};
 use crate::server::Server;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::metrics::v1::Metric;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::number_data_point;
-use opentelemetry_proto::tonic::trace::v1::Span;
+use messages::{
+    Data, ExportMetricsServiceRequest, ExportTraceServiceRequest, KeyValue, Metric, Number, Span,
+    Value,
+};
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,6 +14,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+/// The program's own: unit tests compare them with what another library writes.
+#[path = "../../src/otlp/messages.rs"]
+mod messages;
 
 /// Requests that a collector got.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ fn sum(metrics: &BTreeMap<String, Metric>, name: &str) -> u64 {
     };
     assert!(sum.is_monotonic);
     let values = sum.data_points.iter().map(|point| match point.value {
-        Some(number_data_point::Value::AsInt(value)) => u64::try_from(value).expect("a count"),
+        Some(Number::AsInt(value)) => u64::try_from(value).expect("a count"),
         other => panic!("{other:?}"),
     });
     values.sum()

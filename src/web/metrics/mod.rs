@@ -1,10 +1,11 @@
 //! Metrics for Prometheus, made on request from the report so far: as OpenMetrics text or, for clients that want native
-//! histograms, in Prometheus' own protobuf. `telemetry` defines the metrics, `encoding` writes them.
+//! histograms, in Prometheus' own protobuf. `telemetry` defines the metrics, `text` and `protobuf` write them.
 
 mod encoding;
-mod exemplars;
+mod protobuf;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use super::answers::Failure;
 use super::site::Site;
@@ -36,8 +37,7 @@ pub(super) async fn metrics(
     let shown = site.clone();
     let written = site.render(Detail::Totals, move |report| {
         let now = shown.snapshot().unwrap_or_default();
-        let written = encoding.write(families(&report, &now));
-        written.map_err(|error| format!("cannot write the metrics: {error}"))
+        Ok(encoding.write(&families(&report, &now)))
     });
     let bytes = written.await?;
     Ok(([(CONTENT_TYPE, encoding.content_type())], bytes).into_response())

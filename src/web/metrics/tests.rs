@@ -4,11 +4,12 @@ use super::encoding::Encoding;
 use crate::metrics::{LiveWorker, WorkerState};
 use crate::metrics::{Report, Snapshot};
 use crate::output::fixture;
-use crate::telemetry::families;
+use crate::telemetry::{Distribution, Exemplar, Family, Figure, Labels, families};
+use std::collections::BTreeMap;
 
 fn text(report: &Report) -> String {
-    let text = Encoding::Text.write(families(report, &Snapshot::default()));
-    String::from_utf8(text.expect("it is written")).expect("UTF-8")
+    let text = Encoding::Text.write(&families(report, &Snapshot::default()));
+    String::from_utf8(text).expect("UTF-8")
 }
 
 /// Returns the sum of all figures of that name.
@@ -66,8 +67,8 @@ fn workers_are_told_apart() {
         .into(),
         ..Snapshot::default()
     };
-    let text = Encoding::Text.write(families(&Report::default(), &now));
-    let text = String::from_utf8(text.expect("it is written")).expect("UTF-8");
+    let text = Encoding::Text.write(&families(&Report::default(), &now));
+    let text = String::from_utf8(text).expect("UTF-8");
     for line in [
         "lgoose_worker_requests_total{worker=\"one\"} 7.0",
         "lgoose_worker_up{worker=\"one\"} 1.0",
@@ -97,10 +98,120 @@ fn every_metric_is_in_the_docs() {
     }
 }
 
+/// The classic buckets of a histogram: one lies beyond the last border.
+const BUCKETS: usize = 18;
+
+fn distribution(count: u64, exponential: &[(i32, u64)]) -> Distribution {
+    let classic = (1..BUCKETS as u32).map(|at| (f64::from(at * at) / 400.0, u64::from(at % 3)));
+    Distribution {
+        count,
+        sum: count as f64 / 7.0,
+        classic: classic.collect(),
+        beyond: 2,
+        zero: count % 4,
+        exponential: exponential.iter().copied().collect(),
+    }
+}
+
+/// Returns figures of each kind, with all that makes them hard to write.
+fn known() -> Vec<Family> {
+    let labels = |all: &[(&'static str, &str)]| -> Labels {
+        let all = all.iter();
+        all.map(|(name, value)| (*name, (*value).to_owned()))
+            .collect()
+    };
+    let exemplar = |value: f64, at_s: f64| Exemplar {
+        trace_id: format!("{:032x}", at_s as u64),
+        value,
+        at_s,
+    };
+    let family = |name, rows: Vec<(Labels, Figure)>, exemplars: Vec<_>| Family {
+        name,
+        help: "What it is; \"quoted\"",
+        rows,
+        exemplars: BTreeMap::from_iter(exemplars),
+    };
+    let counters = [0.0, 1.0, 4_503_599_627_370_497.0, 1e16, 0.1 + 0.2];
+    let gauges = [
+        0.0,
+        -0.0,
+        1e-7,
+        -123_456_789.125,
+        5e-324,
+        1.7e308,
+        1e21,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+    ];
+    let numbered = |at: usize| labels(&[("method", "GET"), ("name", &format!("{at}"))]);
+    let counters = counters.into_iter().enumerate();
+    let gauges = gauges.into_iter().enumerate();
+    let histogram = |of| Figure::Histogram(Box::new(of));
+    vec![
+        family(
+            "requests",
+            counters
+                .map(|(at, value)| (numbered(at), Figure::Counter(value)))
+                .collect(),
+            vec![
+                ((0, 0), exemplar(1.0, 1_700_000_000.123_456)),
+                ((3, 0), exemplar(1.0, 0.999_9)),
+                ((9, 0), exemplar(1.0, 5.0)),
+            ],
+        ),
+        family("nothing", Vec::new(), Vec::new()),
+        family(
+            "users",
+            vec![(Labels::new(), Figure::Gauge(3.5))],
+            Vec::new(),
+        ),
+        family(
+            "iterations_dropped",
+            vec![(Labels::new(), Figure::Counter(2.0))],
+            Vec::new(),
+        ),
+        family(
+            "levels",
+            gauges
+                .map(|(at, value)| (numbered(at), Figure::Gauge(value)))
+                .collect(),
+            vec![((0, 0), exemplar(1.0, 5.0))],
+        ),
+        family(
+            "request_duration_seconds",
+            vec![
+                (
+                    labels(&[("name", "a\\b\"c\nd\u{e9}\r{}=,#"), ("empty", "")]),
+                    histogram(distribution(41, &[(-400, 3), (-399, 9), (-2, 1), (0, 7)])),
+                ),
+                (numbered(1), histogram(distribution(0, &[]))),
+                (
+                    numbered(2),
+                    histogram(distribution(u64::MAX, &[(700, u64::MAX), (2_000, 1)])),
+                ),
+            ],
+            vec![
+                ((0, 0), exemplar(0.000_25, 1_700_000_000.5)),
+                ((0, BUCKETS - 1), exemplar(2_000.0, 1_700_000_001.0)),
+                ((2, 4), exemplar(1e-7, 1.0)),
+                ((3, 0), exemplar(1.0, 5.0)),
+            ],
+        ),
+        family(
+            "unnamed_seconds",
+            vec![(Labels::new(), histogram(distribution(5, &[(1, 5)])))],
+            Vec::new(),
+        ),
+    ]
+}
+
+/// Both files in `golden/` were written by the crate `prometheus-client` 0.25, which has been tried with Prometheus.
 #[test]
-fn protobuf_is_written_too() {
-    let report = fixture::report();
-    let bytes = Encoding::Protobuf.write(families(&report, &Snapshot::default()));
-    let bytes = bytes.expect("it is written");
-    assert!(bytes.len() > 1_000, "{} bytes", bytes.len());
+fn figures_of_all_kinds_are_written_byte_by_byte_as_the_reference_does() {
+    let text = Encoding::Text.write(&known());
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert_eq!(text, include_str!("golden/metrics.txt"));
+    let bytes = Encoding::Protobuf.write(&known());
+    assert!(bytes == include_bytes!("golden/metrics.pb"));
 }

@@ -176,8 +176,13 @@ end
 
 -- A call that is not protected would die inside the hook that ends it, and what it has to close would be closed with
 -- hooks off.
+--
+-- Lua's own error that its memory is full is the only one that passes the handler of a protected call by.
+local handled = false
 local function finish(ok, problem)
   if ok then return problem end
+  if not handled then H.note_full() end
+  handled = false
   if type(problem) == "table" then
     -- As text here: whoever receives it would call its '__tostring' outside of the task.
     local _, text = pcall(tostring, problem)
@@ -187,6 +192,7 @@ local function finish(ok, problem)
 end
 
 local function with_stack(problem)
+  handled = true
   if type(problem) == "string" then return H.with_stack(problem) end
   return problem
 end

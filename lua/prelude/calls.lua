@@ -25,12 +25,13 @@ end
 
 local function checked(ok, ...)
   if ok then return true, ... end
-  H.reraise()
+  H.catch()
   return false, as_text((...))
 end
 
-local function or_raise(ok, problem, ...)
+local function or_raise(co, ok, problem, ...)
   if ok then return problem, ... end
+  if H.has_filled_memory(co) then H.note_full() end
   error(problem, 0)
 end
 
@@ -72,7 +73,7 @@ local coroutines = {
   resume = resume_in_plan,
   wrap = function(fn)
     local co = new_coroutine(fn)
-    return function(...) return or_raise(resume_in_plan(co, ...)) end
+    return function(...) return or_raise(co, resume_in_plan(co, ...)) end
   end,
   create = new_coroutine,
   status = status,
@@ -92,7 +93,7 @@ local coroutines = {
 -- The handler runs after the call has been left: inside it, no hook could end it.
 local function handled(handler, ok, ...)
   if ok then return true, ... end
-  H.reraise()
+  H.catch()
   local _, result = checked(pcall(handler, as_text((...))))
   return false, result
 end

@@ -6,14 +6,14 @@ use super::embed::Test;
 use super::loading;
 use super::places::{self, Place};
 use super::sites::Sites;
-use crate::config::{CoMitigation, Config, Load, Part, RunConfig, ScreenConfig, Show};
+use crate::config::{
+    CoMitigation, Config, Load, Part, RunConfig, ScreenConfig, Show, check_own_limits,
+};
 use crate::engine::{self, Offers, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::{Diagnostic, Error};
 use crate::lua::Program;
 use crate::machine;
-#[cfg(feature = "cli")]
-use crate::plan;
-use crate::plan::{Plan, Scenario};
+use crate::plan::{self, Plan, Scenario};
 use crate::units::{masked_url, show_size};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -211,13 +211,11 @@ pub(super) fn resolve(test: Test, seed: u64) -> Result<Resolved, Error> {
     if !test.command.allow_files {
         places::beside_plan(&settings, &typed, &test.folder)?;
     }
-    let own_limits = settings.check_own_limits(&typed);
+    let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings.relative_to(&test.folder));
     let mut config = Config::new(settings, cores, seed)?;
-    plan.keep_scenarios(&config.run.scenarios)?;
-    plan.exclude_tags(&config.run.exclude_tags)?;
-    plan.keep_tags(&config.run.tags)?;
+    plan::select(&mut plan, &config.run)?;
     if let Some(show) = test.command.once {
         once(&mut config, &mut plan);
         config.local.show = show;

@@ -156,7 +156,7 @@ impl Load {
         settings: &Settings,
         users: u64,
     ) -> Result<(Load, u64, Option<Duration>), Diagnostic> {
-        settings.agree()?;
+        agree(settings)?;
         let stages = settings.stages.as_ref().or(settings.test_plan.as_ref());
         let spacing = settings.arrivals.unwrap_or_default();
         let most = settings.max_users.unwrap_or(USERS_OF_A_RATE);
@@ -190,52 +190,52 @@ impl Load {
     }
 }
 
-impl Settings {
-    /// Checks that the options of the load agree with each other.
-    ///
-    /// # Errors
-    /// Returns a [`Diagnostic`] that names two that do not, and the way out.
-    pub fn agree(&self) -> Result<(), Diagnostic> {
-        contradiction(self).map_or(Ok(()), Err)
-    }
+/// Checks that the options of the load agree with each other.
+///
+/// # Errors
+/// Returns a [`Diagnostic`] that names two that do not, and the way out.
+pub(crate) fn agree(settings: &Settings) -> Result<(), Diagnostic> {
+    contradiction(settings).map_or(Ok(()), Err)
+}
 
-    /// Starts all users at once, unless an option already says how they start.
-    pub fn start_at_once(&mut self) {
-        let said = self.hatch_rate.is_some() || self.startup_time.is_some();
-        let users = self.rate.is_none() && self.stages.is_none() && self.test_plan.is_none();
-        if users && !said {
-            self.startup_time = Some(Duration::ZERO);
-        }
+/// Starts all users at once, unless an option already says how they start.
+#[cfg(feature = "cli")]
+pub(crate) fn start_at_once(settings: &mut Settings) {
+    let said = settings.hatch_rate.is_some() || settings.startup_time.is_some();
+    let users =
+        settings.rate.is_none() && settings.stages.is_none() && settings.test_plan.is_none();
+    if users && !said {
+        settings.startup_time = Some(Duration::ZERO);
     }
+}
 
-    /// Returns whether the load is one of iterations at a rate.
-    fn is_open(&self) -> bool {
-        let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
-        let stages = self.stages.iter().flatten();
-        self.rate.is_some() || stages.into_iter().any(rates)
-    }
+/// Returns whether the load is one of iterations at a rate.
+fn is_open(settings: &Settings) -> bool {
+    let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
+    let stages = settings.stages.iter().flatten();
+    settings.rate.is_some() || stages.into_iter().any(rates)
+}
 
-    /// Returns this layer without the load options that `above` replaces: `--stage` on the command line does not
-    /// contradict `users` in the plan, it takes precedence.
-    pub(super) fn giving_way_to(mut self, above: &Settings) -> Settings {
-        let staged = above.stages.is_some() || above.test_plan.is_some();
-        let numbered =
-            above.users.is_some() || above.hatch_rate.is_some() || above.startup_time.is_some();
-        if staged || above.rate.is_some() {
-            (self.users, self.hatch_rate, self.startup_time) = (None, None, None);
-            (self.stages, self.test_plan) = (None, None);
-        }
-        if staged {
-            (self.rate, self.run_time) = (None, None);
-        }
-        if numbered {
-            (self.stages, self.test_plan, self.rate) = (None, None, None);
-        }
-        if numbered || (staged && !above.is_open()) {
-            (self.max_users, self.arrivals) = (None, None);
-        }
-        self
+/// Returns a layer without the load options that `above` replaces: `--stage` on the command line does not
+/// contradict `users` in the plan, it takes precedence.
+pub(super) fn giving_way_to(mut settings: Settings, above: &Settings) -> Settings {
+    let staged = above.stages.is_some() || above.test_plan.is_some();
+    let numbered =
+        above.users.is_some() || above.hatch_rate.is_some() || above.startup_time.is_some();
+    if staged || above.rate.is_some() {
+        (settings.users, settings.hatch_rate, settings.startup_time) = (None, None, None);
+        (settings.stages, settings.test_plan) = (None, None);
     }
+    if staged {
+        (settings.rate, settings.run_time) = (None, None);
+    }
+    if numbered {
+        (settings.stages, settings.test_plan, settings.rate) = (None, None, None);
+    }
+    if numbered || (staged && !is_open(above)) {
+        (settings.max_users, settings.arrivals) = (None, None);
+    }
+    settings
 }
 
 /// Returns a mistake that names two contradicting options and the way out, if there are any.
@@ -321,7 +321,7 @@ fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic>
 
 /// Returns the mistake of an option for arrivals at a rate in a run of users, or the other way round.
 fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Option<Diagnostic> {
-    match (settings.is_open(), about_rates) {
+    match (is_open(settings), about_rates) {
         (false, Some(flag)) => Some(
             Diagnostic::new(format!("'{flag}' is for iterations at a rate, and there is no rate"))
                 .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),

@@ -24,11 +24,14 @@ mod value;
 pub(crate) use co_mitigation::CoMitigation;
 #[cfg(feature = "reqwest")]
 pub(crate) use environment_proxies::EnvironmentProxies;
-pub(crate) use load::{Load, MOST_THREADS, MOST_USERS, Spacing, Stage};
+#[cfg(feature = "cli")]
+pub(crate) use load::start_at_once;
+pub(crate) use load::{Load, MOST_THREADS, MOST_USERS, Spacing, Stage, agree};
 pub(crate) use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;
 pub use output::Format;
 pub(crate) use output::Output;
+pub(crate) use own_limits::check_own_limits;
 pub(crate) use own_load::{OwnLoad, OwnLoadSettings};
 pub(crate) use part::{Part, share_of};
 pub(crate) use request_names::RequestNames;

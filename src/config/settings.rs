@@ -1,7 +1,7 @@
 //! One layer of options, as a table: each line makes an option a field of `plan {}`; the flag of the same name is in
 //! `cli`.
 
-use super::load::{read_threads, read_users};
+use super::load::{giving_way_to, read_threads, read_users};
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
@@ -77,7 +77,7 @@ macro_rules! settings {
             /// Returns this layer merged over `below`: a field that is set here wins. A different kind of load replaces
             /// the one of the lower layer as a whole; headers are added to those of the lower layer.
             pub fn over(mut self, below: Settings) -> Settings {
-                let mut below = below.giving_way_to(&self);
+                let mut below = giving_way_to(below, &self);
                 if self.trace_sample.is_some() {
                     // Whoever asks for a share wants traces, unless the same layer says otherwise.
                     below.trace = None;

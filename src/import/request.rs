@@ -1,5 +1,6 @@
 //! One request as a call in the plan: its path, what it sends, and what is expected of it.
 
+use super::body::{body, part_value};
 use super::exchange::{Body, Exchange, Kind, media_of};
 use super::forms::{Press, Submit};
 use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
@@ -117,7 +118,21 @@ pub(super) struct Call<'a, 'b> {
     pub(super) resolver: &'b mut Resolver<'a>,
     pub(super) files: &'b mut Files,
     /// What is to be told about its line.
-    pub(super) told: Vec<String>,
+    pub(super) told: Vec<LineNote>,
+}
+
+/// What is told about a line of the plan.
+pub(super) struct LineNote {
+    pub(super) text: String,
+    /// The value that looks made for the visit: one note tells it of all its lines.
+    pub(super) made: Option<String>,
+}
+
+impl From<String> for LineNote {
+    /// Returns a note that is told each time.
+    fn from(text: String) -> LineNote {
+        LineNote { text, made: None }
+    }
 }
 
 impl<'a> Call<'a, '_> {
@@ -142,7 +157,7 @@ impl<'a> Call<'a, '_> {
         let exchange = self.exchange();
         let path = self.address(exchange);
         let mut options = self.options();
-        let body = self.body(&mut options);
+        let body = body(self, &mut options);
         let (expect, follow) = expect(exchange);
         options.extend(follow);
         options.extend(expect.map(|expect| ("expect".to_owned(), table(&expect, self.indent + 2))));
@@ -153,7 +168,7 @@ impl<'a> Call<'a, '_> {
     pub(super) fn submit(&mut self, form: &str, submit: &Submit) -> String {
         let mut fields = Vec::new();
         for (name, values) in &submit.fields {
-            let mut items: Vec<String> = values.iter().map(|part| self.part_value(part)).collect();
+            let mut items: Vec<String> = values.iter().map(|part| part_value(self, part)).collect();
             if submit.free.contains(name) {
                 // Sites refuse a text that they have already.
                 for (item, part) in items.iter_mut().zip(values) {
@@ -243,9 +258,12 @@ impl<'a> Call<'a, '_> {
                 };
                 let start: String = value.chars().take(24).collect();
                 let dots = if start.len() < value.len() { "…" } else { "" };
-                self.told.push(format!(
-                    "{what} looks made for this visit ('{start}{dots}'), and no answer brought it"
-                ));
+                self.told.push(LineNote {
+                    text: format!(
+                        "{what} looks made for this visit ('{start}{dots}'), and no answer brought it"
+                    ),
+                    made: Some(what),
+                });
                 None
             }
             Meaning::Value(number) => Some(self.resolver.expression(number)),
@@ -336,7 +354,7 @@ impl<'a> Call<'a, '_> {
         }
         let text =
             "has an 'Authorization' of a kind that is not imported: set it in 'headers' or 'auth'";
-        self.told.push(text.to_owned());
+        self.told.push(text.to_owned().into());
         None
     }
 }

@@ -5,7 +5,7 @@ use super::exchange::{Kind, PlanOptions};
 use super::forms::{Submit, lacks_body};
 use super::head::{cookies, head};
 use super::lua_text::{comment, list, quoted};
-use super::request::{Call, Files};
+use super::request::{Call, Files, LineNote};
 use super::resolve::Resolver;
 use super::side_by_side;
 use super::site::Kept;
@@ -111,23 +111,17 @@ pub(super) fn write(
     }
 }
 
-/// Returns notes with their lines; what is told of one name again and again is told once, with all of its lines.
-fn by_line(notes: &[(usize, String)], offset: usize) -> Vec<String> {
-    const SIGN: &str = " looks made for this visit";
-    let name = |note: &str| {
-        let (before, _) = note.split_once(SIGN)?;
-        let (_, name) = before.rsplit_once(": ")?;
-        Some(name.to_owned())
-    };
-    let mut told: Vec<(Option<String>, String, Vec<String>)> = Vec::new();
-    for (line, note) in notes {
-        let (name, line) = (name(note), line + offset);
+/// Returns notes with their lines; what is told of one value again and again is told once, with all of its lines.
+fn by_line(notes: &[(usize, LineNote)], offset: usize) -> Vec<String> {
+    let mut told: Vec<(&Option<String>, String, Vec<String>)> = Vec::new();
+    for (line, LineNote { text, made }) in notes {
+        let line = line + offset;
         let same = told
             .iter_mut()
-            .find(|(known, ..)| name.is_some() && *known == name);
+            .find(|(known, ..)| made.is_some() && *known == made);
         match same {
             Some((.., again)) => again.push(line.to_string()),
-            None => told.push((name, format!("line {line}: {note}"), Vec::new())),
+            None => told.push((made, format!("line {line}: {text}"), Vec::new())),
         }
     }
     let whole = told.into_iter().map(|(_, note, again)| match again.len() {
@@ -156,7 +150,7 @@ struct Writer<'a, 'b> {
     files: &'b mut Files,
     out: String,
     /// Lines, counted from the first task, and what is told about them.
-    notes: Vec<(usize, String)>,
+    notes: Vec<(usize, LineNote)>,
     /// Whether all uses of values are known.
     settled: bool,
 }
@@ -336,7 +330,7 @@ impl Writer<'_, '_> {
     }
 
     /// Notes what is told about a request in its line.
-    fn tell(&mut self, line: usize, at: usize, mut told: Vec<String>, is_form: bool) {
+    fn tell(&mut self, line: usize, at: usize, mut told: Vec<LineNote>, is_form: bool) {
         let request = &self.kept.exchanges[at];
         if lacks_body(request) {
             let what = if is_form {
@@ -344,12 +338,14 @@ impl Writer<'_, '_> {
             } else {
                 "write its body"
             };
-            told.push(format!("the recording lacks what it sent: {what}"));
+            told.push(format!("the recording lacks what it sent: {what}").into());
         }
         let place = comment(&format!("{} {}", request.method, request.url.path()));
-        let told = told.into_iter();
-        self.notes
-            .extend(told.map(|note| (line, format!("{place}: {note}"))));
+        let told = told.into_iter().map(|note| LineNote {
+            text: format!("{place}: {}", note.text),
+            ..note
+        });
+        self.notes.extend(told.map(|note| (line, note)));
     }
 
     fn assets(&mut self, page: bool, more: &[usize]) {

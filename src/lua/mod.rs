@@ -22,7 +22,6 @@ mod api;
 mod diagnostics;
 #[cfg(test)]
 mod fixture;
-mod hearing;
 mod hooks;
 mod limits;
 mod loading;
@@ -32,7 +31,6 @@ mod run_view;
 mod sandbox;
 mod state;
 mod values;
-mod verdicts;
 mod vm;
 mod vm_setup;
 
@@ -57,6 +55,6 @@ pub(crate) use requests::RequestOp;
 pub use requests::{Finished, Op};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;
-pub(crate) use verdicts::Parked;
+pub(crate) use vm::Parked;
 pub use vm::{Step, Vm};
 pub use vm_setup::VmSetup;

@@ -1,10 +1,12 @@
-//! The VM of one user: runs the tasks of its plan as coroutines and hands their operations to the engine.
+//! The VM of one user: runs the tasks of its plan as coroutines, hands their operations to the engine, keeps the
+//! responses whose verdict the plan may still change, and shows the plan the requests that have been counted.
 
 use crate::error::Error;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
+use crate::lua::hooks::{self, HeardRequest};
 use crate::lua::limits::{
-    self, Arguments, Converted, Coroutine, Heartbeat, Limits, Plain, Resumed,
+    self, Arguments, Converted, Coroutine, Heartbeat, Held, Limits, Plain, Resumed,
 };
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op};
@@ -28,21 +30,29 @@ pub enum Step {
     Raised(Raised),
 }
 
+/// The place where the responses of an operation are kept.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    index: usize,
+    /// The memory of the requests themselves.
+    _held: Held,
+}
+
 /// A user's VM.
 #[derive(Debug)]
 pub struct Vm {
-    pub(super) lua: Lua,
-    pub(super) host: Rc<Host>,
+    lua: Lua,
+    host: Rc<Host>,
     run: Function,
     /// The plan's function that sees each request.
-    pub(super) on_request: Option<Function>,
+    on_request: Option<Function>,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
-    pub(super) stopped_while_loading: bool,
+    stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
-    pub(super) heartbeat: Arc<Heartbeat>,
+    heartbeat: Arc<Heartbeat>,
     /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
-    pub(super) ended_by_limit: bool,
+    ended_by_limit: bool,
 }
 
 impl Vm {
@@ -142,6 +152,7 @@ impl Vm {
     }
 
     fn enter(&mut self, arguments: impl Arguments) -> Step {
+        self.host.limits.forget_shortage();
         match self.prepare_thread() {
             Ok(()) => {
                 // A task may end within transactions, and close within others what it has left open.
@@ -289,7 +300,7 @@ impl Vm {
 
     /// Raises at the line of the plan that waits that it holds too much; `failed` says whether a request has failed there.
     fn raise_full(&mut self, failed: bool) -> Step {
-        let problem = self.host.limits.out_of_memory();
+        let problem = self.host.limits.refuse_memory();
         self.step(Converted((Value::Nil, problem, failed)))
     }
 
@@ -351,6 +362,132 @@ impl Vm {
         }
     }
 
+    /// Returns whether the plan wants to see each request.
+    pub(crate) fn hears_requests(&self) -> bool {
+        self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
+    }
+
+    /// Shows the plan no more requests.
+    pub(crate) fn stop_hearing(&mut self) {
+        self.on_request = None;
+    }
+
+    /// Shows the plan requests that have been counted. An error in its function is a warning. However many they are, they
+    /// are one time slice: nothing else runs on the thread meanwhile.
+    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HeardRequest<'a>>) {
+        let Some(handler) = &self.on_request else {
+            return;
+        };
+        self.heartbeat.enter(self.host.user, self.host.task.get());
+        let limits = &self.host.limits;
+        let entered = limits::enter(&self.lua, limits);
+        for one in heard {
+            let facts = one.facts(&self.lua);
+            let told = facts.and_then(|facts| handler.call::<()>(facts));
+            if limits.is_killed() {
+                break;
+            }
+            if let Err(error) = told {
+                let error = limits.with_place(error);
+                let raised = diagnostics::to_raised(&error, &self.host.program.sources);
+                hooks::warn(&self.host, &raised);
+            }
+        }
+        drop(entered);
+        limits.forget_shortage();
+        self.heartbeat.leave();
+        if let Some(killed) = limits.killed() {
+            self.ended_by_limit = true;
+            hooks::warn(&self.host, &killed);
+        }
+    }
+
+    /// Returns whether the plan may overrule the verdicts of a task's requests until the task ends.
+    pub fn judges(&self) -> bool {
+        self.host.program.sources.judge()
+    }
+
+    /// Calls `judge` for every response of the latest operation, whose verdict the plan can no longer change.
+    pub fn settle(&mut self, mut judge: impl FnMut(usize, &Finished)) {
+        let mut responses = self.host.responses.borrow_mut();
+        for (place, finished) in responses.open().iter().enumerate() {
+            judge(place, finished);
+        }
+        responses.close();
+        drop(responses);
+        if self.wants_collection() {
+            self.reclaim();
+        }
+    }
+
+    /// Calls `look` for every response of the latest operation, whose verdict the plan may still change.
+    pub fn each_open(&mut self, mut look: impl FnMut(usize, &mut Finished)) {
+        let mut responses = self.host.responses.borrow_mut();
+        for (place, finished) in responses.open().iter_mut().enumerate() {
+            look(place, finished);
+        }
+    }
+
+    /// Keeps the responses of the latest operation open while another begins; `None` if there are none. Its requests, which
+    /// take that many bytes, count as the plan's memory as long as they are open.
+    pub(crate) fn park(&mut self, bytes: usize) -> Option<Parked> {
+        let index = self.host.responses.borrow_mut().park()?;
+        Some(Parked {
+            index,
+            _held: self.host.account.hold(bytes),
+        })
+    }
+
+    /// Calls `judge` for every response that was parked there, whose verdict is final from now on.
+    pub(crate) fn unpark(&mut self, parked: &Parked, mut judge: impl FnMut(usize, &Finished)) {
+        let mut responses = self.host.responses.borrow_mut();
+        for (place, finished) in responses.at(parked.index).iter().enumerate() {
+            judge(place, finished);
+        }
+        responses.unpark(parked.index);
+    }
+
+    /// Returns whether the plan still holds responses that were parked there, as far as the latest collection has found.
+    pub(crate) fn holds(&self, parked: &Parked) -> bool {
+        self.host.is_live(parked.index + 1)
+    }
+
+    /// Returns whether so much is held that it is time to look for dead responses.
+    pub fn wants_collection(&self) -> bool {
+        let session = self.host.session.as_ref();
+        let connections = session.map_or(0, |session| session.shard_connections());
+        let responses = self.host.responses.borrow();
+        responses.wants_collection(connections)
+    }
+
+    /// Runs a full collection if the plan seems to hold more than it may. Returns whether a collection has run.
+    pub fn collect_if_full(&mut self) -> bool {
+        // One that fails leaves the slots as they are; the limits end a plan that goes on so.
+        self.used_memory() > self.host.limits.memory && self.lua.gc_collect().is_ok()
+    }
+
+    /// Looks for responses that the plan no longer holds; they are freed by [`Vm::reclaim`].
+    pub fn find_dead(&mut self) {
+        let _failed = self.lua.gc_step();
+    }
+
+    /// Frees the bodies that the plan no longer holds. Takes a few microseconds, which a user that is about to wait
+    /// can spare.
+    pub fn reclaim(&mut self) {
+        if self.host.responses.borrow().is_empty() {
+            return;
+        }
+        // A failing collection leaves the slots as they are; the limits end a plan that goes on so.
+        if self.lua.gc_step().is_ok() {
+            self.drop_dead();
+        }
+    }
+
+    /// Frees the responses that the latest collection has found dead.
+    pub fn drop_dead(&self) {
+        self.host.drop_dead();
+    }
+
     /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.held_bytes()
@@ -370,9 +507,12 @@ fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     if let Some((lossy, shown)) = host.raised_bytes.take() {
         raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
     }
-    if raised.message.starts_with(limits::NOT_ENOUGH) {
-        raised.message = host.limits.out_of_memory();
-        *ended_by_limit = true;
+    if diagnostics::is_of_memory(error) {
+        host.limits.note_full();
     }
+    if host.limits.is_full() {
+        raised.message = host.limits.out_of_memory();
+    }
+    *ended_by_limit |= host.limits.is_short();
     Step::Raised(host.located(raised))
 }

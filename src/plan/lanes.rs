@@ -1,10 +1,8 @@
 //! Lanes of a run: the scenarios that share the run's load are in one, and each scenario with a load of its own has
 //! another. Each lane counts its users and iterations from 0, and deals them to its scenarios.
 
-use super::{Deal, Plan, Scenario};
-use crate::config::{Load, OwnLoad, RunConfig};
-use crate::units::counted;
-use std::collections::{BTreeMap, BTreeSet};
+use super::{Deal, Scenario};
+use std::collections::BTreeSet;
 
 /// The lanes of a plan, and which scenario each of their users plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,65 +17,6 @@ struct Lane {
     /// Its scenarios, by their places in the plan.
     scenarios: Vec<usize>,
     deal: Deal,
-}
-
-impl Plan {
-    /// Returns the own loads of scenarios, by name.
-    pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
-        let own = self.scenarios.iter().filter_map(|scenario| {
-            let load = scenario.load.clone()?;
-            Some((scenario.name.clone(), load))
-        });
-        own.collect()
-    }
-
-    /// Returns its lanes; scenarios without a load of their own share `users` users.
-    pub(crate) fn lanes(&self, users: u64) -> Lanes {
-        Lanes::new(&self.scenarios, users)
-    }
-
-    /// Returns whether a run of the plan ends without a command: every load has a run time, or users who play all of
-    /// their iterations. At a rate, there are always more.
-    pub(crate) fn ends_by_itself(&self, config: &RunConfig) -> bool {
-        self.scenarios.iter().all(|scenario| {
-            let (load, run_time) = match &scenario.load {
-                Some(own) => (&own.load, own.run_time(config.run_time)),
-                None => (&config.load, config.run_time),
-            };
-            let limits = [
-                scenario.iterations,
-                scenario.shared_iterations,
-                config.iterations,
-                config.shared_iterations,
-            ];
-            let is_open = matches!(load, Load::Rate(..));
-            run_time.is_some() || !is_open && limits.iter().any(Option::is_some)
-        })
-    }
-
-    /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. At a
-    /// rate there are none: every scenario gets its turn in time.
-    pub(crate) fn idle_scenarios(&self, lanes: &Lanes, config: &RunConfig) -> Option<String> {
-        const NAMED: usize = 3;
-        if matches!(config.load, Load::Rate(..)) {
-            return None;
-        }
-        let idle = lanes.without_users();
-        if idle.is_empty() {
-            return None;
-        }
-        let names = idle.iter().take(NAMED);
-        let names = names.map(|place| format!("'{}'", self.scenarios[*place].name));
-        let mut names = names.collect::<Vec<_>>().join(", ");
-        if idle.len() > NAMED {
-            names += &format!(" and {} more", idle.len() - NAMED);
-        }
-        let users = counted(config.users, "user");
-        Some(format!(
-            "no user plays {names}: {users} are too few for their share; raise '--users', or give them more 'weight' or \
-             a number of 'users'"
-        ))
-    }
 }
 
 impl Lanes {
@@ -172,6 +111,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::OwnLoad;
     use std::time::Duration;
 
     fn scenario(name: &str, own: bool) -> Scenario {

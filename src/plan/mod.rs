@@ -14,11 +14,11 @@ mod paths;
 mod schedule;
 mod select;
 mod shape;
-mod tagging;
 mod wait;
 
-use crate::config::OwnLoad;
-use crate::tags::Tags;
+use crate::config::{Load, OwnLoad, RunConfig};
+use crate::tags::{SCENARIO, Tags};
+use crate::units::counted;
 #[cfg(feature = "cli")]
 pub(crate) use announcement::announcement;
 pub(crate) use arrivals::{Arrivals, RateLine};
@@ -28,7 +28,9 @@ pub(crate) use lanes::Lanes;
 pub(crate) use outline::{list, outline};
 pub(crate) use paths::{are_alike, path_of, without_ids};
 pub(crate) use schedule::{Cursor, Group, Schedule};
+pub(crate) use select::select;
 pub(crate) use shape::Shape;
+use std::collections::BTreeMap;
 pub(crate) use wait::{Rest, Wait, Work, scaled};
 
 /// A whole test plan: the kinds of users there are.
@@ -40,6 +42,98 @@ pub struct Plan {
     pub hooks: Vec<Hook>,
     /// The scenarios in the order of their declaration.
     pub scenarios: Vec<Scenario>,
+}
+
+impl Plan {
+    /// Gives each task the tags of its requests: its own, those of its scenario and those of the whole plan, of which
+    /// the nearest wins; and the name of the scenario, if there are several. Tags with a key also become words that
+    /// choose the task.
+    pub(crate) fn tag_requests(&mut self, of_plan: &Tags) {
+        let several = self.scenarios.len() > 1;
+        for scenario in &mut self.scenarios {
+            let mut common = of_plan.with(&scenario.request_tags);
+            if several {
+                common.put(SCENARIO, &scenario.name);
+            }
+            for task in &mut scenario.tasks {
+                task.request_tags = common.with(&task.request_tags);
+                // `--tags` chooses tasks by these tags as it does by words.
+                let tags = task
+                    .request_tags
+                    .pairs()
+                    .filter(|(key, _)| *key != SCENARIO);
+                task.tags
+                    .extend(tags.map(|(key, value)| format!("{key}={value}")));
+            }
+        }
+    }
+
+    /// Gives the requests of each task the name of their scenario, even if there is only one: some threshold asks for
+    /// it.
+    pub(crate) fn name_scenarios(&mut self) {
+        for scenario in &mut self.scenarios {
+            for task in &mut scenario.tasks {
+                task.request_tags.put(SCENARIO, &scenario.name);
+            }
+        }
+    }
+
+    /// Returns the own loads of scenarios, by name.
+    pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
+        let own = self.scenarios.iter().filter_map(|scenario| {
+            let load = scenario.load.clone()?;
+            Some((scenario.name.clone(), load))
+        });
+        own.collect()
+    }
+
+    /// Returns its lanes; scenarios without a load of their own share `users` users.
+    pub(crate) fn lanes(&self, users: u64) -> Lanes {
+        Lanes::new(&self.scenarios, users)
+    }
+
+    /// Returns whether a run of the plan ends without a command: every load has a run time, or users who play all of
+    /// their iterations. At a rate, there are always more.
+    pub(crate) fn ends_by_itself(&self, config: &RunConfig) -> bool {
+        self.scenarios.iter().all(|scenario| {
+            let (load, run_time) = match &scenario.load {
+                Some(own) => (&own.load, own.run_time(config.run_time)),
+                None => (&config.load, config.run_time),
+            };
+            let limits = [
+                scenario.iterations,
+                scenario.shared_iterations,
+                config.iterations,
+                config.shared_iterations,
+            ];
+            let is_open = matches!(load, Load::Rate(..));
+            run_time.is_some() || !is_open && limits.iter().any(Option::is_some)
+        })
+    }
+
+    /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. At a
+    /// rate there are none: every scenario gets its turn in time.
+    pub(crate) fn idle_scenarios(&self, lanes: &Lanes, config: &RunConfig) -> Option<String> {
+        const NAMED: usize = 3;
+        if matches!(config.load, Load::Rate(..)) {
+            return None;
+        }
+        let idle = lanes.without_users();
+        if idle.is_empty() {
+            return None;
+        }
+        let names = idle.iter().take(NAMED);
+        let names = names.map(|place| format!("'{}'", self.scenarios[*place].name));
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        if idle.len() > NAMED {
+            names += &format!(" and {} more", idle.len() - NAMED);
+        }
+        let users = counted(config.users, "user");
+        Some(format!(
+            "no user plays {names}: {users} are too few for their share; raise '--users', or give them more 'weight' or \
+             a number of 'users'"
+        ))
+    }
 }
 
 /// A moment of a test for which a plan may have a function, run once by a user of its own.
@@ -268,5 +362,50 @@ mod tests {
         shareable::<Schedule>();
         shareable::<Deal>();
         shareable::<Shape>();
+    }
+
+    fn tags(pairs: &[(&str, &str)]) -> Tags {
+        let mut tags = Tags::default();
+        for (key, value) in pairs {
+            tags.put(key, value);
+        }
+        tags
+    }
+
+    #[test]
+    fn the_nearest_tag_wins_and_several_scenarios_are_told_apart() {
+        let mut plan = Plan::default();
+        for name in ["a", "b"] {
+            let mut scenario = Scenario::new(name);
+            scenario.request_tags = tags(&[("region", "eu"), ("kind", name)]);
+            let mut task = Task::new(None, 0, 1);
+            task.request_tags = tags(&[("kind", "task")]);
+            scenario.tasks = vec![task];
+            plan.scenarios.push(scenario);
+        }
+        let mut alone = plan.clone();
+        plan.tag_requests(&tags(&[("region", "us"), ("env", "x")]));
+        let of_b = [
+            ("env", "x"),
+            ("kind", "task"),
+            ("region", "eu"),
+            ("scenario", "b"),
+        ];
+        assert_eq!(plan.scenarios[1].tasks[0].request_tags, tags(&of_b));
+        assert_eq!(
+            plan.scenarios[1].tasks[0].tags,
+            ["env=x", "kind=task", "region=eu"]
+        );
+        alone.scenarios.truncate(1);
+        alone.tag_requests(&Tags::default());
+        assert_eq!(
+            alone.scenarios[0].tasks[0].request_tags,
+            tags(&[("kind", "task"), ("region", "eu")])
+        );
+        alone.name_scenarios();
+        assert_eq!(
+            alone.scenarios[0].tasks[0].request_tags,
+            tags(&[("kind", "task"), ("region", "eu"), ("scenario", "a")])
+        );
     }
 }

@@ -1,117 +1,125 @@
 //! Selection of a part of a plan: the scenarios that `--scenario` names, the tasks that have one of `--tags`.
 
 use super::{Plan, Scenario, Task};
+use crate::config::RunConfig;
 use crate::error::{Diagnostic, nearest};
 use crate::wildcard::fits;
 
-impl Plan {
-    /// Keeps the scenarios whose name matches one of the patterns, in which `*` stands for any text; all if there
-    /// is no pattern.
-    ///
-    /// # Errors
-    /// A pattern that matches no scenario, with the nearest name and all there are.
-    pub fn keep_scenarios(&mut self, names: &[String]) -> Result<(), Diagnostic> {
-        let known: Vec<&str> = self.scenarios.iter().map(|s| &*s.name).collect();
-        for name in names {
-            if !known.iter().any(|scenario| fits(name, scenario)) {
-                let near = nearest(name, known.iter().copied());
-                let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-                let message = format!("no scenario is named '{name}' ('--scenario')");
-                let all = format!("{hint}scenarios of this plan: {}", known.join(", "));
-                return Err(Diagnostic::new(message).help(all));
-            }
+/// Keeps of the plan what the configuration of a run chooses: scenarios by name, tasks by tags.
+///
+/// # Errors
+/// A name or a tag that nothing in the plan has, or a choice that leaves nothing to run.
+pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<(), Diagnostic> {
+    keep_scenarios(plan, &config.scenarios)?;
+    exclude_tags(plan, &config.exclude_tags)?;
+    keep_tags(plan, &config.tags)
+}
+
+/// Keeps the scenarios whose name matches one of the patterns, in which `*` stands for any text; all if there
+/// is no pattern.
+///
+/// # Errors
+/// A pattern that matches no scenario, with the nearest name and all there are.
+fn keep_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic> {
+    let known: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
+    for name in names {
+        if !known.iter().any(|scenario| fits(name, scenario)) {
+            let near = nearest(name, known.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("no scenario is named '{name}' ('--scenario')");
+            let all = format!("{hint}scenarios of this plan: {}", known.join(", "));
+            return Err(Diagnostic::new(message).help(all));
         }
-        if !names.is_empty() {
-            self.scenarios
-                .retain(|scenario| names.iter().any(|name| fits(name, &scenario.name)));
+    }
+    if !names.is_empty() {
+        plan.scenarios
+            .retain(|scenario| names.iter().any(|name| fits(name, &scenario.name)));
+    }
+    Ok(())
+}
+
+/// Keeps the tasks that have one of the tags, or whose scenario has one; all if there is no tag. A scenario that
+/// keeps a task also keeps its `on_start` and `on_stop` tasks; one that keeps none is left out.
+///
+/// # Errors
+/// A tag that nothing has, with the nearest one and all there are.
+fn keep_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
+    check_tags(plan, tags, "--tags")?;
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let chosen = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
+    plan.scenarios.retain_mut(|scenario| {
+        if chosen(&scenario.tags) {
+            return true;
         }
+        let kept = scenario.tasks.iter().any(|task| chosen(&task.tags));
+        let frames = |task: &Task| task.on_start || task.on_stop;
+        scenario
+            .tasks
+            .retain(|task| kept && (frames(task) || chosen(&task.tags)));
+        kept
+    });
+    Ok(())
+}
+
+/// Leaves out the tasks that have one of the tags, or whose scenario has one, and scenarios of which only
+/// `on_start` and `on_stop` are left.
+///
+/// # Errors
+/// A tag that nothing has, with the nearest one and all there are; or tags that leave nothing to run.
+fn exclude_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
+    check_tags(plan, tags, "--exclude-tags")?;
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let left_out = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
+    plan.scenarios.retain_mut(|scenario| {
+        let before = scenario.tasks.len();
+        scenario.tasks.retain(|task| !left_out(&task.tags));
+        let whole = scenario.tasks.len() == before;
+        let mut tasks = scenario.tasks.iter();
+        !left_out(&scenario.tags) && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
+    });
+    if plan.scenarios.is_empty() {
+        Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
+            .help("leave one of the tags out"))
+    } else {
         Ok(())
     }
+}
 
-    /// Keeps the tasks that have one of the tags, or whose scenario has one; all if there is no tag. A scenario that
-    /// keeps a task also keeps its `on_start` and `on_stop` tasks; one that keeps none is left out.
-    ///
-    /// # Errors
-    /// A tag that nothing has, with the nearest one and all there are.
-    pub fn keep_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
-        self.check_tags(tags, "--tags")?;
-        if tags.is_empty() {
-            return Ok(());
-        }
-        let chosen = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
-        self.scenarios.retain_mut(|scenario| {
-            if chosen(&scenario.tags) {
-                return true;
-            }
-            let kept = scenario.tasks.iter().any(|task| chosen(&task.tags));
-            let frames = |task: &Task| task.on_start || task.on_stop;
-            scenario
-                .tasks
-                .retain(|task| kept && (frames(task) || chosen(&task.tags)));
-            kept
-        });
-        Ok(())
-    }
+/// Checks that something has each of the tags that a flag names.
+fn check_tags(plan: &Plan, tags: &[String], flag: &str) -> Result<(), Diagnostic> {
+    let known = tags_of(plan);
+    let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) else {
+        return Ok(());
+    };
+    let near = nearest(tag, known.iter().map(String::as_str));
+    let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    let all = if known.is_empty() {
+        "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
+    } else {
+        format!("{hint}tags of this plan: {}", known.join(", "))
+    };
+    let message = format!("nothing has the tag '{tag}' ('{flag}')");
+    Err(Diagnostic::new(message).help(all))
+}
 
-    /// Leaves out the tasks that have one of the tags, or whose scenario has one, and scenarios of which only
-    /// `on_start` and `on_stop` are left.
-    ///
-    /// # Errors
-    /// A tag that nothing has, with the nearest one and all there are; or tags that leave nothing to run.
-    pub fn exclude_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
-        self.check_tags(tags, "--exclude-tags")?;
-        if tags.is_empty() {
-            return Ok(());
-        }
-        let left_out = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
-        self.scenarios.retain_mut(|scenario| {
-            let before = scenario.tasks.len();
-            scenario.tasks.retain(|task| !left_out(&task.tags));
-            let whole = scenario.tasks.len() == before;
-            let mut tasks = scenario.tasks.iter();
-            !left_out(&scenario.tags)
-                && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
-        });
-        if self.scenarios.is_empty() {
-            Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
-                .help("leave one of the tags out"))
-        } else {
-            Ok(())
+/// Returns every tag once, in the order of the plan.
+fn tags_of(plan: &Plan) -> Vec<String> {
+    let of_scenario = |scenario: &Scenario| {
+        let of_tasks = scenario.tasks.iter().flat_map(|task| task.tags.clone());
+        let own = scenario.tags.iter().cloned();
+        own.chain(of_tasks).collect::<Vec<_>>()
+    };
+    let mut tags: Vec<String> = Vec::new();
+    for tag in plan.scenarios.iter().flat_map(of_scenario) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
         }
     }
-
-    /// Checks that something has each of the tags that a flag names.
-    fn check_tags(&self, tags: &[String], flag: &str) -> Result<(), Diagnostic> {
-        let known = self.tags();
-        let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) else {
-            return Ok(());
-        };
-        let near = nearest(tag, known.iter().map(String::as_str));
-        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        let all = if known.is_empty() {
-            "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
-        } else {
-            format!("{hint}tags of this plan: {}", known.join(", "))
-        };
-        let message = format!("nothing has the tag '{tag}' ('{flag}')");
-        Err(Diagnostic::new(message).help(all))
-    }
-
-    /// Returns every tag once, in the order of the plan.
-    fn tags(&self) -> Vec<String> {
-        let of_scenario = |scenario: &Scenario| {
-            let of_tasks = scenario.tasks.iter().flat_map(|task| task.tags.clone());
-            let own = scenario.tags.iter().cloned();
-            own.chain(of_tasks).collect::<Vec<_>>()
-        };
-        let mut tags: Vec<String> = Vec::new();
-        for tag in self.scenarios.iter().flat_map(of_scenario) {
-            if !tags.contains(&tag) {
-                tags.push(tag);
-            }
-        }
-        tags
-    }
+    tags
 }
 
 #[cfg(test)]
@@ -130,7 +138,7 @@ mod tests {
     fn the_named_scenarios_stay_in_the_order_of_the_plan() {
         let mut plan = plan();
         let names = ["a*", "visitor"].map(str::to_owned);
-        assert_eq!(plan.keep_scenarios(&names), Ok(()));
+        assert_eq!(keep_scenarios(&mut plan, &names), Ok(()));
         let kept: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
         assert_eq!(kept, ["visitor", "admin"]);
     }
@@ -158,7 +166,7 @@ mod tests {
             let names = |plan: Plan| -> Vec<String> {
                 plan.scenarios.into_iter().map(|one| one.name).collect()
             };
-            plan.exclude_tags(&tags).map(|()| names(plan))
+            exclude_tags(&mut plan, &tags).map(|()| names(plan))
         };
         let names = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(left(&[]), names(&["visitor", "member", "admin"]));
@@ -184,7 +192,7 @@ mod tests {
         let kept = |tags: &[&str]| -> Vec<String> {
             let mut plan = tagged();
             let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
-            plan.keep_tags(&tags).expect("known tags");
+            keep_tags(&mut plan, &tags).expect("known tags");
             let titles = |scenario: &Scenario| {
                 let tasks = scenario.tasks.iter().map(Task::title);
                 format!(
@@ -198,24 +206,19 @@ mod tests {
         assert_eq!(kept(&[]).len(), 3);
         assert_eq!(kept(&["shop"]), ["visitor: log in, buy"]);
         assert_eq!(kept(&["slow"]), ["visitor: log in, buy", "member: import"]);
-        let told = tagged()
-            .keep_tags(&["shp".to_owned()])
-            .expect_err("unknown");
+        let told = keep_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
         let told = told.to_string();
         assert!(
             told.contains("did you mean 'shop'?") && told.contains("shop, slow"),
             "{told}"
         );
-        let told = plan()
-            .keep_tags(&["a".to_owned()])
-            .expect_err("there is none");
+        let told = keep_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
         assert!(told.to_string().contains("no task has tags"), "{told}");
     }
 
     #[test]
     fn a_name_that_fits_none_is_told_with_the_nearest() {
-        let told = plan()
-            .keep_scenarios(&["visitr".to_owned()])
+        let told = keep_scenarios(&mut plan(), &["visitr".to_owned()])
             .expect_err("there is none")
             .to_string();
         for words in [

@@ -7,7 +7,7 @@ use crate::app::places::{self, Place};
 use crate::app::prepare::{CommandOptions, OtherFiles};
 use crate::app::reload::Source;
 use crate::cli;
-use crate::config::{Part, Show};
+use crate::config::{Part, Show, start_at_once};
 use crate::error::{Diagnostic, Error};
 use crate::lua::{self, GivenVariables};
 use crate::units::masked_url;
@@ -25,7 +25,7 @@ pub(super) fn test(path: &Path, flags: &cli::Run) -> Result<Test, Error> {
     let mut settings = flags.settings();
     if host.is_some() {
         // This is a benchmark of one page, where nobody wants to wait for users to start.
-        settings.start_at_once();
+        start_at_once(&mut settings);
     }
     settings.host = host.or(settings.host);
     Ok(Test {

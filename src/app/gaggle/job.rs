@@ -10,6 +10,7 @@ use crate::http::AllowedHosts;
 use crate::lua::{self, Bundle};
 use crate::metrics::{LogSelection, RunLogs};
 use crate::packed::{pack, unpack};
+use crate::plan;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -107,7 +108,7 @@ impl Job {
         // Variables that only tasks read travel with the plan, too, and not just those that its top level has read.
         program.take_up(&lua::variables_asked(program));
         Ok(Job {
-            bundle: program.bundle()?,
+            bundle: Bundle::of(program)?,
             config: RunConfig::clone(&version.config),
             name: name.to_owned(),
             target: target.to_owned(),
@@ -139,9 +140,7 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let (bundle, name) = (job.bundle, job.name.clone());
     let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
     let (program, mut plan, _) = loading::watched(&name, load)?;
-    plan.keep_scenarios(&job.config.scenarios)?;
-    plan.exclude_tags(&job.config.exclude_tags)?;
-    plan.keep_tags(&job.config.tags)?;
+    plan::select(&mut plan, &job.config)?;
     program.serve_part(offer.part);
     let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
     let mut config = Config {

@@ -369,11 +369,11 @@ impl Director {
     fn enter_progress(&mut self) -> Arc<[LiveLoad]> {
         let LoadProgress {
             phase,
-            wanted,
+            aim,
             played,
             loads,
         } = self.progress();
-        self.store.enter(phase, wanted, played);
+        self.store.enter(phase, aim, played);
         loads
     }
 

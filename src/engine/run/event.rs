@@ -5,7 +5,7 @@ use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::asked::Asked;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::run::event_user::{EventOrder, EventTask};
+use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask};
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
@@ -95,31 +95,16 @@ pub(crate) async fn run_event(
     context: &Arc<RunContext>,
     plan_version: &Arc<PlanVersion>,
     event: Event,
-    director: Directing<'_>,
+    mut director: Directing<'_>,
 ) -> Result<Happened, Error> {
-    let Directing {
-        store,
-        calls,
-        memory,
-        name,
-    } = director;
     if !plan_version.plan.events.contains(&event) {
         return Ok(Happened::default());
     }
-    let config = &context.config;
-    let limit = match event {
-        Event::TestStart => config.setup_timeout,
-        Event::TestStop => config.teardown_timeout,
-    };
     let (orders, ordered) = watch::channel(EventOrder::GoOn);
-    let (result, mut ended) = oneshot::channel();
+    let (result, ended) = oneshot::channel();
     let heartbeat = Arc::<Heartbeat>::default();
-    let mut watchdog = Watchdog::new(
-        std::slice::from_ref(&heartbeat),
-        config.lua_time,
-        Instant::now(),
-    );
-    let mut look = interval(LOOK);
+    let watched = std::slice::from_ref(&heartbeat);
+    let watchdog = Watchdog::new(watched, context.config.lua_time, Instant::now());
     place.start(EventTask {
         context: context.clone(),
         plan_version: plan_version.clone(),
@@ -128,118 +113,186 @@ pub(crate) async fn run_event(
         heartbeat,
         result,
     })?;
-    let mut happened = Happened::default();
-    let mut why = Cut::OverTime;
-    let mut until = Instant::now().checked_add(limit);
-    let ended = loop {
-        tokio::select! {
-            ended = &mut ended => break Some(ended),
-            () = at(until) => {
-                if happened.cut_off {
-                    break None;
-                }
-                happened.cut_off = true;
-            }
-            _ = look.tick(), if happened.trouble.is_none() => {
-                let Some(caught) = watchdog.look(Instant::now()) else {
-                    continue;
-                };
-                happened.trouble = Some(complaint_of_event(event, name, caught));
-                happened.cut_off = true;
-                why = Cut::Trouble;
-                // Its thread never answers.
-                break None;
-            }
-            () = sleep_until(memory.due()), if happened.trouble.is_none() => {
-                let Some(trouble) = memory.look() else {
-                    continue;
-                };
-                happened.trouble = Some(trouble);
-                happened.cut_off = true;
-                why = Cut::Trouble;
-            }
-            Some(call) = calls.next() => match call {
-                Call::Command(Command::Abort, reply) => {
-                    happened.asked = Some(Command::Abort);
-                    happened.cut_off = true;
-                    why = Cut::Aborted;
-                    reply.answer(Ok(Done::Aborting));
-                }
-                Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
-                    happened.asked.get_or_insert(command);
-                    orders.send_replace(EventOrder::Stop);
-                    let latest = Instant::now().checked_add(config.stop_timeout);
-                    if let Some(latest) = latest.filter(|at| until.is_none_or(|until| *at < until)) {
-                        (why, until) = (Cut::AfterStop, Some(latest));
+    let mut running = RunningEvent::new(event, context, plan_version, orders);
+    let ended = running.wait(ended, watchdog, &mut director).await;
+    running.conclude(ended, director.store)
+}
+
+/// The result of an event's user; an error if its thread ended without one.
+type EventResult = Result<Result<EventEnd, Error>, oneshot::error::RecvError>;
+
+/// An event whose function runs.
+struct RunningEvent<'a> {
+    event: Event,
+    context: &'a RunContext,
+    plan_version: &'a PlanVersion,
+    orders: watch::Sender<EventOrder>,
+    happened: Happened,
+    /// Why it is cut off at `until`, or was cut off.
+    why: Cut,
+    /// When it is cut off or, once it was, given up; `None` for never.
+    until: Option<Instant>,
+}
+
+impl<'a> RunningEvent<'a> {
+    fn new(
+        event: Event,
+        context: &'a RunContext,
+        plan_version: &'a PlanVersion,
+        orders: watch::Sender<EventOrder>,
+    ) -> RunningEvent<'a> {
+        let mut running = RunningEvent {
+            event,
+            context,
+            plan_version,
+            orders,
+            happened: Happened::default(),
+            why: Cut::OverTime,
+            until: None,
+        };
+        running.until = Instant::now().checked_add(running.limit().0);
+        running
+    }
+
+    /// Returns how long the event may take, and the flag that says so.
+    fn limit(&self) -> (Duration, &'static str) {
+        let config = &self.context.config;
+        match self.event {
+            Event::TestStart => (config.setup_timeout, "--setup-timeout"),
+            Event::TestStop => (config.teardown_timeout, "--teardown-timeout"),
+        }
+    }
+
+    /// Waits for the result, and handles calls meanwhile. Returns `None` if its user never hands one over.
+    async fn wait(
+        &mut self,
+        mut ended: oneshot::Receiver<Result<EventEnd, Error>>,
+        mut watchdog: Watchdog,
+        director: &mut Directing<'_>,
+    ) -> Option<EventResult> {
+        let mut look = interval(LOOK);
+        loop {
+            let is_well = self.happened.trouble.is_none();
+            tokio::select! {
+                ended = &mut ended => return Some(ended),
+                () = at(self.until) => {
+                    if self.happened.cut_off {
+                        return None;
                     }
-                    reply.answer(Ok(Done::Stopping));
-                    continue;
+                    self.cut_off(self.why);
                 }
-                // Commands about users come too early or too late here.
-                Call::Command(_, reply) => {
-                    reply.answer(Err(match event {
-                        Event::TestStart => Refusal::NotBegun,
-                        Event::TestStop => Refusal::Stopping,
-                    }));
-                    continue;
+                _ = look.tick(), if is_well => if let Some(caught) = watchdog.look(Instant::now()) {
+                    let complaint = complaint_of_event(self.event, director.name, caught);
+                    self.happened.trouble = Some(complaint);
+                    self.cut_off(Cut::Trouble);
+                    // Its thread never hands anything over.
+                    return None;
+                },
+                () = sleep_until(director.memory.due()), if is_well => {
+                    if let Some(trouble) = director.memory.look() {
+                        self.happened.trouble = Some(trouble);
+                        self.cut_off(Cut::Trouble);
+                    }
                 }
-                Call::Tag(asked, reply) => {
-                    let _ignored = reply.send(asked.answer(store));
-                    continue;
-                }
-                Call::Report(detail, reply) => {
-                    let settings = settings_of(config, &context.local, plan_version);
-                    // Fails if nobody waits for the answer any more.
-                    let _ignored = reply.send(Arc::new(Report {
-                        settings: Some(settings),
-                        ..store.report_so_far(detail)
-                    }));
-                    continue;
-                }
-            },
-        }
-        // It was cut off.
-        orders.send_replace(EventOrder::CutOff);
-        until = Instant::now().checked_add(HAND_OVER);
-    };
-    let name = event.name();
-    match ended {
-        Some(Ok(ended)) => {
-            let ended = ended?;
-            match ended.delivery {
-                Delivery::Shard(delta) => store.merge_event(*delta),
-                Delivery::Worker { delta, .. } => store.merge_event_portable(&delta),
-                Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
+                Some(call) = director.calls.next() => self.take(call, director.store),
             }
-            happened.cut_off &= ended.cut_off;
-            happened.wishes = ended.asked;
-            happened.raised = ended.raised.map(|raised| raised_in(event, &raised));
         }
-        Some(Err(_)) => {
-            let fault = format!("{name} ended because of a bug in lgoose; please report it");
-            return Err(Error::trouble(fault));
-        }
-        None => store.warn(format!(
-            "{name} was computing when it was cut off: the figures of its requests are not complete"
-        )),
     }
-    match why {
-        _ if !happened.cut_off => {}
-        Cut::Aborted | Cut::Trouble => {}
-        Cut::OverTime => {
-            let (limit, flag) = match event {
-                Event::TestStart => (config.setup_timeout, "--setup-timeout"),
-                Event::TestStop => (config.teardown_timeout, "--teardown-timeout"),
-            };
-            let seconds = limit.as_secs_f64();
-            happened.raised = Some(format!("{name} did not end within {seconds} s ('{flag}')"));
+
+    /// Handles a call of somebody who steers or watches the run.
+    fn take(&mut self, call: Call, store: &mut Store) {
+        match call {
+            Call::Command(Command::Abort, reply) => {
+                self.happened.asked = Some(Command::Abort);
+                self.cut_off(Cut::Aborted);
+                reply.answer(Ok(Done::Aborting));
+            }
+            Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
+                self.happened.asked.get_or_insert(command);
+                self.stop();
+                reply.answer(Ok(Done::Stopping));
+            }
+            // Commands about users come too early or too late here.
+            Call::Command(_, reply) => reply.answer(Err(match self.event {
+                Event::TestStart => Refusal::NotBegun,
+                Event::TestStop => Refusal::Stopping,
+            })),
+            Call::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.answer(store));
+            }
+            Call::Report(detail, reply) => {
+                let (config, local) = (&self.context.config, &self.context.local);
+                // Fails if nobody waits for the answer any more.
+                let _ignored = reply.send(Arc::new(Report {
+                    settings: Some(settings_of(config, local, self.plan_version)),
+                    ..store.report_so_far(detail)
+                }));
+            }
         }
-        Cut::AfterStop => store.warn(format!(
-            "{name} still ran {} s after the stop and was cut off ('--stop-timeout')",
-            config.stop_timeout.as_secs_f64()
-        )),
     }
-    Ok(happened)
+
+    /// Has the function come to its end as a task does after a stop, within `--stop-timeout`.
+    fn stop(&mut self) {
+        self.orders.send_replace(EventOrder::Stop);
+        let latest = Instant::now().checked_add(self.context.config.stop_timeout);
+        if let Some(latest) = latest.filter(|at| self.until.is_none_or(|until| *at < until)) {
+            (self.why, self.until) = (Cut::AfterStop, Some(latest));
+        }
+    }
+
+    /// Cuts the function off; its user still has a moment to hand over its figures.
+    fn cut_off(&mut self, why: Cut) {
+        self.happened.cut_off = true;
+        self.why = why;
+        self.orders.send_replace(EventOrder::CutOff);
+        self.until = Instant::now().checked_add(HAND_OVER);
+    }
+
+    /// Adds the figures of the event to the store, and returns what has happened.
+    fn conclude(
+        mut self,
+        ended: Option<EventResult>,
+        store: &mut Store,
+    ) -> Result<Happened, Error> {
+        let name = self.event.name();
+        match ended {
+            Some(Ok(ended)) => self.take_over(ended?, store),
+            Some(Err(_)) => {
+                let fault = format!("{name} ended because of a bug in lgoose; please report it");
+                return Err(Error::trouble(fault));
+            }
+            None => store.warn(format!(
+                "{name} was computing when it was cut off: the figures of its requests are not complete"
+            )),
+        }
+        match self.why {
+            _ if !self.happened.cut_off => {}
+            Cut::Aborted | Cut::Trouble => {}
+            Cut::OverTime => {
+                let (limit, flag) = self.limit();
+                let seconds = limit.as_secs_f64();
+                let late = format!("{name} did not end within {seconds} s ('{flag}')");
+                self.happened.raised = Some(late);
+            }
+            Cut::AfterStop => store.warn(format!(
+                "{name} still ran {} s after the stop and was cut off ('--stop-timeout')",
+                self.context.config.stop_timeout.as_secs_f64()
+            )),
+        }
+        Ok(self.happened)
+    }
+
+    fn take_over(&mut self, ended: EventEnd, store: &mut Store) {
+        match ended.delivery {
+            Delivery::Shard(delta) => store.merge_event(*delta),
+            Delivery::Worker { delta, .. } => store.merge_event_portable(&delta),
+            Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
+        }
+        self.happened.cut_off &= ended.cut_off;
+        self.happened.wishes = ended.asked;
+        let raised = ended.raised;
+        self.happened.raised = raised.map(|raised| raised_in(self.event, &raised));
+    }
 }
 
 /// Returns the text of an error in an event's function: the event, the message and, if known, the line.

@@ -30,7 +30,7 @@ pub(crate) struct Steering {
 pub(crate) struct LoadProgress {
     pub(crate) phase: RunPhase,
     /// Users, rate and end by the timetable.
-    pub(crate) wanted: Aim,
+    pub(crate) aim: Aim,
     /// The length of the run so far, without its pauses.
     pub(crate) played: Duration,
     /// The loads that the timetable wants now, if there are several.
@@ -75,7 +75,7 @@ impl Steering {
         let aim = directive.timetable.aim(played);
         let paused = now.saturating_sub(played);
         let end = self.milestones.end();
-        let wanted = Aim {
+        let aim = Aim {
             users: if is_stopping {
                 0
             } else {
@@ -96,7 +96,7 @@ impl Steering {
                 Phase::Go => RunPhase::Running,
                 Phase::Stop | Phase::Abort => RunPhase::Stopping,
             },
-            wanted,
+            aim,
             played,
             loads: directive.timetable.loads(played),
         }

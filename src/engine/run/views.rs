@@ -33,7 +33,7 @@ impl Views {
     pub(crate) fn publish_load(&self, load: LoadProgress) {
         let LoadProgress {
             phase,
-            wanted,
+            aim,
             played,
             loads,
         } = load;
@@ -42,13 +42,13 @@ impl Views {
                 return false;
             };
             let changed = snapshot.progress.phase != phase
-                || snapshot.progress.wanted != wanted
+                || snapshot.progress.wanted != aim
                 || snapshot.loads != loads;
             if changed {
                 *snapshot = Arc::new(Snapshot {
                     progress: Progress {
                         phase,
-                        wanted,
+                        wanted: aim,
                         played,
                         ..snapshot.progress
                     },

@@ -97,9 +97,7 @@ impl Shared {
             halted: context.halted.clone(),
         })
     }
-}
 
-impl Shared {
     /// Returns a pause of the plan, scaled as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)

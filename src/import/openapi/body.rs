@@ -13,123 +13,117 @@ const FILE: &str = "a file";
 /// The deepest tables that are written.
 const DEEPEST: usize = 50;
 
-impl<'a> Maker<'a, '_> {
-    /// Adds the body of an operation to its call.
-    pub(super) fn body(&mut self, body: &'a Value, call: &mut Call) {
-        let contents = body["content"].as_object().into_iter().flatten().take(EACH);
-        let rank = |media: &str| {
-            let media = media_of(media);
-            match media.as_str() {
-                "application/json" => 0,
-                media if is_json(media) => 1,
-                "application/x-www-form-urlencoded" => 2,
-                "multipart/form-data" => 3,
-                media if media.starts_with("text/") => 4,
-                _ => 5,
-            }
-        };
-        let Some((said, content)) = contents.min_by_key(|(media, _)| rank(media)) else {
-            return;
-        };
-        let media = media_of(said);
-        let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
-        let value = match media.as_str() {
-            "multipart/form-data" | "application/octet-stream" => None,
-            _ => sampler.of_content(content, ""),
-        };
-        let told = std::mem::take(&mut sampler.told);
-        call.told.extend(told);
-        let kind = if said.contains('*') || !media.contains('/') {
-            "application/octet-stream"
-        } else {
-            said
-        };
-        match (media.as_str(), value) {
-            (media, Some(value)) if is_json(media) || said == "*/*" => {
-                if is_json(media) && media != "application/json" {
-                    call.set("headers", "content-type", Lua::text(kind));
-                }
-                if value.depth() <= DEEPEST {
-                    call.options.push(("json".to_owned(), value))
-                } else {
-                    call.told.push(
-                        "the body is nested too deeply to be written here: write it".to_owned(),
-                    )
-                }
-            }
-            ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {
-                let fields = fields
-                    .into_iter()
-                    .filter(|(_, value)| !matches!(value, Lua::Table(_)));
-                call.options
-                    .push(("form".to_owned(), Lua::Table(fields.collect())));
-            }
-            ("multipart/form-data", _) => self.multipart(content, call),
-            (media, value) => {
-                let text = match example(self.document, content)
-                    .or(content["schema"].get("example"))
-                {
-                    Some(Value::String(text)) => self.files.keep(text.clone(), "txt"),
-                    _ => {
-                        match value {
-                            Some(Lua::Expression(text)) if media.starts_with("text/") => text,
-                            _ => {
-                                call.told.push(format!("the body is '{FILE}': write what it is to be, or file(\"NAME\")"));
-                                quoted(FILE)
-                            }
-                        }
-                    }
-                };
-                call.body = Some(text);
+/// Adds the body of an operation to its call.
+pub(super) fn add_body<'a>(maker: &mut Maker<'a, '_>, body: &'a Value, call: &mut Call) {
+    let contents = body["content"].as_object().into_iter().flatten().take(EACH);
+    let rank = |media: &str| {
+        let media = media_of(media);
+        match media.as_str() {
+            "application/json" => 0,
+            media if is_json(media) => 1,
+            "application/x-www-form-urlencoded" => 2,
+            "multipart/form-data" => 3,
+            media if media.starts_with("text/") => 4,
+            _ => 5,
+        }
+    };
+    let Some((said, content)) = contents.min_by_key(|(media, _)| rank(media)) else {
+        return;
+    };
+    let media = media_of(said);
+    let mut sampler = Sampler::new(maker.document, &mut maker.calls.secrets);
+    let value = match media.as_str() {
+        "multipart/form-data" | "application/octet-stream" => None,
+        _ => sampler.of_content(content, ""),
+    };
+    let told = std::mem::take(&mut sampler.told);
+    call.told.extend(told);
+    let kind = if said.contains('*') || !media.contains('/') {
+        "application/octet-stream"
+    } else {
+        said
+    };
+    match (media.as_str(), value) {
+        (media, Some(value)) if is_json(media) || said == "*/*" => {
+            if is_json(media) && media != "application/json" {
                 call.set("headers", "content-type", Lua::text(kind));
             }
-        }
-    }
-
-    fn multipart(&mut self, content: &'a Value, call: &mut Call) {
-        let layers = self.document.layers(&content["schema"]);
-        let properties = self.document.properties(&layers);
-        let required = self.document.required(&layers);
-        let any = properties.iter().any(|(name, _)| required.contains(name));
-        let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
-        let mut parts = Vec::new();
-        for (name, schema) in properties
-            .iter()
-            .filter(|(name, _)| !any || required.contains(name))
-            .take(EACH)
-        {
-            let inner = self.document.layers(schema);
-            let items = inner.get("items").map(|items| self.document.layers(items));
-            let is_file = [Some(&inner), items.as_ref()]
-                .into_iter()
-                .flatten()
-                .any(|layers| {
-                    layers.text("format") == Some("binary")
-                        || layers.get("contentMediaType").is_some()
-                });
-            let mut part = vec![("name".to_owned(), Lua::text(name))];
-            if is_file {
-                let media = &content["encoding"][*name]["contentType"];
-                let media = media.as_str().and_then(|media| media.split(',').next());
-                let (data, told) = self.files.stand_in(name, media);
-                let ending = crate::import::stand_in::stand_in(name, media).1;
-                let file = Lua::text(&format!("file.{ending}"));
-                part.push(("filename".to_owned(), file));
-                part.push(("data".to_owned(), Lua::Expression(data)));
-                call.told.push(told);
+            if value.depth() <= DEEPEST {
+                call.options.push(("json".to_owned(), value))
             } else {
-                let Some(value) = sampler.of_schema(schema, name) else {
-                    continue;
-                };
-                let value = match value {
-                    value @ Lua::Expression(_) => value,
-                    value => Lua::Expression(format!("json.encode({})", value.render(8))),
-                };
-                part.push(("data".to_owned(), value));
+                call.told
+                    .push("the body is nested too deeply to be written here: write it".to_owned())
             }
-            parts.push(Lua::Table(part));
         }
-        call.options
-            .push(("multipart".to_owned(), Lua::List(parts)));
+        ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {
+            let fields = fields
+                .into_iter()
+                .filter(|(_, value)| !matches!(value, Lua::Table(_)));
+            call.options
+                .push(("form".to_owned(), Lua::Table(fields.collect())));
+        }
+        ("multipart/form-data", _) => multipart(maker, content, call),
+        (media, value) => {
+            let text = match example(maker.document, content).or(content["schema"].get("example")) {
+                Some(Value::String(text)) => maker.files.keep(text.clone(), "txt"),
+                _ => match value {
+                    Some(Lua::Expression(text)) if media.starts_with("text/") => text,
+                    _ => {
+                        call.told.push(format!(
+                            "the body is '{FILE}': write what it is to be, or file(\"NAME\")"
+                        ));
+                        quoted(FILE)
+                    }
+                },
+            };
+            call.body = Some(text);
+            call.set("headers", "content-type", Lua::text(kind));
+        }
     }
+}
+
+fn multipart<'a>(maker: &mut Maker<'a, '_>, content: &'a Value, call: &mut Call) {
+    let layers = maker.document.layers(&content["schema"]);
+    let properties = maker.document.properties(&layers);
+    let required = maker.document.required(&layers);
+    let any = properties.iter().any(|(name, _)| required.contains(name));
+    let mut sampler = Sampler::new(maker.document, &mut maker.calls.secrets);
+    let mut parts = Vec::new();
+    for (name, schema) in properties
+        .iter()
+        .filter(|(name, _)| !any || required.contains(name))
+        .take(EACH)
+    {
+        let inner = maker.document.layers(schema);
+        let items = inner.get("items").map(|items| maker.document.layers(items));
+        let is_file = [Some(&inner), items.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|layers| {
+                layers.text("format") == Some("binary") || layers.get("contentMediaType").is_some()
+            });
+        let mut part = vec![("name".to_owned(), Lua::text(name))];
+        if is_file {
+            let media = &content["encoding"][*name]["contentType"];
+            let media = media.as_str().and_then(|media| media.split(',').next());
+            let (data, told) = maker.files.stand_in(name, media);
+            let ending = crate::import::stand_in::stand_in(name, media).1;
+            let file = Lua::text(&format!("file.{ending}"));
+            part.push(("filename".to_owned(), file));
+            part.push(("data".to_owned(), Lua::Expression(data)));
+            call.told.push(told);
+        } else {
+            let Some(value) = sampler.of_schema(schema, name) else {
+                continue;
+            };
+            let value = match value {
+                value @ Lua::Expression(_) => value,
+                value => Lua::Expression(format!("json.encode({})", value.render(8))),
+            };
+            part.push(("data".to_owned(), value));
+        }
+        parts.push(Lua::Table(part));
+    }
+    call.options
+        .push(("multipart".to_owned(), Lua::List(parts)));
 }

@@ -1,5 +1,6 @@
 //! One operation as a call.
 
+use super::body::add_body;
 use super::chain::{Creator, first_success};
 use super::document::{Document, EACH};
 use super::sample::{Sampler, example};
@@ -57,7 +58,7 @@ impl<'a> Maker<'a, '_> {
             &mut call,
         );
         let body = self.document.resolve(&operation.said["requestBody"]);
-        self.body(body, &mut call);
+        add_body(self, body, &mut call);
         if let Some((status, _)) = first_success(self.document, operation.said) {
             call.set("expect", "status", Lua::Expression(status.to_string()));
             if status >= 300 {

@@ -1,10 +1,9 @@
 //! What the requests of a collection carry.
 
-use super::variables::{Variables, has_variables};
+use super::request::Maker;
+use super::variables::has_variables;
 use crate::import::body::TABLE_BYTES;
-use crate::import::calls::{Call, Calls, Lua};
-use crate::import::request::Files;
-use crate::import::secrets;
+use crate::import::calls::{Call, Lua};
 use serde_json::Value;
 
 /// What stands for a variable without quotation marks, while JSON is read.
@@ -14,186 +13,173 @@ const DEEPEST: usize = 50;
 /// The most fields of a list: each is looked for among those before it.
 const FIELDS: usize = 2_000;
 
-/// What bodies are made with.
-pub(super) struct Maker<'a> {
-    pub(super) variables: &'a mut Variables,
-    pub(super) calls: &'a mut Calls,
-    pub(super) files: &'a mut Files,
-    /// Method and path, for messages.
-    pub(super) place: String,
+/// Adds the body to a call. `content_type` is what the request's own header says.
+pub(super) fn add_body(
+    maker: &mut Maker<'_>,
+    body: &Value,
+    content_type: Option<&str>,
+    call: &mut Call,
+) {
+    if body["disabled"] == true {
+        return;
+    }
+    let mode = body["mode"].as_str().unwrap_or_default();
+    match mode {
+        "raw" => raw(maker, body, content_type, call),
+        "urlencoded" => {
+            call.options
+                .push(("form".to_owned(), Lua::Table(Vec::new())));
+            for field in enabled(&body["urlencoded"]) {
+                let name = text_of(&field["key"]);
+                let value = maker.field(&name, &text_of(&field["value"]));
+                call.add("form", &name, value);
+            }
+        }
+        "formdata" => {
+            let parts: Vec<Lua> = enabled(&body["formdata"])
+                .map(|field| part(maker, field, call))
+                .collect();
+            call.options
+                .push(("multipart".to_owned(), Lua::List(parts)));
+        }
+        "graphql" => {
+            let graphql = &body["graphql"];
+            let mut fields = vec![(
+                "query".to_owned(),
+                Lua::Expression(
+                    maker
+                        .variables
+                        .text(&text_of(&graphql["query"]), maker.calls),
+                ),
+            )];
+            let variables = match &graphql["variables"] {
+                Value::String(text) if text.trim().is_empty() => None,
+                Value::String(text) => json(maker, text),
+                Value::Object(_) => Some(Lua::json(&graphql["variables"])),
+                _ => None,
+            };
+            fields.extend(variables.map(|variables| ("variables".to_owned(), variables)));
+            let operation = graphql["operationName"]
+                .as_str()
+                .filter(|name| !name.is_empty());
+            fields.extend(operation.map(|name| ("operationName".to_owned(), Lua::text(name))));
+            call.options.push(("json".to_owned(), Lua::Table(fields)));
+        }
+        "file" => match body["file"]["content"].as_str() {
+            Some(content) => call.body = Some(maker.files.keep(content.to_owned(), "txt")),
+            None => {
+                let source = text_of(&body["file"]["src"]);
+                let (content, told) = maker.files.stand_in(&source, content_type);
+                call.body = Some(content);
+                call.told.push(told);
+            }
+        },
+        _ => {}
+    }
 }
 
-impl Maker<'_> {
-    /// Returns the value of a field, which is a variable of the environment if it is a secret.
-    pub(super) fn field(&mut self, name: &str, value: &str) -> Lua {
-        if secrets::is_secret(name) && !value.is_empty() && !has_variables(value) {
-            let what = format!("field '{name}' of {}", self.place);
-            return Lua::Expression(self.calls.secrets.variable(name, value, &what));
-        }
-        Lua::Expression(self.variables.text(value, self.calls))
+fn raw(maker: &mut Maker<'_>, body: &Value, content_type: Option<&str>, call: &mut Call) {
+    let text = text_of(&body["raw"]);
+    if text.is_empty() {
+        return;
     }
-
-    /// Adds the body to a call. `content_type` is what the request's own header says.
-    pub(super) fn body(&mut self, body: &Value, content_type: Option<&str>, call: &mut Call) {
-        if body["disabled"] == true {
-            return;
+    let language = body["options"]["raw"]["language"]
+        .as_str()
+        .unwrap_or("text");
+    let media = match (content_type, language) {
+        (Some(kind), _) => kind.to_owned(),
+        (None, "json") => "application/json".to_owned(),
+        (None, "xml") => "application/xml".to_owned(),
+        (None, "html") => "text/html".to_owned(),
+        (None, "javascript") => "application/javascript".to_owned(),
+        // As such collections are without saying it: what looks like JSON is.
+        (None, _) if text.trim_start().starts_with(['{', '[']) && json(maker, &text).is_some() => {
+            "application/json".to_owned()
         }
-        let mode = body["mode"].as_str().unwrap_or_default();
-        match mode {
-            "raw" => self.raw(body, content_type, call),
-            "urlencoded" => {
-                call.options
-                    .push(("form".to_owned(), Lua::Table(Vec::new())));
-                for field in enabled(&body["urlencoded"]) {
-                    let name = text_of(&field["key"]);
-                    let value = self.field(&name, &text_of(&field["value"]));
-                    call.add("form", &name, value);
-                }
-            }
-            "formdata" => {
-                let parts: Vec<Lua> = enabled(&body["formdata"])
-                    .map(|field| self.part(field, call))
-                    .collect();
-                call.options
-                    .push(("multipart".to_owned(), Lua::List(parts)));
-            }
-            "graphql" => {
-                let graphql = &body["graphql"];
-                let mut fields = vec![(
-                    "query".to_owned(),
-                    Lua::Expression(self.variables.text(&text_of(&graphql["query"]), self.calls)),
-                )];
-                let variables = match &graphql["variables"] {
-                    Value::String(text) if text.trim().is_empty() => None,
-                    Value::String(text) => self.json(text),
-                    Value::Object(_) => Some(Lua::json(&graphql["variables"])),
-                    _ => None,
-                };
-                fields.extend(variables.map(|variables| ("variables".to_owned(), variables)));
-                let operation = graphql["operationName"]
-                    .as_str()
-                    .filter(|name| !name.is_empty());
-                fields.extend(operation.map(|name| ("operationName".to_owned(), Lua::text(name))));
-                call.options.push(("json".to_owned(), Lua::Table(fields)));
-            }
-            "file" => match body["file"]["content"].as_str() {
-                Some(content) => call.body = Some(self.files.keep(content.to_owned(), "txt")),
-                None => {
-                    let source = text_of(&body["file"]["src"]);
-                    let (content, told) = self.files.stand_in(&source, content_type);
-                    call.body = Some(content);
-                    call.told.push(told);
-                }
-            },
-            _ => {}
+        (None, _) => "text/plain".to_owned(),
+    };
+    let is_json = crate::import::exchange::is_json(&crate::import::exchange::media_of(&media));
+    let json = if is_json && text.len() <= TABLE_BYTES {
+        json(maker, &text).filter(|json| json.depth() <= DEEPEST)
+    } else {
+        None
+    };
+    let is_plain =
+        json.is_some() && crate::import::exchange::media_of(&media) == "application/json";
+    if !is_plain && content_type.is_none() {
+        call.set("headers", "content-type", Lua::text(&media));
+    }
+    match json {
+        Some(json) => call.options.push(("json".to_owned(), json)),
+        None if has_variables(&text) => {
+            call.body = Some(maker.variables.text(&text, maker.calls));
+        }
+        None => {
+            let ending = if is_json { "json" } else { "txt" };
+            call.body = Some(maker.files.keep(text, ending));
         }
     }
+}
 
-    fn raw(&mut self, body: &Value, content_type: Option<&str>, call: &mut Call) {
-        let text = text_of(&body["raw"]);
-        if text.is_empty() {
-            return;
-        }
-        let language = body["options"]["raw"]["language"]
-            .as_str()
-            .unwrap_or("text");
-        let media = match (content_type, language) {
-            (Some(kind), _) => kind.to_owned(),
-            (None, "json") => "application/json".to_owned(),
-            (None, "xml") => "application/xml".to_owned(),
-            (None, "html") => "text/html".to_owned(),
-            (None, "javascript") => "application/javascript".to_owned(),
-            // As such collections are without saying it: what looks like JSON is.
-            (None, _)
-                if text.trim_start().starts_with(['{', '[']) && self.json(&text).is_some() =>
-            {
-                "application/json".to_owned()
-            }
-            (None, _) => "text/plain".to_owned(),
+fn part(maker: &mut Maker<'_>, field: &Value, call: &mut Call) -> Lua {
+    let name = text_of(&field["key"]);
+    let mut part = vec![("name".to_owned(), Lua::text(&name))];
+    let kind = field["contentType"]
+        .as_str()
+        .filter(|kind| kind.contains('/'));
+    part.extend(kind.map(|kind| ("type".to_owned(), Lua::text(kind))));
+    let data = if field["type"] == "file" {
+        let source = match &field["src"] {
+            Value::Array(sources) => sources.first().map(text_of).unwrap_or_default(),
+            source => text_of(source),
         };
-        let is_json = crate::import::exchange::is_json(&crate::import::exchange::media_of(&media));
-        let json = if is_json && text.len() <= TABLE_BYTES {
-            self.json(&text).filter(|json| json.depth() <= DEEPEST)
-        } else {
-            None
-        };
-        let is_plain =
-            json.is_some() && crate::import::exchange::media_of(&media) == "application/json";
-        if !is_plain && content_type.is_none() {
-            call.set("headers", "content-type", Lua::text(&media));
+        let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
+        let base = if base.is_empty() { "file" } else { base };
+        part.push(("filename".to_owned(), Lua::text(base)));
+        let (data, told) = maker.files.stand_in(base, kind);
+        call.told.push(told);
+        Lua::Expression(data)
+    } else {
+        maker.field(&name, &text_of(&field["value"]))
+    };
+    part.push(("data".to_owned(), data));
+    Lua::Table(part)
+}
+
+/// Reads JSON with variables in and between its texts, and with comments.
+fn json(maker: &mut Maker<'_>, text: &str) -> Option<Lua> {
+    let marked = marked(text);
+    let value: Value = serde_json::from_str(&marked).ok()?;
+    tree(maker, &value, "")
+}
+
+fn tree(maker: &mut Maker<'_>, value: &Value, name: &str) -> Option<Lua> {
+    match value {
+        Value::Array(items) => {
+            let items: Option<Vec<Lua>> =
+                items.iter().map(|item| tree(maker, item, name)).collect();
+            items.map(Lua::List)
         }
-        match json {
-            Some(json) => call.options.push(("json".to_owned(), json)),
-            None if has_variables(&text) => {
-                call.body = Some(self.variables.text(&text, self.calls));
-            }
-            None => {
-                let ending = if is_json { "json" } else { "txt" };
-                call.body = Some(self.files.keep(text, ending));
-            }
-        }
-    }
-
-    fn part(&mut self, field: &Value, call: &mut Call) -> Lua {
-        let name = text_of(&field["key"]);
-        let mut part = vec![("name".to_owned(), Lua::text(&name))];
-        let kind = field["contentType"]
-            .as_str()
-            .filter(|kind| kind.contains('/'));
-        part.extend(kind.map(|kind| ("type".to_owned(), Lua::text(kind))));
-        let data = if field["type"] == "file" {
-            let source = match &field["src"] {
-                Value::Array(sources) => sources.first().map(text_of).unwrap_or_default(),
-                source => text_of(source),
-            };
-            let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
-            let base = if base.is_empty() { "file" } else { base };
-            part.push(("filename".to_owned(), Lua::text(base)));
-            let (data, told) = self.files.stand_in(base, kind);
-            call.told.push(told);
-            Lua::Expression(data)
-        } else {
-            self.field(&name, &text_of(&field["value"]))
-        };
-        part.push(("data".to_owned(), data));
-        Lua::Table(part)
-    }
-
-    /// Reads JSON with variables in and between its texts, and with comments.
-    fn json(&mut self, text: &str) -> Option<Lua> {
-        let marked = marked(text);
-        let value: Value = serde_json::from_str(&marked).ok()?;
-        self.tree(&value, "")
-    }
-
-    fn tree(&mut self, value: &Value, name: &str) -> Option<Lua> {
-        match value {
-            Value::Array(items) => {
-                let items: Option<Vec<Lua>> =
-                    items.iter().map(|item| self.tree(item, name)).collect();
-                items.map(Lua::List)
-            }
-            Value::Object(fields) => {
-                let mut table = Vec::new();
-                for (name, value) in fields {
-                    if has_variables(name) || name.contains(MARK) {
-                        return None;
-                    }
-                    table.push((name.clone(), self.tree(value, name)?));
+        Value::Object(fields) => {
+            let mut table = Vec::new();
+            for (name, value) in fields {
+                if has_variables(name) || name.contains(MARK) {
+                    return None;
                 }
-                Some(Lua::Table(table))
+                table.push((name.clone(), tree(maker, value, name)?));
             }
-            Value::String(text) => {
-                let bare = text
-                    .strip_prefix(MARK)
-                    .and_then(|text| text.strip_suffix(MARK));
-                Some(match bare {
-                    Some(name) => self.variables.bare(name, self.calls),
-                    None => self.field(name, text),
-                })
-            }
-            scalar => Some(Lua::json(scalar)),
+            Some(Lua::Table(table))
         }
+        Value::String(text) => {
+            let bare = text
+                .strip_prefix(MARK)
+                .and_then(|text| text.strip_suffix(MARK));
+            Some(match bare {
+                Some(name) => maker.variables.bare(name, maker.calls),
+                None => maker.field(name, text),
+            })
+        }
+        scalar => Some(Lua::json(scalar)),
     }
 }
 

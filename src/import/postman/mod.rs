@@ -17,7 +17,7 @@ use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
 use address::Origin;
-use body::Maker;
+use request::Maker;
 use scripts::Said;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

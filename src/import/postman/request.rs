@@ -1,12 +1,13 @@
 //! One request of a collection as a call.
 
 use super::address::{Address, Path};
-use super::body::{Maker, enabled, text_of};
+use super::body::{add_body, enabled, text_of};
 use super::scripts::{Said, Taken};
-use super::variables::has_variables;
-use crate::import::calls::{Call, Lua};
+use super::variables::{Variables, has_variables};
+use crate::import::calls::{Call, Calls, Lua};
 use crate::import::lua_text::{comment, quoted};
 use crate::import::parts::is_token;
+use crate::import::request::Files;
 use crate::import::secrets;
 use serde_json::Value;
 
@@ -22,7 +23,25 @@ const OWN: [&str; 6] = [
 /// How many lines of a script are told.
 const LINES: usize = 5;
 
+/// What the call of a request is made with.
+pub(super) struct Maker<'a> {
+    pub(super) variables: &'a mut Variables,
+    pub(super) calls: &'a mut Calls,
+    pub(super) files: &'a mut Files,
+    /// Method and path, for messages.
+    pub(super) place: String,
+}
+
 impl Maker<'_> {
+    /// Returns the value of a field, which is a variable of the environment if it is a secret.
+    pub(super) fn field(&mut self, name: &str, value: &str) -> Lua {
+        if secrets::is_secret(name) && !value.is_empty() && !has_variables(value) {
+            let what = format!("field '{name}' of {}", self.place);
+            return Lua::Expression(self.calls.secrets.variable(name, value, &what));
+        }
+        Lua::Expression(self.variables.text(value, self.calls))
+    }
+
     /// Returns the call of a request.
     pub(super) fn call(
         &mut self,
@@ -97,7 +116,7 @@ impl Maker<'_> {
         if let Some(auth) = auth.filter(|_| !has_authorization) {
             self.auth(auth, &mut call);
         }
-        self.body(&request["body"], content_type.as_deref(), &mut call);
+        add_body(self, &request["body"], content_type.as_deref(), &mut call);
         // A body that is no table says of itself what it is.
         let is_table = call.options.iter().any(|(name, _)| name == "json");
         if call.body.is_some()

@@ -12,7 +12,7 @@ use crate::lua::limits;
 use crate::lua::requests;
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::escape_invalid;
-use mlua::{IntoLua as _, Lua, LuaString, Value};
+use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
 
 /// A value, and the word for how the prelude turns it into what a plan sees; `None` if the value is that already.
 pub(in crate::lua) type Member = (Value, Option<&'static str>);
@@ -80,6 +80,18 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             .into_lua(lua),
         "reraise" => lua
             .create_function(|lua, ()| Host::of(lua).limits.reraise())?
+            .into_lua(lua),
+        "catch" => lua
+            .create_function(|lua, ()| Host::of(lua).limits.catch())?
+            .into_lua(lua),
+        "note_full" => lua
+            .create_function(|lua, ()| {
+                Host::of(lua).limits.note_full();
+                Ok(())
+            })?
+            .into_lua(lua),
+        "has_filled_memory" => lua
+            .create_function(|_, thread: Thread| Ok(limits::has_filled_memory(&thread)))?
             .into_lua(lua),
         "within" => limits::within(lua)?.into_lua(lua),
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),

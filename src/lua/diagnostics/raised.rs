@@ -47,6 +47,11 @@ pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raise
     }
 }
 
+/// Returns whether Lua raised the error because its memory is full.
+pub(in crate::lua) fn is_of_memory(error: &mlua::Error) -> bool {
+    matches!(innermost(error), mlua::Error::MemoryError(_))
+}
+
 /// Converts an error that stops a plan from loading to a diagnostic.
 pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {

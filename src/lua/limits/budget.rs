@@ -137,19 +137,19 @@ impl<'a> Budget<'a> {
     ///
     /// # Errors
     /// What went wrong in it, or the message for a plan whose time would be over after the repetition.
-    pub(in crate::lua) fn twice(
+    pub(in crate::lua) fn twice<E: From<String>>(
         &mut self,
-        work: impl FnOnce(&mut Budget<'a>) -> Result<(), String>,
-    ) -> Result<(), String> {
+        work: impl FnOnce(&mut Budget<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let begin = self.limits.look_if_long();
         work(self)?;
         let foreseen = self.limits.repeat_since(begin, running_line);
-        foreseen.map_err(|error| error.to_string())
+        foreseen.map_err(|error| error.to_string().into())
     }
 
     /// Returns the message for a plan that would hold more than it may.
     pub(in crate::lua) fn exceeded(&self) -> String {
-        self.limits.out_of_memory()
+        self.limits.refuse_memory()
     }
 }
 

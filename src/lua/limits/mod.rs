@@ -10,7 +10,7 @@ mod vm_limits;
 
 pub(super) use budget::{Account, Budget, Held};
 pub(super) use coroutine::{
-    Arguments, Converted, Coroutine, Plain, Resumed, Seen, TableSeen, Yielded,
+    Arguments, Converted, Coroutine, Plain, Resumed, Seen, TableSeen, Yielded, has_filled_memory,
 };
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
@@ -18,4 +18,4 @@ pub(super) use interrupt::{call, enter, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
 pub(crate) use vm_limits::LOADING_TIME;
-pub(super) use vm_limits::{Limits, NOT_ENOUGH, TABLE_LOOK, processor_time};
+pub(super) use vm_limits::{Limits, TABLE_LOOK, processor_time};

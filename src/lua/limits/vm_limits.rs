@@ -21,6 +21,15 @@ const WORK: u64 = 4 << 20;
 /// The work of a look into a table, which may have a million empty places.
 pub(in crate::lua) const TABLE_LOOK: u64 = 4096;
 
+/// How a plan was told that it would hold more memory than it may, until it has caught that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shortage {
+    /// By Lua itself, whose error names neither the limit nor a place.
+    OfLua,
+    /// By lgoose, with a message of its own.
+    Refused,
+}
+
 /// The limits of one VM and what it has used of them since the engine resumed it.
 #[derive(Debug)]
 pub(in crate::lua) struct Limits {
@@ -33,6 +42,7 @@ pub(in crate::lua) struct Limits {
     /// Whether the clock is to be read again. A signal sets it.
     due: AtomicBool,
     kill: RefCell<Option<Raised>>,
+    shortage: Cell<Option<Shortage>>,
     /// The line at which the plan was last seen at work, since it was resumed if `begin` is set.
     seen: RefCell<Option<SourceLine>>,
     /// Whether the file's top level runs, not a task yet.
@@ -56,6 +66,7 @@ impl Limits {
             work: Cell::new(0),
             due: AtomicBool::new(false),
             kill: RefCell::new(None),
+            shortage: Cell::new(None),
             seen: RefCell::new(None),
             loading: Cell::new(true),
             by_flags: heartbeat.is_some(),
@@ -113,6 +124,33 @@ impl Limits {
             })),
             None => Ok(()),
         }
+    }
+
+    /// Lets a protected call of the plan catch an error: raises again what has ended the task, and else forgets that memory
+    /// was short, since what the plan raises from now on is its own.
+    pub(in crate::lua) fn catch(&self) -> mlua::Result<()> {
+        self.forget_shortage();
+        self.reraise()
+    }
+
+    /// Notes that Lua itself has raised an error because its memory is full.
+    pub(in crate::lua) fn note_full(&self) {
+        self.shortage.set(Some(Shortage::OfLua));
+    }
+
+    /// Forgets that memory was short, before other code of the plan begins.
+    pub(in crate::lua) fn forget_shortage(&self) {
+        self.shortage.set(None);
+    }
+
+    /// Returns whether the error that is raised now is that memory is short.
+    pub(in crate::lua) fn is_short(&self) -> bool {
+        self.shortage.get().is_some()
+    }
+
+    /// Returns whether that error is Lua's own.
+    pub(in crate::lua) fn is_full(&self) -> bool {
+        self.shortage.get() == Some(Shortage::OfLua)
     }
 
     /// Counts work that one call does without executing instructions.
@@ -181,18 +219,22 @@ impl Limits {
     /// Says of an error that Lua raises without a place, because its memory is full, where the plan was last seen at work.
     /// Returns every other error as it is.
     pub(in crate::lua) fn with_place(&self, error: mlua::Error) -> mlua::Error {
-        let is_bare = match &error {
-            mlua::Error::MemoryError(_) => true,
-            mlua::Error::RuntimeError(text) => text.starts_with(NOT_ENOUGH),
-            _ => false,
-        };
+        if matches!(error, mlua::Error::MemoryError(_)) {
+            self.note_full();
+        }
         match &*self.seen.borrow() {
-            Some((file, line)) if is_bare && self.begin.get().is_some() => {
+            Some((file, line)) if self.is_full() && self.begin.get().is_some() => {
                 let told = self.out_of_memory();
                 mlua::Error::RuntimeError(format!("{file}:{line}: {told}"))
             }
             _ => error,
         }
+    }
+
+    /// Returns the message with which lgoose refuses what would take more memory than the plan may hold.
+    pub(in crate::lua) fn refuse_memory(&self) -> String {
+        self.shortage.set(Some(Shortage::Refused));
+        self.out_of_memory()
     }
 
     /// Formats the message for code that would hold more memory than it may.
@@ -256,9 +298,6 @@ impl Limits {
     }
 }
 
-/// The beginning of every message about memory, Lua's own included.
-pub(in crate::lua) const NOT_ENOUGH: &str = "not enough memory";
-
 /// Formats the message for a task that would hold more memory than it may, or for code outside of tasks, whose limit no
 /// flag sets.
 fn out_of_memory(memory: usize, by_flags: bool) -> String {
@@ -268,7 +307,7 @@ fn out_of_memory(memory: usize, by_flags: bool) -> String {
         ("a plan's code outside of tasks", "")
     };
     let mebibytes = memory as f64 / f64::from(1 << 20);
-    format!("{NOT_ENOUGH}: {who} may hold {mebibytes} MiB{flag}")
+    format!("not enough memory: {who} may hold {mebibytes} MiB{flag}")
 }
 
 /// Returns the processor time of this thread: a busy machine must not end a task that computes little.

@@ -4,7 +4,7 @@
 use super::field::{DeclarationError, Field, for_each_field};
 use super::scenario_fields::read_scenario_fields;
 use super::setting::{entries, read_setting};
-use crate::config::{Settings, Value as Setting, unknown_word};
+use crate::config::{self, Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
@@ -261,7 +261,7 @@ fn declare_plan(
                 word: Some(name),
             })?;
     }
-    Ok(builder.settings.agree()?)
+    Ok(config::agree(&builder.settings)?)
 }
 
 fn declare_task(

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// A plan with all that it has read. Its files are named as seen from the plan's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     /// The plan's name as messages show it.
     pub name: String,
     /// The plan's text.
@@ -27,14 +27,14 @@ pub struct Bundle {
     pub seed: u64,
 }
 
-impl Program {
-    /// Collects what the plan has read so far. Data files are read again and must be what they were.
+impl Bundle {
+    /// Collects what a plan has read so far. Data files are read again and must be what they were.
     ///
     /// # Errors
     /// Trouble that names the file that cannot be read or has changed.
-    pub fn bundle(&self) -> Result<Bundle, Error> {
-        let sources = self.sources.all();
-        let folder = Path::new(&self.file).parent().unwrap_or(Path::new(""));
+    pub(crate) fn of(program: &Program) -> Result<Bundle, Error> {
+        let sources = program.sources.all();
+        let folder = Path::new(&program.file).parent().unwrap_or(Path::new(""));
         let mut sources = sources.iter();
         let plan = sources.next().map(|source| source.text.clone());
         let modules = sources.map(|source| {
@@ -43,8 +43,8 @@ impl Program {
             (path.to_owned(), source.text.clone())
         });
         let mut data = BTreeMap::new();
-        for (file, known) in self.data.digests() {
-            let path = self.data.resolve(&file).map_err(Error::trouble)?;
+        for (file, known) in program.data.digests() {
+            let path = program.data.resolve(&file).map_err(Error::trouble)?;
             let cannot = |error| Trouble::cannot("read").with_path(&file).because(error);
             let bytes = crate::files::read(&path).map_err(cannot)?;
             if digest::of_bytes(&bytes) != known {
@@ -55,17 +55,15 @@ impl Program {
             data.insert(PathBuf::from(file), bytes);
         }
         Ok(Bundle {
-            name: self.file.clone(),
+            name: program.file.clone(),
             source: plan.unwrap_or_default(),
             modules: modules.collect(),
             data,
-            variables: self.variables.known(),
-            seed: self.seed,
+            variables: program.variables.known(),
+            seed: program.seed,
         })
     }
-}
 
-impl Bundle {
     /// Writes modules and data into a folder of their own, which is removed when the result is dropped.
     ///
     /// # Errors
@@ -123,7 +121,10 @@ mod tests {
         let name = folder.path().join("plan.lua").display().to_string();
         let variables = BTreeMap::from([("TIMES".to_owned(), "3".to_owned())]);
         let (program, ..) = load(&name, source, variables, 7).expect("a plan");
-        (program.bundle().expect("all is there"), program.digest())
+        (
+            Bundle::of(&program).expect("all is there"),
+            program.digest(),
+        )
     }
 
     #[test]
@@ -136,7 +137,11 @@ mod tests {
         assert_eq!(program.digest(), digest);
         assert_eq!(settings.users, Some(6));
         assert_eq!(plan.scenarios[0].tasks[0].title(), "front page");
-        assert_eq!(program.bundle().expect("all is there"), bundle, "and again");
+        assert_eq!(
+            Bundle::of(&program).expect("all is there"),
+            bundle,
+            "and again"
+        );
     }
 
     #[test]
@@ -148,7 +153,9 @@ mod tests {
         let source = "local rows = data.lines \"rows.txt\"\ntask { function() end }";
         let (program, ..) = load(&name, source, BTreeMap::new(), 1).expect("a plan");
         fs::write(&data, "b\n").expect("it is written");
-        let told = program.bundle().expect_err("it has changed").to_string();
+        let told = Bundle::of(&program)
+            .expect_err("it has changed")
+            .to_string();
         assert!(told.contains("'rows.txt' has changed"), "{told}");
     }
 

@@ -1,7 +1,7 @@
 //! Encoding of Lua values as JSON text.
 
 use super::json_fields::OBJECT_BYTES;
-use crate::lua::limits::{Budget, NOT_ENOUGH, TABLE_LOOK};
+use crate::lua::limits::{Budget, TABLE_LOOK};
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::Value;
 
@@ -21,12 +21,15 @@ pub(in crate::lua) fn encode(value: &Value, budget: &mut Budget) -> Result<Strin
     let value = &behind_view(value);
     // The serializer walks over the tables once more.
     let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
-    fitting.map_err(cannot)?;
+    fitting.map_err(|unfit| match unfit {
+        Unfit::Limit(problem) => problem,
+        Unfit::Value(problem) => cannot(&problem),
+    })?;
     let sorted = value
         .to_serializable()
         .sort_keys(true)
         .deny_recursive_tables(true);
-    serde_json::to_string(&sorted).map_err(|error| cannot(error.to_string()))
+    serde_json::to_string(&sorted).map_err(|error| cannot(&error.to_string()))
 }
 
 /// Converts a Lua value to one of JSON.
@@ -43,15 +46,27 @@ pub(in crate::lua) fn convert(
         object: OBJECT_BYTES,
     };
     let value = &behind_view(value);
-    budget.twice(|budget| fits(value, COST, DEEPEST, budget))?;
+    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
-fn cannot(problem: String) -> String {
-    if problem.starts_with(NOT_ENOUGH) {
-        problem
-    } else {
-        format!("cannot encode this as JSON: {problem}")
+fn cannot(problem: &str) -> String {
+    format!("cannot encode this as JSON: {problem}")
+}
+
+/// Why a value cannot be JSON.
+enum Unfit {
+    /// The plan would hold more than it may, or its time is over.
+    Limit(String),
+    /// JSON has nothing like it.
+    Value(String),
+}
+
+impl From<String> for Unfit {
+    /// Takes the message of a budget.
+    fn from(problem: String) -> Unfit {
+        Unfit::Limit(problem)
     }
 }
 
@@ -77,17 +92,18 @@ struct Cost {
 ///
 /// # Errors
 /// The reason why the value cannot be encoded, or the message for a plan whose time is over.
-fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<(), String> {
+fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<(), Unfit> {
     let text = value.as_string();
     if let Some(text) = text.filter(|text| text.to_str().is_err()) {
-        return Err(format!("'{}' is not UTF-8", shorten(&escape_invalid(text))));
+        let problem = format!("'{}' is not UTF-8", shorten(&escape_invalid(text)));
+        return Err(Unfit::Value(problem));
     }
     budget.take(cost.each + text.map_or(0, |text| escaped_length(&text.as_bytes())))?;
     let Value::Table(table) = value else {
         return Ok(());
     };
     if deepest == 0 {
-        return Err("tables are nested too deeply".to_owned());
+        return Err(Unfit::Value("tables are nested too deeply".to_owned()));
     }
     budget.spend(TABLE_LOOK)?;
     let mut entries = 0;
@@ -103,7 +119,8 @@ fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<
         budget.take(cost.object)?;
     }
     // Each value that a list leaves out is written as null.
-    budget.take(length.saturating_sub(entries).saturating_mul(cost.each))
+    budget.take(length.saturating_sub(entries).saturating_mul(cost.each))?;
+    Ok(())
 }
 
 /// Returns the length of a text in JSON without its quotes, in bytes.

@@ -103,7 +103,7 @@ impl Op {
         };
         let place = number.checked_sub(1)?;
         if let Some(method) = METHODS.get(place) {
-            let op = RequestOp::read(method.clone(), yielded, budget);
+            let op = read_request(method.clone(), yielded, budget);
             return Some(op.map(Op::Request));
         }
         let name = MARKERS.get(place)?;
@@ -194,26 +194,24 @@ fn read_method(value: &Value) -> Result<Method, String> {
     }
 }
 
-impl RequestOp {
-    /// Reads a request as `user:get(path, options)` and `user:post(path, body, options)` yield it.
-    fn read(
-        method: Method,
-        yielded: Yielded<'_>,
-        budget: &mut Budget,
-    ) -> Result<Box<RequestOp>, String> {
-        if let Some(usual) = Usual::read(&yielded) {
-            return usual.request(method, budget);
-        }
-        let values = yielded.into_values::<(Value, Value, Value, Value)>();
-        let (_, path, body, options) = values.map_err(|error| error.to_string())?;
-        let mut op = Box::new(RequestOp::bare(method, &path, &body, budget)?);
-        match &options {
-            Value::Nil => {}
-            Value::Table(options) => options::read(&mut op, options, &[], budget)?,
-            other => return Err(describe_mismatch("options", "a table", other)),
-        }
-        Ok(op)
+/// Reads a request as `user:get(path, options)` and `user:post(path, body, options)` yield it.
+fn read_request(
+    method: Method,
+    yielded: Yielded<'_>,
+    budget: &mut Budget,
+) -> Result<Box<RequestOp>, String> {
+    if let Some(usual) = Usual::read(&yielded) {
+        return usual.request(method, budget);
     }
+    let values = yielded.into_values::<(Value, Value, Value, Value)>();
+    let (_, path, body, options) = values.map_err(|error| error.to_string())?;
+    let mut op = Box::new(RequestOp::bare(method, &path, &body, budget)?);
+    match &options {
+        Value::Nil => {}
+        Value::Table(options) => options::read(&mut op, options, &[], budget)?,
+        other => return Err(describe_mismatch("options", "a table", other)),
+    }
+    Ok(op)
 }
 
 /// What most requests have: a path, perhaps a text to send, and of the options only a name, one status and the beginning

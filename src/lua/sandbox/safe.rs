@@ -209,7 +209,7 @@ pub(in crate::lua) fn rep(
     let limits = &Host::of(lua).limits;
     let size = times.saturating_mul(each);
     if size > limits.memory as u64 {
-        return Err(mlua::Error::runtime(limits.out_of_memory()));
+        return Err(mlua::Error::runtime(limits.refuse_memory()));
     }
     limits.spend(lua, size)?;
     if separator.is_empty() {

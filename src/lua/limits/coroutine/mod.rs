@@ -187,6 +187,12 @@ impl Coroutine {
     }
 }
 
+/// Returns whether a coroutine has ended because Lua's memory was full.
+pub(in crate::lua) fn has_filled_memory(thread: &Thread) -> bool {
+    // SAFETY: only asks, and the state lives as long as the thread.
+    unsafe { ffi::lua_status(thread.state()) == ffi::LUA_ERRMEM }
+}
+
 /// The values that a coroutine has yielded, until it is resumed.
 pub(in crate::lua) struct Yielded<'a> {
     coroutine: &'a mut Coroutine,

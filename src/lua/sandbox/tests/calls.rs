@@ -174,3 +174,63 @@ fn a_pattern_that_backtracks_is_ended_by_time() {
     let lines = "local page = ('<p class=\"x\">text</p>\\n'):rep(500) .. '<input name=\"token\" value=\"1f\">'\n                 assert(page:match('name=\"token\" value=\"(.-)\"') == '1f')\n                 local n = 0 for _ in page:gmatch('<(%a+) .->') do n = n + 1 end assert(n == 501)\n                 assert(select(2, page:gsub('%s+', ' ')) == 1002)\n                 assert(page:find('value', 1, true) and page:find('<p', -40) == nil)\n                 assert(('  x '):match('^%s*(.-)%s*$') == 'x' and string.find(12345, 34) == 3)\n                 assert(not pcall(string.find, 'x', '[a') and not pcall(string.find, nil, 'x'))";
     assert_eq!(attempt_within(LONG, lines), None);
 }
+
+#[test]
+fn a_plans_own_words_about_memory_are_no_limit() {
+    for (raise, line) in [
+        ("error('not enough memory')", Some("p.lua:3")),
+        ("error('not enough memory', 0)", Some("p.lua:3")),
+        ("error('not enough memory: of mine')", Some("p.lua:3")),
+        (
+            "user:transaction('t', function() error('not enough memory', 0) end)",
+            Some("p.lua:3"),
+        ),
+        (
+            "coroutine.wrap(function() error('not enough memory', 0) end)()",
+            Some("p.lua:3"),
+        ),
+        (
+            "local _, caught = pcall(string.rep, 'x', 1 << 40) error('not enough memory')",
+            Some("p.lua:3"),
+        ),
+    ] {
+        let source = format!(
+            "local closed = false\ntask {{ function(user)\n{raise}\nend }}\n\
+             task {{ function(user) local close <close> = setmetatable({{}}, {{ __close = function() closed = true end }})\n\
+             {raise} end }}\ntask {{ function() assert(closed) end }}"
+        );
+        let mut vm = vm(&source, LONG);
+        let Step::Raised(raised) = vm.start(0, 1) else {
+            panic!("{raise}")
+        };
+        assert!(
+            raised.message.starts_with("not enough memory"),
+            "{raised:?}"
+        );
+        assert!(!raised.message.contains("a user may hold"), "{raised:?}");
+        assert_eq!(raised.line.as_deref(), line, "{raise}");
+        assert!(matches!(vm.start(1, 1), Step::Raised(_)), "{raise}");
+        let next = vm.start(2, 1);
+        assert!(matches!(next, Step::Done), "it was closed: {next:?}");
+    }
+    let plan = "error('not enough memory', 0) task { function() end }";
+    let told = load("p.lua", plan, BTreeMap::new(), 1).expect_err("it raises");
+    let told = told.to_string();
+    assert!(
+        told.contains("not enough memory") && !told.contains("may hold"),
+        "{told}"
+    );
+}
+
+#[test]
+fn memory_that_is_full_ends_a_task_wherever_it_fills() {
+    let fill = "local all = {} while true do all[#all + 1] = ('x'):rep(1 << 16) .. #all end";
+    for lines in [
+        fill.to_owned(),
+        format!("user:transaction('t', function() {fill} end)"),
+        format!("user:transaction('t', {{ tags = {{ a = 1 }} }}, function() {fill} end)"),
+        format!("coroutine.wrap(function() {fill} end)()"),
+    ] {
+        ends_by(MEMORY, &[&lines]);
+    }
+}

@@ -121,7 +121,7 @@ async fn run_over(session: &Session, mut vm: Vm) -> Duration {
         vm.settle(|_, _| {});
         let exchange = session.send(&op.request, Instant::now(), None).await;
         let failure = op.expect.verdict(&exchange);
-        step = vm.answer(Box::new(Finished::new(exchange, failure)));
+        step = vm.resume_request(Box::new(Finished::new(exchange, failure)));
     }
     assert!(matches!(step, Step::Done), "{step:?}");
     processor_time() - begin
@@ -239,7 +239,7 @@ fn run(vm: &mut Vm) {
                 vm.settle(|_, _| {});
                 let exchange = answered(&target, &page);
                 let failure = op.expect.verdict(&exchange);
-                vm.answer(Box::new(Finished::new(exchange, failure)))
+                vm.resume_request(Box::new(Finished::new(exchange, failure)))
             }
             Step::Done => return,
             other => panic!("{other:?}"),
@@ -250,7 +250,7 @@ fn run(vm: &mut Vm) {
 fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
     Exchange {
         trace: None,
-        begin: tokio::time::Instant::now(),
+        start: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::from_micros(100),
         timings: Phases::default(),

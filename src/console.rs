@@ -26,36 +26,36 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A standard stream of this process, or a file that is written like one.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct OutputStream {
     name: &'static str,
-    place: Place,
+    place: StreamTarget,
     /// Most bytes that may wait before lines are left out.
     most_waiting: usize,
     /// Bytes to be written.
-    queue: Mutex<Queue>,
+    queue: Mutex<ConsoleQueue>,
     filled: Condvar,
-    state: watch::Sender<State>,
+    state: watch::Sender<ConsoleState>,
 }
 
 /// Where the bytes of a stream go.
 #[derive(Debug)]
-enum Place {
+enum StreamTarget {
     Standard(fn(&[u8]) -> Result<usize, Errno>),
     File(File),
 }
 
-impl Place {
+impl StreamTarget {
     fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
-            Place::Standard(write) => write(bytes),
-            Place::File(file) => rustix::io::write(file, bytes),
+            StreamTarget::Standard(write) => write(bytes),
+            StreamTarget::File(file) => rustix::io::write(file, bytes),
         }
     }
 }
 
 /// What was handed to a stream, and what became of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Count {
+pub(crate) struct StreamCounts {
     /// Lines, each of which was one call.
     pub(crate) lines: u64,
     /// Those of them that have not been written.
@@ -63,20 +63,20 @@ pub(crate) struct Count {
 }
 
 #[derive(Debug)]
-struct Queue {
+struct ConsoleQueue {
     waiting: VecDeque<Vec<u8>>,
     /// Bytes of them, and of what is being written.
     bytes: usize,
     /// Time at which the stream last took something, or had nothing to take.
     moved: Instant,
     left_out: u64,
-    count: Count,
+    count: StreamCounts,
     has_thread: bool,
 }
 
 /// State of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ConsoleState {
     /// All was written.
     Idle,
     /// Something is to be written.
@@ -86,9 +86,9 @@ pub(crate) enum State {
 }
 
 /// Standard output.
-pub(crate) fn out() -> &'static Stream {
-    static OUT: LazyLock<Stream> = LazyLock::new(|| {
-        Stream::new("standard output", |bytes| {
+pub(crate) fn out() -> &'static OutputStream {
+    static OUT: LazyLock<OutputStream> = LazyLock::new(|| {
+        OutputStream::new("standard output", |bytes| {
             rustix::io::write(io::stdout(), bytes)
         })
     });
@@ -96,41 +96,41 @@ pub(crate) fn out() -> &'static Stream {
 }
 
 /// Standard error.
-pub(crate) fn err() -> &'static Stream {
-    static ERR: LazyLock<Stream> = LazyLock::new(|| {
-        Stream::new("standard error", |bytes| {
+pub(crate) fn err() -> &'static OutputStream {
+    static ERR: LazyLock<OutputStream> = LazyLock::new(|| {
+        OutputStream::new("standard error", |bytes| {
             rustix::io::write(io::stderr(), bytes)
         })
     });
     &ERR
 }
 
-impl Stream {
-    fn new(name: &'static str, write: fn(&[u8]) -> Result<usize, Errno>) -> Stream {
-        Stream::to(name, Place::Standard(write), MOST_WAITING)
+impl OutputStream {
+    fn new(name: &'static str, write: fn(&[u8]) -> Result<usize, Errno>) -> OutputStream {
+        OutputStream::to(name, StreamTarget::Standard(write), MOST_WAITING)
     }
 
     /// Returns a stream that writes to a file. One that blocks should be opened without blocking: a write may then be
     /// given up.
-    pub(crate) fn of_file(name: &'static str, file: File) -> Stream {
-        Stream::to(name, Place::File(file), MOST_WAITING_FOR_FILE)
+    pub(crate) fn of_file(name: &'static str, file: File) -> OutputStream {
+        OutputStream::to(name, StreamTarget::File(file), MOST_WAITING_FOR_FILE)
     }
 
-    fn to(name: &'static str, place: Place, most_waiting: usize) -> Stream {
-        Stream {
+    fn to(name: &'static str, place: StreamTarget, most_waiting: usize) -> OutputStream {
+        OutputStream {
             name,
             place,
             most_waiting,
-            queue: Mutex::new(Queue {
+            queue: Mutex::new(ConsoleQueue {
                 waiting: VecDeque::new(),
                 bytes: 0,
                 moved: Instant::now(),
                 left_out: 0,
-                count: Count::default(),
+                count: StreamCounts::default(),
                 has_thread: false,
             }),
             filled: Condvar::new(),
-            state: watch::channel(State::Idle).0,
+            state: watch::channel(ConsoleState::Idle).0,
         }
     }
 
@@ -147,15 +147,15 @@ impl Stream {
         }
         queue.count.lines += 1;
         queue.count.missing += 1;
-        if matches!(*self.state.borrow(), State::Ended(_)) {
+        if matches!(*self.state.borrow(), ConsoleState::Ended(_)) {
             return;
         }
         if queue.left_out > 0 && queue.bytes + bytes.len() <= self.most_waiting {
             let lines = std::mem::take(&mut queue.left_out);
-            let told = format!(" WARN {lines} lines were left out here: nobody read them\n");
+            let notice = format!(" WARN {lines} lines were left out here: nobody read them\n");
             // It counts until it is written, like any other.
             queue.count.missing += 1;
-            self.push(&mut queue, told.into_bytes());
+            self.push(&mut queue, notice.into_bytes());
         }
         self.push(&mut queue, bytes);
         if !queue.has_thread {
@@ -182,69 +182,71 @@ impl Stream {
     }
 
     /// Returns how many lines there were, and how many of them have not been written.
-    pub(crate) fn count(&self) -> Count {
+    pub(crate) fn count(&self) -> StreamCounts {
         self.queue().count
     }
 
     /// Returns the state of the stream.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> ConsoleState {
         *self.state.borrow()
     }
 
     /// Waits until all was written, or nothing can be written any more. Nothing is lost when it is dropped before.
-    pub(crate) async fn settled(&self) -> State {
+    pub(crate) async fn settled(&self) -> ConsoleState {
         let mut state = self.state.subscribe();
-        let settled = state.wait_for(|state| *state != State::Busy).await;
-        settled.map_or(State::Idle, |state| *state)
+        let settled = state.wait_for(|state| *state != ConsoleState::Busy).await;
+        settled.map_or(ConsoleState::Idle, |state| *state)
     }
 
     /// Waits like [`Stream::settled`], but only as long as the stream takes something within every stretch of `patience`.
-    pub(crate) async fn settled_within(&self, patience: Duration) -> State {
-        let begin = Instant::now();
+    pub(crate) async fn settled_within(&self, patience: Duration) -> ConsoleState {
+        let start = Instant::now();
         loop {
             if let Ok(state) = tokio::time::timeout(LOOK, self.settled()).await {
                 return state;
             }
-            if self.is_stuck(begin, patience) {
-                return State::Busy;
+            if self.is_stuck(start, patience) {
+                return ConsoleState::Busy;
             }
         }
     }
 
-    fn is_stuck(&self, begin: Instant, patience: Duration) -> bool {
-        self.queue().moved.max(begin).elapsed() >= patience
+    fn is_stuck(&self, start: Instant, patience: Duration) -> bool {
+        self.queue().moved.max(start).elapsed() >= patience
     }
 
     /// Waits like [`Stream::settled_within`] outside of async code; without a limit if there is no `patience`.
-    pub(crate) fn settle(&self, patience: Option<Duration>) -> State {
-        let begin = Instant::now();
+    pub(crate) fn settle(&self, patience: Option<Duration>) -> ConsoleState {
+        let start = Instant::now();
         loop {
             let state = self.state();
-            if state != State::Busy || patience.is_some_and(|time| self.is_stuck(begin, time)) {
+            if state != ConsoleState::Busy
+                || patience.is_some_and(|time| self.is_stuck(start, time))
+            {
                 return state;
             }
             std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, ConsoleQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, queue: &mut Queue, bytes: Vec<u8>) {
+    fn push(&self, queue: &mut ConsoleQueue, bytes: Vec<u8>) {
         if queue.bytes == 0 {
             queue.moved = Instant::now();
         }
         queue.bytes += bytes.len();
         queue.waiting.push_back(bytes);
-        self.state.send_replace(State::Busy);
+        self.state.send_replace(ConsoleState::Busy);
         self.filled.notify_one();
     }
 
-    fn end(&self, queue: &mut Queue, errno: Errno) {
+    fn end(&self, queue: &mut ConsoleQueue, errno: Errno) {
         queue.waiting.clear();
         queue.bytes = 0;
-        self.state.send_replace(State::Ended(errno));
+        self.state.send_replace(ConsoleState::Ended(errno));
     }
 
     /// Writes what is queued until a write fails. Blocks while nobody reads; ends with the process.
@@ -307,7 +309,7 @@ impl Stream {
                     queue.count.missing -= 1;
                 }
                 if queue.bytes == 0 {
-                    self.state.send_replace(State::Idle);
+                    self.state.send_replace(ConsoleState::Idle);
                 }
             }
         }
@@ -315,11 +317,11 @@ impl Stream {
     }
 }
 
-impl State {
+impl ConsoleState {
     /// Returns whether the reader has gone: a closed pipe, a terminal that was closed, a stream that was never open.
     pub(crate) fn is_gone(self) -> bool {
         let gone = [Errno::PIPE, Errno::IO, Errno::BADF, Errno::NXIO];
-        matches!(self, State::Ended(errno) if gone.contains(&errno))
+        matches!(self, ConsoleState::Ended(errno) if gone.contains(&errno))
     }
 }
 
@@ -340,45 +342,45 @@ mod tests {
         Ok(bytes.len())
     }
 
-    fn leaked(write: fn(&[u8]) -> Result<usize, Errno>) -> &'static Stream {
-        Box::leak(Box::new(Stream::new("a stream", write)))
+    fn leaked(write: fn(&[u8]) -> Result<usize, Errno>) -> &'static OutputStream {
+        Box::leak(Box::new(OutputStream::new("a stream", write)))
     }
 
     #[test]
-    fn one_that_nobody_reads_holds_nobody_up_and_keeps_what_is_needed() {
+    fn one_that_nobody_reads_holds_nobody_up_and_retains_what_is_needed() {
         let stream = leaked(stuck);
         let line = [b'x'; 1024];
         for _ in 0..1_000 {
             stream.offer(line.to_vec());
         }
         stream.put(b"the tables".to_vec());
-        assert_eq!(stream.settle(Some(Duration::ZERO)), State::Busy);
+        assert_eq!(stream.settle(Some(Duration::ZERO)), ConsoleState::Busy);
         let count = stream.count();
         assert_eq!((count.lines, count.missing), (1_001, 1_001));
         OPEN.store(true, Ordering::Relaxed);
-        assert_eq!(stream.settle(None), State::Idle);
+        assert_eq!(stream.settle(None), ConsoleState::Idle);
         let taken = TAKEN.load(Ordering::Relaxed);
         assert!(
             (MOST_WAITING..=MOST_WAITING + 1024).contains(&taken),
             "{taken}"
         );
         stream.put(b"more\n".to_vec());
-        assert_eq!(stream.settle(None), State::Idle);
-        let told = TAKEN.load(Ordering::Relaxed) - taken;
-        assert!(told > b"more\n".len(), "what was left out is told");
+        assert_eq!(stream.settle(None), ConsoleState::Idle);
+        let delivered = TAKEN.load(Ordering::Relaxed) - taken;
+        assert!(delivered > b"more\n".len(), "what was left out is told");
         let (lines, written) = (1_002, taken.div_ceil(1024) as u64 + 1);
         let missing = lines - written;
-        assert_eq!(stream.count(), Count { lines, missing });
+        assert_eq!(stream.count(), StreamCounts { lines, missing });
     }
 
     #[test]
     fn one_that_is_gone_is_written_to_no_more() {
         let stream = leaked(|_| Err(Errno::IO));
         stream.put(b"a line\n".to_vec());
-        assert_eq!(stream.settle(None), State::Ended(Errno::IO));
+        assert_eq!(stream.settle(None), ConsoleState::Ended(Errno::IO));
         stream.put(b"another\n".to_vec());
         assert!(stream.state().is_gone());
-        let both = Count {
+        let both = StreamCounts {
             lines: 2,
             missing: 2,
         };

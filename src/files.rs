@@ -74,8 +74,8 @@ fn fits(length: u64) -> io::Result<()> {
     }
 }
 
-fn too_large(told: String) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, told)
+fn too_large(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
 }
 
 /// Reads a whole file.
@@ -136,18 +136,18 @@ mod tests {
         let path = folder.path().join("sparse");
         let file = File::create(&path).expect("made");
         file.set_len(8 << 40).expect("it takes no room");
-        let told = read(&path).expect_err("it is too large").to_string();
+        let message = read(&path).expect_err("it is too large").to_string();
         assert!(
-            told.starts_with("it has 8.00 TiB, and there is memory for "),
-            "{told}"
+            message.starts_with("it has 8.00 TiB, and there is memory for "),
+            "{message}"
         );
     }
 
     #[test]
     fn a_pipe_is_not_read_for_ever() {
-        let told = read_at_most(io::repeat(0), 1 << 20).expect_err("it has no end");
+        let message = read_at_most(io::repeat(0), 1 << 20).expect_err("it has no end");
         assert_eq!(
-            told.to_string(),
+            message.to_string(),
             "there is memory for 1.00 MiB of it, and it has more"
         );
         let whole = read_at_most(io::repeat(7).take(1 << 20), 1 << 20);
@@ -174,8 +174,8 @@ mod tests {
             (Path::new("/proc/self/fd/../../../dev/zero"), "a device"),
             (Path::new("/proc/self/fd"), "a folder"),
         ] {
-            let told = read(path).expect_err(what).to_string();
-            assert_eq!(told, format!("it is {what}, not a file"));
+            let message = read(path).expect_err(what).to_string();
+            assert_eq!(message, format!("it is {what}, not a file"));
         }
     }
 }

@@ -15,10 +15,10 @@ const PURGE_DELAY: mi_option_t = 15;
 
 /// Its value in milliseconds. Until the default of a second has passed, large bodies that come one after another take
 /// memory several times; with less than this, users that send without a pause take pages from the kernel again and again.
-const KEEPS_FREED: c_long = 50;
+const PURGE_DELAY_MS: c_long = 50;
 
 fn main() -> ExitCode {
-    give_back_early();
+    return_memory_early();
     lgoose::main()
 }
 
@@ -26,9 +26,9 @@ fn main() -> ExitCode {
     unsafe_code,
     reason = "the allocator has no other interface for its options"
 )]
-fn give_back_early() {
+fn return_memory_early() {
     // SAFETY: no other thread runs yet. 'MIMALLOC_PURGE_DELAY' goes first.
-    unsafe { mi_option_set_default(PURGE_DELAY, KEEPS_FREED) };
+    unsafe { mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MS) };
 }
 
 #[cfg(test)]
@@ -38,11 +38,11 @@ mod tests {
     use libmimalloc_sys::mi_option_get;
 
     #[test]
-    fn the_option_is_the_time_until_freed_memory_is_given_back() {
+    fn the_option_is_the_time_until_freed_memory_is_returned() {
         // SAFETY: only reads, and this is the only test.
         let now = || unsafe { mi_option_get(PURGE_DELAY) };
         assert_eq!(now(), 1_000, "what mimalloc's options.c says");
-        give_back_early();
-        assert_eq!(now(), KEEPS_FREED);
+        return_memory_early();
+        assert_eq!(now(), PURGE_DELAY_MS);
     }
 }

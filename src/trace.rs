@@ -30,7 +30,7 @@ pub struct Trace {
     /// The hops after redirects: each has a span of its own below that of the first.
     pub hops: Vec<HopSpan>,
     /// Whether the plan has set the header itself, which all hops carry then.
-    pub given: bool,
+    pub set_by_plan: bool,
 }
 
 /// The span of one hop after a redirect.
@@ -39,7 +39,7 @@ pub struct HopSpan {
     /// Its number.
     pub span_id: NonZeroU64,
     /// When it began.
-    pub begin: Instant,
+    pub start: Instant,
 }
 
 impl TraceContext {
@@ -71,11 +71,11 @@ impl TraceContext {
 
 impl Trace {
     /// Begins the trace of a request.
-    pub fn new(first: TraceContext, given: bool) -> Trace {
+    pub fn new(first: TraceContext, set_by_plan: bool) -> Trace {
         Trace {
             first,
             hops: Vec::new(),
-            given,
+            set_by_plan: set_by_plan,
         }
     }
 
@@ -164,8 +164,8 @@ mod tests {
         }
         // A later version may add something.
         let later = TEXT.replacen("00-", "cc-", 1) + "-what-the-future-brings";
-        let known = TraceContext::parse(TEXT.as_bytes());
-        assert_eq!(TraceContext::parse(later.as_bytes()), known);
+        let expected = TraceContext::parse(TEXT.as_bytes());
+        assert_eq!(TraceContext::parse(later.as_bytes()), expected);
         assert_eq!(TraceContext::parse(b"\xff"), None);
     }
 
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(trace.latest(), first);
         trace.hops.push(HopSpan {
             span_id: NonZeroU64::MIN,
-            begin: Instant::now(),
+            start: Instant::now(),
         });
         let latest = trace.latest();
         assert_eq!(

@@ -40,7 +40,7 @@ pub(crate) fn seconds(number: f64) -> Result<Duration, &'static str> {
 /// A sentence that quotes the text and shows the grammar.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let bad = || format!("'{text}' is not a duration: {DURATION_GRAMMAR}");
-    let limited = |number: f64| seconds(number).map_err(|told| format!("'{text}' {told}"));
+    let limited = |number: f64| seconds(number).map_err(|reason| format!("'{text}' {reason}"));
     let whole = text.trim();
     if let Some(seconds) = decimal(whole) {
         return limited(seconds);
@@ -257,14 +257,14 @@ pub(crate) fn masked_url(url: &str) -> Cow<'_, str> {
 
 /// Splits a URL into what stands before its credentials, these, and what stands behind their '@'; `None` if it has none.
 pub(crate) fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
-    let begin = match url.find("//") {
+    let start = match url.find("//") {
         Some(slashes) => slashes + 2,
         None => return None,
     };
-    let end = url[begin..].find(['/', '?', '#', '\\']);
-    let end = end.map_or(url.len(), |length| begin + length);
-    let at = begin + url[begin..end].rfind('@')?;
-    Some((&url[..begin], &url[begin..at], &url[at + 1..]))
+    let end = url[start..].find(['/', '?', '#', '\\']);
+    let end = end.map_or(url.len(), |length| start + length);
+    let at = start + url[start..end].rfind('@')?;
+    Some((&url[..start], &url[start..at], &url[at + 1..]))
 }
 
 #[cfg(test)]
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_nobody_means_is_refused_and_what_is_almost_as_much_is_not() {
-        for (text, told) in [
+        for (text, part) in [
             ("3651d", "longer than ten years"),
             ("315360001", "longer than ten years"),
             ("18446744073709551616", "longer than ten years"),
@@ -306,7 +306,7 @@ mod tests {
             (&format!("{}h", "9".repeat(400)), "longer than ten years"),
         ] {
             let refused = duration(text).expect_err(text);
-            assert!(refused.contains(told), "{refused}");
+            assert!(refused.contains(part), "{refused}");
         }
         assert_eq!(duration("3650d"), Ok(LONGEST));
         for text in ["1000000001", "100000000000/m", "0.0000000001"] {

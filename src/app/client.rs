@@ -1,6 +1,6 @@
 //! Translates the options of a run into those of its HTTP client.
 
-use crate::config::{self, Config, Http, RunConfig, Show};
+use crate::config::{self, Config, Http, RunConfig, ShowLevel};
 #[cfg(feature = "reqwest")]
 use crate::config::{EnvironmentProxies, Proxy};
 use crate::error::{Diagnostic, Error};
@@ -34,7 +34,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     let client = ClientConfig {
         timeout: config.timeout,
         max_body: config.max_body,
-        show_hops: local.show == Show::Messages,
+        show_hops: local.show == ShowLevel::Messages,
         headers: headers(config)?,
         transport: transport(config)?,
         version,
@@ -57,14 +57,14 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
 #[cfg(feature = "reqwest")]
 fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
     Ok(match (config.client, &config.proxy) {
-        (config::Client::Direct, _) => Transport::Direct,
-        (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
-        (config::Client::Reqwest, Proxy::Environment) => {
+        (config::ClientKind::Direct, _) => Transport::Direct,
+        (config::ClientKind::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
+        (config::ClientKind::Reqwest, Proxy::Environment) => {
             let EnvironmentProxies { http, https } =
                 EnvironmentProxies::read(|name| std::env::var_os(name))?;
             Transport::Reqwest(ReqwestProxy::Environment { http, https })
         }
-        (config::Client::Reqwest, Proxy::At(url)) => {
+        (config::ClientKind::Reqwest, Proxy::At(url)) => {
             Transport::Reqwest(ReqwestProxy::At(url.clone()))
         }
     })
@@ -73,8 +73,8 @@ fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
 #[cfg(not(feature = "reqwest"))]
 fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
     match config.client {
-        config::Client::Direct => Ok(Transport::Direct),
-        config::Client::Reqwest => Err(Diagnostic::new("this lgoose has no client 'reqwest'")
+        config::ClientKind::Direct => Ok(Transport::Direct),
+        config::ClientKind::Reqwest => Err(Diagnostic::new("this lgoose has no client 'reqwest'")
             .help("build it with the feature 'reqwest', or leave out '--client' and '--proxy'")),
     }
 }

@@ -122,7 +122,7 @@ impl Test {
     /// Sets a variable for the plan's `env()`.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Test {
-        self.variables.given.insert(name.into(), value.into());
+        self.variables.configured.insert(name.into(), value.into());
         self
     }
 
@@ -188,7 +188,7 @@ pub struct Running {
 
 impl Running {
     pub(super) fn start(supervisor: &Supervisor, test: Test) -> Result<Running, Error> {
-        let (slot, prepared) = supervisor.begin(|| prepare(test))?;
+        let (slot, prepared) = supervisor.start_test(|| prepare(test))?;
         let handle = slot.handle().clone();
         let run = move || {
             let shortages = preflight(&prepared);
@@ -215,7 +215,7 @@ impl Running {
     /// Sends a command to the run: to pause it, to change the number of users, and so on. A command that comes too late
     /// is not an error; use the [`handle`](Running::handle) to learn what became of it.
     pub fn command(&self, command: Command) {
-        drop(self.handle.ask(command));
+        drop(self.handle.send(command));
     }
 
     /// Returns the handle, which steers and watches the run from any thread.
@@ -261,7 +261,7 @@ impl Outcome {
     /// # Errors
     /// Returns trouble that names the error that the function raised, or the value it returned that cannot be written.
     pub fn summary(&self) -> Result<Vec<Written>, Error> {
-        if !self.wants_report {
+        if !self.has_report_hook {
             return Ok(Vec::new());
         }
         loading::report(&self.program, output::json::to_value(&self.report)?)

@@ -6,33 +6,36 @@ use crate::control::Handle;
 use crate::engine::{Outcome, WorkerLogs};
 use crate::error::Error;
 use crate::metrics::RunLogs;
-use crate::output::log::{LogWriter, Written};
+use crate::output::log::{LogWriter, WrittenLogs};
 
 /// The logs that a run keeps, if any.
-pub(super) struct KeptLogs {
+pub(super) struct RetainedLogs {
     writer: Option<LogWriter>,
     workers: Option<WorkerLogs>,
 }
 
 /// Result of writing the logs.
 #[derive(Default)]
-pub(super) struct Ended {
-    written: Option<Written>,
+pub(super) struct LogsOutcome {
+    written: Option<WrittenLogs>,
     /// Warnings about entries that workers did not deliver.
     missing: Vec<String>,
 }
 
-impl KeptLogs {
+impl RetainedLogs {
     /// Opens the files; `workers` deliver the entries of their users.
     ///
     /// # Errors
     /// Returns a mistake for a file that cannot be written.
-    pub(super) fn start(logs: &Logs, mut workers: Option<WorkerLogs>) -> Result<KeptLogs, Error> {
+    pub(super) fn start(
+        logs: &Logs,
+        mut workers: Option<WorkerLogs>,
+    ) -> Result<RetainedLogs, Error> {
         let writer = LogWriter::start(logs, workers.is_some())?;
         if let (Some(workers), Some(writer)) = (&mut workers, &writer) {
-            workers.begin(writer.run_logs());
+            workers.start(writer.run_logs());
         }
-        Ok(KeptLogs { writer, workers })
+        Ok(RetainedLogs { writer, workers })
     }
 
     /// Returns the logs into which shards record.
@@ -44,7 +47,11 @@ impl KeptLogs {
     ///
     /// # Errors
     /// Returns trouble with the thread that writes.
-    pub(super) async fn finish(self, signals: &Signals, run: &Handle) -> Result<Ended, Error> {
+    pub(super) async fn finish(
+        self,
+        signals: &Signals,
+        run: &Handle,
+    ) -> Result<LogsOutcome, Error> {
         let missing = match self.workers {
             Some(workers) => fetch(workers, signals, run).await,
             None => Vec::new(),
@@ -53,7 +60,7 @@ impl KeptLogs {
             Some(writer) => Some(write(writer, signals, run).await?),
             None => None,
         };
-        Ok(Ended { written, missing })
+        Ok(LogsOutcome { written, missing })
     }
 }
 
@@ -67,7 +74,7 @@ async fn fetch(workers: WorkerLogs, signals: &Signals, run: &Handle) -> Vec<Stri
 }
 
 /// Writes what is left. The reader of a pipe may read as slowly as it likes.
-async fn write(writer: LogWriter, signals: &Signals, run: &Handle) -> Result<Written, Error> {
+async fn write(writer: LogWriter, signals: &Signals, run: &Handle) -> Result<WrittenLogs, Error> {
     let abandon = writer.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| writer.finish());
     let written = tokio::select! {
@@ -80,7 +87,7 @@ async fn write(writer: LogWriter, signals: &Signals, run: &Handle) -> Result<Wri
     written.map_err(|error| Error::cannot("end the logs", error))
 }
 
-impl Ended {
+impl LogsOutcome {
     /// Adds the logs to the report. A file that could not be written is trouble.
     pub(super) fn enter(self, outcome: &mut Outcome) {
         outcome.report.warnings.extend(self.missing);

@@ -2,7 +2,7 @@
 //! cannot be interrupted, this ends with a message. Such a thread is left behind and ends with the process.
 
 use crate::config::Settings;
-use crate::engine::{Caught, Watchdog, complaint_of_loading, complaint_of_report};
+use crate::engine::{StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 use crate::error::Error;
 use crate::lua::{self, GivenVariables, Heartbeat, LOADING_TIME, Program, Written};
 use crate::machine;
@@ -86,7 +86,7 @@ pub(super) fn watched(
     name: &str,
     load: impl FnOnce(&Arc<Heartbeat>) -> Result<Loaded, Error> + Send + 'static,
 ) -> Result<Loaded, Error> {
-    on_its_own_thread(load, |caught| complaint_of_loading(name, caught))
+    on_its_own_thread(load, |caught| stuck_loading_error(name, caught))
 }
 
 /// Passes a report to the plan's function as [`lua::report`] does, and gives it up if it cannot be ended.
@@ -96,13 +96,13 @@ pub(super) fn report(
 ) -> Result<Vec<Written>, Error> {
     let program = program.clone();
     let call = move |heartbeat: &Arc<Heartbeat>| lua::report(&program, &report, heartbeat);
-    on_its_own_thread(call, complaint_of_report)
+    on_its_own_thread(call, stuck_report_error)
 }
 
 /// Runs a plan's code on a thread of its own until it ends, or the watchdog has caught it.
 fn on_its_own_thread<T: Send + 'static>(
     run: impl FnOnce(&Arc<Heartbeat>) -> Result<T, Error> + Send + 'static,
-    complaint: impl FnOnce(Caught) -> Error,
+    to_error: impl FnOnce(StuckShard) -> Error,
 ) -> Result<T, Error> {
     let heartbeat = Arc::<Heartbeat>::default();
     let mut clock = WorkClock::new();
@@ -113,7 +113,7 @@ fn on_its_own_thread<T: Send + 'static>(
         .stack_size(STACK)
         .spawn(move || {
             // Nobody receives it if the plan was given up.
-            let _given_up = ended.send(run(&heartbeat));
+            let _abandoned = ended.send(run(&heartbeat));
         })
         .map_err(|error| Error::cannot("start a thread for the plan", error))?;
     loop {
@@ -125,7 +125,7 @@ fn on_its_own_thread<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(caught) = watchdog.look(clock.advance()) {
-                    return Err(complaint(caught));
+                    return Err(to_error(caught));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {

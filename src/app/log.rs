@@ -3,7 +3,7 @@
 
 use super::signals::Signals;
 use super::writable::mistake;
-use crate::console::{self, State, Stream};
+use crate::console::{self, ConsoleState, OutputStream};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Error, Trouble, printable};
@@ -27,17 +27,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The same at the end of the process.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-static PLACES: Mutex<Places> = Mutex::new(Places {
+static PLACES: Mutex<LogDestinations> = Mutex::new(LogDestinations {
     readers: None,
     off_terminal: false,
     held: None,
 });
 
 /// The file of `--log-file`, once there is one.
-static FILE: OnceLock<LogFile> = OnceLock::new();
+static FILE: OnceLock<LogFileWriter> = OnceLock::new();
 
 #[derive(Debug)]
-struct Places {
+struct LogDestinations {
     /// Readers of the current run.
     readers: Option<broadcast::Sender<Arc<str>>>,
     /// Whether a view has the terminal.
@@ -48,11 +48,11 @@ struct Places {
 
 /// A file, which is written by a thread of its own: a full disk or a pipe that nobody reads holds nobody up.
 #[derive(Debug)]
-struct LogFile {
+struct LogFileWriter {
     path: PathBuf,
-    stream: Stream,
+    stream: OutputStream,
     /// Missing lines that a report tells of.
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 /// Starts the log. With `hold`, its lines are kept for the file that [`write_to`] sets.
@@ -68,7 +68,7 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
         .with_default(level)
         .with_target("async_nats", LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(Lines)
+        .with_writer(LineMaker)
         .with_ansi(false)
         .without_time();
     tracing_subscriber::registry()
@@ -82,10 +82,10 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
 /// Returns a mistake if the file cannot be written.
 pub(super) fn write_to(path: &Path) -> Result<(), Error> {
     let file = output::log::create(path).map_err(|error| mistake("--log-file", path, &error))?;
-    let file = FILE.get_or_init(|| LogFile {
+    let file = FILE.get_or_init(|| LogFileWriter {
         path: path.to_owned(),
-        stream: Stream::of_file("the log file", file),
-        told: AtomicU64::new(0),
+        stream: OutputStream::of_file("the log file", file),
+        reported: AtomicU64::new(0),
     });
     places(|places| {
         for line in places.held.take().unwrap_or_default() {
@@ -119,24 +119,24 @@ pub(super) fn end() -> Result<(), Error> {
     let Some(file) = FILE.get() else {
         return Ok(());
     };
-    let all_told = || file.stream.count().missing <= file.told.load(Ordering::Relaxed);
+    let all_reported = || file.stream.count().missing <= file.reported.load(Ordering::Relaxed);
     // What a report tells of has been given up.
-    if all_told() {
+    if all_reported() {
         return Ok(());
     }
     let state = file.stream.settle(Some(LAST_WORDS));
-    if all_told() {
+    if all_reported() {
         return Ok(());
     }
     let loss = file.loss().unwrap_or_default();
     Err(file.trouble(state).unwrap_or_else(|| Error::trouble(loss)))
 }
 
-impl LogFile {
+impl LogFileWriter {
     /// Returns a text about the lines that are missing, if there are any.
     fn loss(&self) -> Option<String> {
         let count = self.stream.count();
-        self.told.store(count.missing, Ordering::Relaxed);
+        self.reported.store(count.missing, Ordering::Relaxed);
         (count.missing > 0).then(|| {
             format!(
                 "{} of {} lines of the log '{}' were left out: the file could not be written as fast as they came, or not \
@@ -148,8 +148,8 @@ impl LogFile {
         })
     }
 
-    fn trouble(&self, state: State) -> Option<Error> {
-        let State::Ended(errno) = state else {
+    fn trouble(&self, state: ConsoleState) -> Option<Error> {
+        let ConsoleState::Ended(errno) = state else {
             return None;
         };
         let trouble = Trouble::cannot("write the log").with_path(&self.path);
@@ -158,47 +158,47 @@ impl LogFile {
 }
 
 /// Keeps lines off standard error from now on, or lets them through again.
-pub(super) fn keep_off_terminal(off: bool) {
+pub(super) fn silence_terminal(off: bool) {
     places(|places| places.off_terminal = off);
 }
 
 /// Sends lines to the readers of a run until it is dropped.
 #[derive(Debug)]
-pub(super) struct Feed;
+pub(super) struct LogFeed;
 
-impl Feed {
-    pub(super) fn start(readers: broadcast::Sender<Arc<str>>) -> Feed {
+impl LogFeed {
+    pub(super) fn start(readers: broadcast::Sender<Arc<str>>) -> LogFeed {
         places(|places| places.readers = Some(readers));
-        Feed
+        LogFeed
     }
 }
 
-impl Drop for Feed {
+impl Drop for LogFeed {
     fn drop(&mut self) {
         places(|places| places.readers = None);
     }
 }
 
-fn places<T>(with: impl FnOnce(&mut Places) -> T) -> T {
+fn places<T>(with: impl FnOnce(&mut LogDestinations) -> T) -> T {
     with(&mut PLACES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[derive(Debug)]
-struct Lines;
+struct LineMaker;
 
 /// A line of the log, which is written when this is dropped.
 #[derive(Debug, Default)]
-struct Line(Vec<u8>);
+struct LineBuffer(Vec<u8>);
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Line;
+impl<'a> MakeWriter<'a> for LineMaker {
+    type Writer = LineBuffer;
 
-    fn make_writer(&'a self) -> Line {
-        Line::default()
+    fn make_writer(&'a self) -> LineBuffer {
+        LineBuffer::default()
     }
 }
 
-impl Write for Line {
+impl Write for LineBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -209,7 +209,7 @@ impl Write for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for LineBuffer {
     fn drop(&mut self) {
         // Fields of a line can come from the plan, such as the name of a scenario.
         let text = String::from_utf8_lossy(&self.0);

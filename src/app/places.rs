@@ -14,14 +14,14 @@ const MOST_LINKS: usize = 40;
 
 /// A file of a run, with a description of what it is.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct RunFile {
     what: String,
     path: PathBuf,
 }
 
-impl Place {
-    pub(super) fn new(what: impl Into<String>, path: &Path) -> Place {
-        Place {
+impl RunFile {
+    pub(super) fn new(what: impl Into<String>, path: &Path) -> RunFile {
+        RunFile {
             what: what.into(),
             path: path.to_owned(),
         }
@@ -30,7 +30,7 @@ impl Place {
 
 /// The identity of a file: two paths may lead to the same one.
 #[derive(Debug, PartialEq)]
-enum Identity {
+enum FileIdentity {
     Inode(u64, u64),
     /// A file that does not exist yet: its folder and its name.
     New(PathBuf),
@@ -106,46 +106,48 @@ pub(super) fn or_here(folder: &Path) -> &Path {
 }
 
 /// Returns the plan and the files that it has read.
-pub(super) fn files_of(program: &Program) -> Vec<Place> {
+pub(super) fn files_of(program: &Program) -> Vec<RunFile> {
     let files = program.files();
     let what = ["the plan"]
         .into_iter()
         .chain(std::iter::repeat("a file that the plan reads"));
-    let places = what.zip(&files).map(|(what, path)| Place::new(what, path));
+    let places = what
+        .zip(&files)
+        .map(|(what, path)| RunFile::new(what, path));
     places.collect()
 }
 
 /// Returns the files that a plan and the options of its run have read.
-pub(super) fn read_by(program: &Program, local: &LocalConfig) -> Vec<Place> {
+pub(super) fn read_by(program: &Program, local: &LocalConfig) -> Vec<RunFile> {
     let mut places = files_of(program);
     for (flag, path) in [
         ("'--ca'", &local.ca),
         ("'--cert'", &local.cert),
         ("'--key'", &local.key),
     ] {
-        places.extend(path.iter().map(|path| Place::new(flag, path)));
+        places.extend(path.iter().map(|path| RunFile::new(flag, path)));
     }
     places
 }
 
 /// Returns the logs that a run writes.
-pub(super) fn written_by(local: &LocalConfig) -> Vec<Place> {
+pub(super) fn written_by(local: &LocalConfig) -> Vec<RunFile> {
     let logs = local.logs.files();
-    logs.map(|(word, log)| Place::new(format!("the {word} log"), &log.path))
+    logs.map(|(word, log)| RunFile::new(format!("the {word} log"), &log.path))
         .collect()
 }
 
 /// Returns the files that reports are written to.
-pub(super) fn reports(outputs: &[Output]) -> Vec<Place> {
+pub(super) fn reports(outputs: &[Output]) -> Vec<RunFile> {
     let mut places = Vec::new();
     for output in outputs {
         let Some(path) = &output.path else {
             continue;
         };
         let word = output.format.word();
-        places.push(Place::new(format!("the report of '-o {word}'"), path));
+        places.push(RunFile::new(format!("the report of '-o {word}'"), path));
         if output.format == Format::Csv {
-            places.push(Place::new("the series of '-o csv'", &series_path(path)));
+            places.push(RunFile::new("the series of '-o csv'", &series_path(path)));
         }
     }
     places
@@ -155,13 +157,13 @@ pub(super) fn reports(outputs: &[Output]) -> Vec<Place> {
 ///
 /// # Errors
 /// Returns a [`Diagnostic`] that names both files.
-pub(super) fn apart(read: &[Place], written: &[Place]) -> Result<(), Diagnostic> {
+pub(super) fn apart(read: &[RunFile], written: &[RunFile]) -> Result<(), Diagnostic> {
     for (nth, place) in written.iter().enumerate() {
         let Some(identity) = identity(&place.path) else {
             continue;
         };
         let mut others = read.iter().chain(&written[..nth]);
-        let same = |other: &&Place| self::identity(&other.path).as_ref() == Some(&identity);
+        let same = |other: &&RunFile| self::identity(&other.path).as_ref() == Some(&identity);
         if let Some(other) = others.find(same) {
             let message = format!(
                 "{} would be written over {}: '{}' and '{}' are one file",
@@ -177,14 +179,14 @@ pub(super) fn apart(read: &[Place], written: &[Place]) -> Result<(), Diagnostic>
 }
 
 /// Returns what a path leads to; `None` for a pipe or a device, which cannot be overwritten.
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     match fs::metadata(path) {
-        Ok(found) if found.is_file() => Some(Identity::Inode(found.dev(), found.ino())),
+        Ok(found) if found.is_file() => Some(FileIdentity::Inode(found.dev(), found.ino())),
         Ok(_) => None,
         Err(_) => {
             let path = made_by(path);
             let folder = fs::canonicalize(or_here(path.parent()?)).ok()?;
-            Some(Identity::New(folder.join(path.file_name()?)))
+            Some(FileIdentity::New(folder.join(path.file_name()?)))
         }
     }
 }
@@ -241,7 +243,7 @@ mod tests {
         fs::write(at("plan.lua"), "").expect("a file");
         fs::hard_link(at("plan.lua"), at("hard.csv")).expect("a link");
         symlink(at("plan.lua"), at("soft.csv")).expect("a link");
-        let read = [Place::new("the plan", &at("plan.lua"))];
+        let read = [RunFile::new("the plan", &at("plan.lua"))];
         fs::create_dir(at("logs")).expect("a folder");
         for (target, link) in [
             ("new.log", "nowhere.csv"),
@@ -261,11 +263,11 @@ mod tests {
             (["./new.log", "logs/nowhere.csv"], false),
             (["round.csv", "a.csv"], true),
         ] {
-            let written = paths.map(|path| Place::new(path, &at(path)));
-            let told = apart(&read, &written);
-            assert_eq!(told.is_ok(), fits, "{told:?}");
+            let written = paths.map(|path| RunFile::new(path, &at(path)));
+            let outcome = apart(&read, &written);
+            assert_eq!(outcome.is_ok(), fits, "{outcome:?}");
         }
-        let null = [1, 2].map(|_| Place::new("a log", Path::new("/dev/null")));
+        let null = [1, 2].map(|_| RunFile::new("a log", Path::new("/dev/null")));
         assert_eq!(apart(&read, &null), Ok(()));
     }
 }

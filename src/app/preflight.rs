@@ -1,6 +1,6 @@
 //! Checks a run against the limits of this machine before it starts.
 
-use super::prepare::Prepared;
+use super::prepare::PreparedRun;
 use crate::error::Diagnostic;
 #[cfg(feature = "cli")]
 use crate::error::{Error, Trouble};
@@ -15,7 +15,7 @@ const PER_USER: u64 = 56 << 10;
 
 /// Minimum resources of the run: one connection per user. A user that loads the assets of pages has up to six.
 #[derive(Debug, Default)]
-struct Need {
+struct ResourceNeed {
     users: u64,
     /// The most users that one host has.
     at_one_host: u64,
@@ -25,16 +25,16 @@ struct Need {
 
 /// Resources of the machine; `None` if there is no limit or it is unknown.
 #[derive(Debug, Default)]
-struct Supply {
+struct ResourceSupply {
     descriptors: Option<u64>,
     ports: Option<u64>,
     memory: Option<u64>,
 }
 
-impl Supply {
+impl ResourceSupply {
     /// Raises the limits that this process may raise itself, and returns the resources, with this much memory.
-    fn of_machine(memory: Option<u64>) -> Supply {
-        Supply {
+    fn of_machine(memory: Option<u64>) -> ResourceSupply {
+        ResourceSupply {
             descriptors: machine::raise_descriptor_limit(),
             ports: machine::local_ports(),
             memory,
@@ -43,9 +43,9 @@ impl Supply {
 }
 
 /// Raises the limits that this process may raise itself, and returns warnings for those that are too low for the run.
-pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
+pub(super) fn preflight(prepared: &PreparedRun) -> Vec<Diagnostic> {
     let memory = prepared.run.local.memory;
-    let supply = Supply::of_machine(memory.or_else(machine::usual_memory));
+    let supply = ResourceSupply::of_machine(memory.or_else(machine::usual_memory));
     let mut at_hosts = BTreeMap::<&str, u64>::new();
     let (lanes, hosts) = (
         &prepared.run.plan_version.lanes,
@@ -59,7 +59,7 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
         }
     }
     let users = lanes.users().sum();
-    let need = Need {
+    let need = ResourceNeed {
         users,
         at_one_host: at_hosts.into_values().max().unwrap_or(0),
         own_site: prepared.sites.served().next().is_some(),
@@ -70,16 +70,16 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
 /// Returns what this many users of one site would lack, with one connection each.
 #[cfg(feature = "cli")]
 pub(super) fn for_users(users: u64) -> Vec<Diagnostic> {
-    let need = Need {
+    let need = ResourceNeed {
         users,
         at_one_host: users,
         own_site: false,
     };
-    shortages(&need, &Supply::of_machine(machine::usual_memory()))
+    shortages(&need, &ResourceSupply::of_machine(machine::usual_memory()))
 }
 
-fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
-    let mut told = Vec::new();
+fn shortages(need: &ResourceNeed, supply: &ResourceSupply) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     let each = if need.own_site { 2 } else { 1 };
     let descriptors = need.users * each + OWN_DESCRIPTORS;
     if let Some(limit) = supply.descriptors.filter(|limit| *limit < descriptors) {
@@ -92,7 +92,7 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
             show_count(((descriptors - limit) / each).min(need.users))
         );
         let enough = (need.users * 6 + OWN_DESCRIPTORS).next_power_of_two();
-        told.push(Diagnostic::new(message).help(format!(
+        diagnostics.push(Diagnostic::new(message).help(format!(
             "raise the limit before the run: 'sudo prlimit --pid $$ --nofile={enough}:{enough}' for this shell, \
              '* hard nofile {enough}' in /etc/security/limits.conf for good"
         )));
@@ -104,7 +104,7 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
             show_count(need.at_one_host),
             show_count(ports)
         );
-        told.push(Diagnostic::new(message).help(
+        diagnostics.push(Diagnostic::new(message).help(
             "allow more: 'sudo sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'; beyond 64,000 run lgoose \
              several times, each with its '--local-address'",
         ));
@@ -117,11 +117,11 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
             show_size(memory as f64),
             show_size(free as f64)
         );
-        told.push(Diagnostic::new(message).help(
+        diagnostics.push(Diagnostic::new(message).help(
             "run fewer users, share them among machines, or raise '--memory' if this one has more",
         ));
     }
-    told
+    diagnostics
 }
 
 /// Checks that the process may have the few open files that every command needs. A runtime that cannot have its own ends
@@ -142,34 +142,34 @@ pub(super) fn descriptors() -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn told(users: u64, own_site: bool, supply: &Supply) -> Vec<String> {
-        let need = Need {
+    fn messages(users: u64, own_site: bool, supply: &ResourceSupply) -> Vec<String> {
+        let need = ResourceNeed {
             users,
             at_one_host: users,
             own_site,
         };
-        let told = shortages(&need, supply);
-        told.iter().map(ToString::to_string).collect()
+        let diagnostics = shortages(&need, supply);
+        diagnostics.iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn what_fits_or_is_not_limited_is_not_told() {
-        assert_eq!(told(100_000, true, &Supply::default()), [""; 0]);
-        let supply = Supply {
+    fn what_fits_or_is_not_limited_is_not_reported() {
+        assert_eq!(messages(100_000, true, &ResourceSupply::default()), [""; 0]);
+        let supply = ResourceSupply {
             descriptors: Some(1_064),
             ports: Some(1_000),
             memory: Some(1 << 30),
         };
-        assert_eq!(told(1_000, false, &supply), [""; 0]);
+        assert_eq!(messages(1_000, false, &supply), [""; 0]);
     }
 
     #[test]
     fn each_shortage_names_the_limit_and_the_command_that_changes_it() {
-        let descriptors = Supply {
+        let descriptors = ResourceSupply {
             descriptors: Some(1_024),
-            ..Supply::default()
+            ..ResourceSupply::default()
         };
-        let text = told(2_000, false, &descriptors).concat();
+        let text = messages(2_000, false, &descriptors).concat();
         for word in [
             "2,064",
             "1,024",
@@ -179,28 +179,28 @@ mod tests {
         ] {
             assert!(text.contains(word), "'{word}' is missing in\n{text}");
         }
-        let few = Supply {
+        let few = ResourceSupply {
             descriptors: Some(40),
-            ..Supply::default()
+            ..ResourceSupply::default()
         };
-        let text = told(50, false, &few).concat();
+        let text = messages(50, false, &few).concat();
         assert!(text.contains("about 50 users"), "no more than run: {text}");
-        let text = told(1_000, true, &descriptors).concat();
+        let text = messages(1_000, true, &descriptors).concat();
         assert!(text.contains("2,064"), "the site's own are counted: {text}");
-        let ports = Supply {
+        let ports = ResourceSupply {
             ports: Some(28_232),
-            ..Supply::default()
+            ..ResourceSupply::default()
         };
-        let text = told(30_000, false, &ports).concat();
+        let text = messages(30_000, false, &ports).concat();
         assert!(
             text.contains("28,232") && text.contains("ip_local_port_range"),
             "{text}"
         );
-        let memory = Supply {
+        let memory = ResourceSupply {
             memory: Some(1 << 30),
-            ..Supply::default()
+            ..ResourceSupply::default()
         };
-        let text = told(20_000, false, &memory).concat();
+        let text = messages(20_000, false, &memory).concat();
         assert!(text.contains("of memory, and lgoose may take 1"), "{text}");
     }
 }

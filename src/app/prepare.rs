@@ -4,12 +4,12 @@
 use super::client::client;
 use super::embed::Test;
 use super::loading;
-use super::places::{self, Place};
+use super::places::{self, RunFile};
 use super::sites::Sites;
 use crate::config::{
-    CoMitigation, Config, Load, Part, RunConfig, ScreenConfig, Show, check_own_limits,
+    Config, Load, LoadPart, MitigationCadence, RunConfig, ScreenConfig, ShowLevel, check_own_limits,
 };
-use crate::engine::{self, Offers, PlanVersion, PlanVersions, WorkerLogs};
+use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
 use crate::error::{Diagnostic, Error};
 use crate::lua::Program;
 use crate::machine;
@@ -26,11 +26,11 @@ pub(super) struct CommandOptions {
     /// Files that are read and written in addition to those that the plan and its options name.
     pub(super) others: OtherFiles,
     /// What is shown of the only iteration of `--once`, if it is set.
-    pub(super) once: Option<Show>,
+    pub(super) once: Option<ShowLevel>,
     /// Whether the run waits for a command before its first user.
     pub(super) paused: bool,
     /// The part of the load that this process drives.
-    pub(super) part: Part,
+    pub(super) part: LoadPart,
 }
 
 impl Default for CommandOptions {
@@ -40,7 +40,7 @@ impl Default for CommandOptions {
             others: OtherFiles::default(),
             once: None,
             paused: false,
-            part: Part::WHOLE,
+            part: LoadPart::WHOLE,
         }
     }
 }
@@ -48,8 +48,8 @@ impl Default for CommandOptions {
 /// Files that a run reads and writes because of the command's flags.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OtherFiles {
-    pub(super) read: Vec<Place>,
-    pub(super) written: Vec<Place>,
+    pub(super) read: Vec<RunFile>,
+    pub(super) written: Vec<RunFile>,
 }
 
 /// What a test means: its plan, loaded, and the configuration of its run. Nothing is started yet.
@@ -61,7 +61,7 @@ pub(super) struct Resolved {
 }
 
 /// What runs: a run that is ready to start, with what this process does around it.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     pub(super) run: engine::Run,
     /// What the terminal shows of the run.
     pub(super) screen: ScreenConfig,
@@ -72,8 +72,8 @@ pub(super) struct Prepared {
 
 /// Where users run, and how they get new versions of the plan.
 pub(super) struct Placement {
-    pub(super) place: engine::Place,
-    pub(super) offers: Offers,
+    pub(super) place: engine::ShardPlacement,
+    pub(super) offers: VersionOffers,
     pub(super) versions: PlanVersions,
     /// Logs of the users on workers, if any are kept.
     pub(super) logs: Option<WorkerLogs>,
@@ -84,7 +84,7 @@ impl Default for Placement {
     fn default() -> Placement {
         let (versions, offers) = PlanVersions::open();
         Placement {
-            place: engine::Place::threads(),
+            place: engine::ShardPlacement::threads(),
             offers,
             versions,
             logs: None,
@@ -92,7 +92,7 @@ impl Default for Placement {
     }
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Returns the plan that users run at first.
     #[cfg(feature = "cli")]
     pub(super) fn plan(&self) -> &Plan {
@@ -117,7 +117,7 @@ impl Prepared {
 
     /// Returns a copy for one of several runs with the same target; the built-in sites stay with the original.
     #[cfg(feature = "cli")]
-    pub(super) fn with_config(&self, config: Config) -> Prepared {
+    pub(super) fn with_config(&self, config: Config) -> PreparedRun {
         let PlanVersion {
             program,
             plan,
@@ -131,7 +131,7 @@ impl Prepared {
             hosts.clone(),
             run_config.clone(),
         );
-        Prepared {
+        PreparedRun {
             run: engine::Run {
                 plan_version: Arc::new(plan_version),
                 config: run_config,
@@ -149,7 +149,7 @@ impl Prepared {
 ///
 /// # Errors
 /// A mistake in the plan or in an option, or trouble with a file or a site that they name.
-pub(super) fn prepare(mut test: Test) -> Result<Prepared, Error> {
+pub(super) fn prepare(mut test: Test) -> Result<PreparedRun, Error> {
     let OtherFiles {
         mut read,
         mut written,
@@ -179,7 +179,7 @@ pub(super) fn prepare(mut test: Test) -> Result<Prepared, Error> {
     let target = target(&hosts, &sites);
     let run_config = Arc::new(config.run);
     let plan_version = PlanVersion::new(program, plan, hosts, run_config.clone());
-    Ok(Prepared {
+    Ok(PreparedRun {
         run: engine::Run {
             plan_version: Arc::new(plan_version),
             config: run_config,
@@ -250,7 +250,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.run_time = None;
     // One iteration is for looking at, not for judging.
     config.thresholds.clear();
-    config.co_mitigation = CoMitigation::Disabled;
+    config.co_mitigation = MitigationCadence::Disabled;
     config.co_wanted = false;
 }
 

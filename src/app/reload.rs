@@ -5,7 +5,7 @@ use super::embed::Test;
 use super::prepare::{Resolved, hosts_of, no_fixed_numbers, resolve};
 use super::sites::Sites;
 use crate::config::Config;
-use crate::control::{Done, News, Refusal, Reloads, Reply};
+use crate::control::{Done, Refusal, ReloadResult, Reloads, ReplySender};
 use crate::engine::{PlanVersion, PlanVersions};
 use crate::error::Error;
 use crate::lua::Program;
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(250);
 type ReadTest = Box<dyn FnMut() -> Result<Test, Error> + Send>;
 
 /// Where the plan of a run is reloaded from.
-pub(super) struct Source {
+pub(super) struct ReloadSource {
     /// Whether a change of its files triggers a reload.
     pub(super) watch: bool,
     pub(super) read: ReadTest,
@@ -32,12 +32,12 @@ pub(super) struct Source {
 
 /// Reloads the plan of a run.
 pub(super) struct Reloader {
-    source: Source,
+    source: ReloadSource,
     /// Configuration that the run began with.
     config: Config,
     /// The program that was loaded last.
     program: Arc<Program>,
-    watched: Watched,
+    watched: WatchedFiles,
     /// The built-in sites of the run, which live as long as this.
     sites: Sites,
     /// Number of the version that was loaded last.
@@ -46,12 +46,12 @@ pub(super) struct Reloader {
 
 impl Reloader {
     pub(super) fn new(
-        source: Source,
+        source: ReloadSource,
         config: Config,
         program: Arc<Program>,
         sites: Sites,
     ) -> Reloader {
-        let mut watched = Watched::default();
+        let mut watched = WatchedFiles::default();
         if source.watch {
             // Before the run begins, so that whatever is saved after its first request counts as a change.
             watched.look(program.files());
@@ -69,14 +69,14 @@ impl Reloader {
     /// Serves requests to reload, and watches the files with `--watch`. Publishes the results as news. Never returns.
     pub(super) async fn serve(
         mut self,
-        mut wanted: Reloads,
+        mut reloads: Reloads,
         plan_versions: PlanVersions,
-        news: broadcast::Sender<News>,
+        news: broadcast::Sender<ReloadResult>,
     ) -> Error {
         let mut look = tokio::time::interval(LOOK);
         loop {
-            let asked: Option<Reply> = tokio::select! {
-                Some(reply) = wanted.next() => Some(reply),
+            let received: Option<ReplySender> = tokio::select! {
+                Some(reply) = reloads.next() => Some(reply),
                 _ = look.tick(), if self.source.watch => {
                     if !self.watched.look(self.program.files()) {
                         continue;
@@ -95,24 +95,24 @@ impl Reloader {
                 }
                 Err(error) => return Error::trouble(format!("cannot load the plan: {error}")),
             };
-            let answer = match loaded {
-                Ok((plan_version, told)) => {
+            let response = match loaded {
+                Ok((plan_version, message)) => {
                     let taken = plan_versions.offer(plan_version).await;
-                    taken.map(|()| Done::Reloaded(told.into()))
+                    taken.map(|()| Done::Reloaded(message.into()))
                 }
                 Err(error) => Err(Refusal::Plan(Arc::new(error))),
             };
-            let told: Option<News> = match &answer {
-                Ok(Done::Reloaded(told)) => Some(Ok(told.clone())),
+            let report: Option<ReloadResult> = match &response {
+                Ok(Done::Reloaded(message)) => Some(Ok(message.clone())),
                 Err(Refusal::Plan(error)) => Some(Err(error.clone())),
                 _ => None,
             };
-            if let Some(told) = told {
+            if let Some(report) = report {
                 // There may be no reader.
-                let _unread = news.send(told);
+                let _unread = news.send(report);
             }
-            if let Some(reply) = asked {
-                reply.answer(answer);
+            if let Some(reply) = received {
+                reply.send(response);
             }
         }
     }
@@ -129,30 +129,30 @@ impl Reloader {
         let hosts = hosts_of(&plan, &self.config.run, &mut self.sites)?;
         let mut judged = self.config.clone();
         judged.run.thresholds = config.run.thresholds.clone();
-        let mut told = "reloaded: users take the plan at their next iteration".to_owned();
+        let mut message = "reloaded: users take the plan at their next iteration".to_owned();
         if config != judged {
-            told += "; settings of 'plan {}' other than thresholds take effect in the next run";
+            message += "; settings of 'plan {}' other than thresholds take effect in the next run";
         }
         self.program = program.clone();
         self.number += 1;
         let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged.run));
         let plan_version = plan_version.numbered(self.number);
-        Ok((Arc::new(plan_version), told))
+        Ok((Arc::new(plan_version), message))
     }
 }
 
 /// Facts that distinguish one state of a file from another.
-type Stamp = (u64, u64, i64, i64);
+type PlanFileStamp = (u64, u64, i64, i64);
 
 /// Files of the plan as they were last seen.
 #[derive(Debug, Default)]
-struct Watched {
-    seen: BTreeMap<PathBuf, Stamp>,
+struct WatchedFiles {
+    seen: BTreeMap<PathBuf, PlanFileStamp>,
     /// Whether a file has changed, but may be only half written.
     changed: bool,
 }
 
-impl Watched {
+impl WatchedFiles {
     /// Returns whether files have changed, but not since the last check. A missing file is about to be replaced; a new
     /// one has just been read.
     fn look(&mut self, files: Vec<PathBuf>) -> bool {
@@ -175,7 +175,7 @@ impl Watched {
     }
 }
 
-fn stamp(file: &Metadata) -> Stamp {
+fn stamp(file: &Metadata) -> PlanFileStamp {
     (file.ino(), file.size(), file.mtime(), file.mtime_nsec())
 }
 
@@ -185,13 +185,13 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_change_is_told_once_when_it_has_settled() {
+    fn a_change_is_reported_once_when_it_has_settled() {
         let folder = tempfile::tempdir().expect("a folder");
         let plan = folder.path().join("plan.lua");
         let files = || vec![plan.clone()];
         let write = |path: &Path, text: &str| std::fs::write(path, text).expect("it is written");
         write(&plan, "one");
-        let mut watched = Watched::default();
+        let mut watched = WatchedFiles::default();
         assert_eq!([watched.look(files()), watched.look(files())], [false; 2]);
         write(&plan, "");
         assert!(!watched.look(files()), "it may be half written");

@@ -23,7 +23,7 @@ pub(super) enum Signals {
     #[cfg(feature = "cli")]
     ObeyedByAll(Guard),
     /// The program that embeds lgoose.
-    Left,
+    Ignored,
 }
 
 impl Signals {
@@ -44,7 +44,7 @@ impl Signals {
                 guard.attend(handle);
                 listen(handle).await
             }
-            Signals::Left => std::future::pending().await,
+            Signals::Ignored => std::future::pending().await,
         }
     }
 
@@ -62,7 +62,7 @@ impl Signals {
                     () = aborted => {}
                 }
             }
-            Signals::Left => {
+            Signals::Ignored => {
                 let _waits_for_all = run;
                 std::future::pending().await
             }
@@ -74,7 +74,7 @@ impl Signals {
 async fn listen(handle: &Handle) -> Error {
     let mut suspension = Suspension::listen();
     loop {
-        wanted(&mut suspension).await;
+        wait_for_request(&mut suspension).await;
         if let Some(suspension) = &mut suspension {
             suspension.suspend(handle).await;
         }
@@ -82,20 +82,20 @@ async fn listen(handle: &Handle) -> Error {
 }
 
 #[cfg(feature = "cli")]
-async fn wanted(suspension: &mut Option<Suspension>) {
+async fn wait_for_request(suspension: &mut Option<Suspension>) {
     match suspension {
-        Some(suspension) => suspension.wanted().await,
+        Some(suspension) => suspension.wait_for_request().await,
         None => std::future::pending().await,
     }
 }
 
 /// Logs the effect of the first Ctrl-C.
 #[cfg(feature = "cli")]
-pub(super) fn tell_of_interrupt() {
-    tell("stopping: running tasks finish, press Ctrl-C again to abort them");
+pub(super) fn log_interrupt() {
+    log_notice("stopping: running tasks finish, press Ctrl-C again to abort them");
 }
 
 #[cfg(feature = "cli")]
-pub(super) fn tell(text: &str) {
+pub(super) fn log_notice(text: &str) {
     tracing::info!(target: "lgoose::app", "{text}");
 }

@@ -2,9 +2,9 @@
 //! the library alike. A test is steered and watched through its handle.
 
 use super::embed::{Running, Test};
-use super::kept_logs::KeptLogs;
-use super::prepare::{Placement, Prepared};
-use super::reload::{Reloader, Source};
+use super::kept_logs::RetainedLogs;
+use super::prepare::{Placement, PreparedRun};
+use super::reload::{ReloadSource, Reloader};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
 use crate::engine::{self, Outcome};
@@ -41,7 +41,7 @@ pub struct Supervisor {
 impl Default for Supervisor {
     /// Returns an idle supervisor that leaves the signals of this process to others.
     fn default() -> Supervisor {
-        Supervisor::new(Signals::Left)
+        Supervisor::new(Signals::Ignored)
     }
 }
 
@@ -71,10 +71,10 @@ impl Supervisor {
     /// # Errors
     /// Returns the error of `prepare`: a mistake in the plan or in an option, or trouble. Returns trouble, too, while
     /// another test is running.
-    pub(super) fn begin(
+    pub(super) fn start_test(
         &self,
-        prepare: impl FnOnce() -> Result<Prepared, Error>,
-    ) -> Result<(Slot, Prepared), Error> {
+        prepare: impl FnOnce() -> Result<PreparedRun, Error>,
+    ) -> Result<(Slot, PreparedRun), Error> {
         let (handle, control) = Control::open();
         let free = self.stage.send_if_modified(|stage| {
             let free = !matches!(stage, Stage::Running(_));
@@ -146,8 +146,8 @@ impl Slot {
     /// next to what was measured.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
-        mut prepared: Prepared,
-        source: Option<Source>,
+        mut prepared: PreparedRun,
+        source: Option<ReloadSource>,
         beside: impl FnOnce(Handle) -> F,
     ) -> Result<Outcome, Error> {
         let Slot {
@@ -158,7 +158,7 @@ impl Slot {
         } = self;
         let ended: Result<Outcome, Error> = async {
             let of_workers = prepared.placement.logs.take();
-            let logs = KeptLogs::start(&prepared.run.local.logs, of_workers)?;
+            let logs = RetainedLogs::start(&prepared.run.local.logs, of_workers)?;
             prepared.run.run_logs = logs.run_logs();
             let beside = beside(handle.clone());
             let outcome = conduct(&signals, (&handle, control), prepared, source, beside).await;
@@ -186,8 +186,8 @@ impl Slot {
 async fn conduct(
     signals: &Signals,
     (handle, control): (&Handle, Control),
-    prepared: Prepared,
-    source: Option<Source>,
+    prepared: PreparedRun,
+    source: Option<ReloadSource>,
     beside: impl Future<Output = Error>,
 ) -> Result<Outcome, Error> {
     let Control {
@@ -198,11 +198,11 @@ async fn conduct(
         log,
     } = control;
     #[cfg(feature = "cli")]
-    let _feed = super::log::Feed::start(log);
+    let _feed = super::log::LogFeed::start(log);
     #[cfg(not(feature = "cli"))]
     drop(log);
     let config = prepared.config();
-    let Prepared {
+    let PreparedRun {
         run,
         sites,
         placement:
@@ -287,7 +287,7 @@ mod tests {
             let wrong = supervisor.start(test("task { wieght = 1, function() end }"));
             assert!(matches!(wrong, Err(Error::Mistake(_))), "{wrong:?}");
             match &*stage.borrow() {
-                Stage::Done(Err(told)) => assert!(told.contains("unknown field 'wieght'")),
+                Stage::Done(Err(message)) => assert!(message.contains("unknown field 'wieght'")),
                 stage => panic!("{stage:?}"),
             }
         }
@@ -302,7 +302,7 @@ mod tests {
         let Stage::Running(handle) = supervisor.stage().borrow().clone() else {
             panic!("it runs");
         };
-        handle.ask(Command::Stop).wait().expect("it stops");
+        handle.send(Command::Stop).wait().expect("it stops");
         running.wait().expect("it ran");
         assert!(matches!(*supervisor.stage().borrow(), Stage::Done(Ok(_))));
         let again = supervisor.start(test(PLAN).iterations(1));

@@ -18,12 +18,12 @@ const AHEAD: Duration = Duration::from_millis(50);
 
 /// Wakes the listener for a key. A key that is pressed before there is one waits for it: the signal would stop the
 /// process with the terminal as it is.
-static ASKED: Notify = Notify::const_new();
+static REQUESTED: Notify = Notify::const_new();
 
 /// Asks the listener of the run to suspend the process, as the signal does.
 #[cfg(feature = "tui")]
-pub(super) fn ask() {
-    ASKED.notify_one();
+pub(super) fn request() {
+    REQUESTED.notify_one();
 }
 
 /// Listener for both signals.
@@ -45,11 +45,11 @@ impl Suspension {
     }
 
     /// Waits until the process is asked to suspend. Cancel safe.
-    pub(super) async fn wanted(&mut self) {
+    pub(super) async fn wait_for_request(&mut self) {
         tokio::select! {
             // A stream of signals never ends.
             _ = self.stop.recv() => {}
-            () = ASKED.notified() => {}
+            () = REQUESTED.notified() => {}
         }
     }
 
@@ -60,7 +60,7 @@ impl Suspension {
             tracing::warn!(target: "lgoose::app", "{alone}");
             return;
         }
-        let paused = matches!(handle.ask(Command::Pause).await, Ok(Done::Paused));
+        let paused = matches!(handle.send(Command::Pause).await, Ok(Done::Paused));
         #[cfg(feature = "tui")]
         let had_terminal = tui::hand_back();
         console::out().settled_within(FAREWELL).await;
@@ -77,7 +77,7 @@ impl Suspension {
         }
         if paused {
             // The run may have ended meanwhile.
-            let _answer = handle.ask(Command::Resume).await;
+            let _response = handle.send(Command::Resume).await;
         }
     }
 }

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_descriptor_is_none_that_only_begins_like_one() {
+    fn a_descriptor_is_none_that_only_starts_like_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("file");
         fs::write(&file, "").expect("written");

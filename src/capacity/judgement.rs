@@ -1,8 +1,8 @@
 //! The judgement of a step: whether it held, and whose fault it was if not.
 
-use super::watch::{Look, MOST_FAILED};
+use super::watch::{MOST_FAILED, StepWindow};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
-use crate::threshold::{Figure, Threshold, Unit};
+use crate::threshold::{FigureKind, Threshold, Unit};
 
 /// What a step breaks whose latency goes on rising.
 pub(super) const DRIFT: &str = "drift";
@@ -60,22 +60,22 @@ impl Judgement {
             Some(name) => format!("{name}: {}", row.threshold),
             None => row.threshold.clone(),
         };
-        let told = match row.value {
+        let reason = match row.value {
             Some(value) => format!("{} where the limit is {limit}", shown(value, &row.unit)),
             None => format!("no data for {limit}"),
         };
-        Judgement::failed(limit, told)
+        Judgement::failed(limit, reason)
     }
 
     /// Puts a failure down to lgoose where it was the bottleneck, or where only its bursts failed. What is too late without its own
     /// part, too, is so because of the site, and so are failures in seconds in which lgoose was on time.
-    pub(super) fn blamed(self, slo: &[Threshold], look: &Look<'_>) -> Judgement {
+    pub(super) fn blamed(self, slo: &[Threshold], look: &StepWindow<'_>) -> Judgement {
         let limit = self.limited_by.as_deref();
         let mut rows = slo.iter().zip(look.limits);
         let row = rows.find(|(_, row)| Judgement::broke(row).limited_by.as_deref() == limit);
         let points = look.points;
-        let told = match row {
-            Some((slo, row)) if slo.figure == Figure::Failures && slo.unit == Unit::Percent => {
+        let reason = match row {
+            Some((slo, row)) if slo.figure == FigureKind::Failures && slo.unit == Unit::Percent => {
                 fails_in_bursts(points, row.limit / 100.0)
             }
             None if limit == Some(FAILURES) => fails_in_bursts(points, MOST_FAILED),
@@ -85,10 +85,10 @@ impl Judgement {
             None if limit == Some(DRIFT) => is_saturated(points),
             _ => None,
         };
-        match told {
-            Some(told) => Judgement {
+        match reason {
+            Some(reason) => Judgement {
                 result: StepResult::Generator,
-                reason: Some(told),
+                reason: Some(reason),
                 limited_by: Some("lgoose".to_owned()),
             },
             None => self,

@@ -18,7 +18,7 @@ mod watch;
 pub(crate) use judgement::Judgement;
 pub(crate) use recovery::Recovery;
 #[cfg(test)]
-use search::End;
-pub(crate) use search::{Aims, Next, Search};
-pub(crate) use summary::{Findings, summary};
-pub(crate) use watch::{Decision, Lengths, Look, Watch};
+use search::SearchEnd;
+pub(crate) use search::{Search, SearchAction, SearchAims};
+pub(crate) use summary::{SearchSummary, summary};
+pub(crate) use watch::{Decision, StepLengths, StepWatch, StepWindow};

@@ -17,7 +17,7 @@ const LONGEST_DESCENT: f64 = 0.5;
 
 /// What is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Aims {
+pub(crate) struct SearchAims {
     /// What is raised.
     pub by: LoadKind,
     /// Load of the first step.
@@ -31,18 +31,18 @@ pub(crate) struct Aims {
 
 /// What is to be done next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Next {
+pub(crate) enum SearchAction {
     /// Run a step with this load; a thorough one is as long as a confirming run.
     Step { load: f64, thorough: bool },
     /// Run this load once more, to confirm that it holds.
     Confirm { load: f64 },
     /// Nothing: the search is over.
-    Over(End),
+    Over(SearchEnd),
 }
 
 /// End of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct End {
+pub(crate) struct SearchEnd {
     /// How it ended.
     pub outcome: CapacityOutcome,
     /// The greatest load that held.
@@ -55,7 +55,7 @@ pub(crate) struct End {
 
 /// A load that was tried, with what came of it the last time.
 #[derive(Debug, Clone, Copy)]
-struct Tried {
+struct TriedLoad {
     load: f64,
     held: bool,
     /// Whether the step was as long as a confirming run.
@@ -66,8 +66,8 @@ struct Tried {
 /// State of a search.
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
-    aims: Aims,
-    tried: Vec<Tried>,
+    aims: SearchAims,
+    tried: Vec<TriedLoad>,
     /// Whether short steps are trusted no more: a confirming run has failed.
     thorough: bool,
     refutations: usize,
@@ -78,12 +78,12 @@ pub(crate) struct Search {
     too_fast: (f64, u32),
     /// The load whose confirming run has failed.
     refuted_at: Option<f64>,
-    given_up: Option<CapacityOutcome>,
+    aborted: Option<CapacityOutcome>,
 }
 
 impl Search {
     /// Begins a search.
-    pub(crate) fn new(aims: Aims) -> Search {
+    pub(crate) fn new(aims: SearchAims) -> Search {
         Search {
             aims,
             tried: Vec::new(),
@@ -93,17 +93,17 @@ impl Search {
             confirmed: false,
             too_fast: (0.0, 0),
             refuted_at: None,
-            given_up: None,
+            aborted: None,
         }
     }
 
     /// Returns what is to be done next.
-    pub(crate) fn next(&self) -> Next {
-        let over = |outcome| Next::Over(self.end(outcome));
-        if let Some(outcome) = self.given_up {
+    pub(crate) fn next(&self) -> SearchAction {
+        let over = |outcome| SearchAction::Over(self.end(outcome));
+        if let Some(outcome) = self.aborted {
             return over(outcome);
         }
-        let step = |load| Next::Step {
+        let step = |load| SearchAction::Step {
             load,
             thorough: self.thorough,
         };
@@ -114,14 +114,14 @@ impl Search {
                 None => CapacityOutcome::AtLeast,
             }),
             (Some(low), None) => match self.aims.to {
-                Some(to) if low >= to => Next::Confirm { load: low },
+                Some(to) if low >= to => SearchAction::Confirm { load: low },
                 Some(to) => step(self.round(low * 2.0).min(to)),
                 None => step(self.round(low * 2.0)),
             },
             (Some(low), Some(high)) => match self.between(low, high) {
                 Some(load) => step(load),
                 None if self.tried_once(high) => step(high),
-                None => Next::Confirm { load: low },
+                None => SearchAction::Confirm { load: low },
             },
             (None, Some(high)) if high > self.aims.from => step(self.below(high)),
             (None, Some(high)) if self.tried_once(high) => step(high),
@@ -131,11 +131,11 @@ impl Search {
     }
 
     /// Notes what came of a step, or of a confirming run.
-    pub(crate) fn note(&mut self, done: Next, result: StepResult) {
+    pub(crate) fn note(&mut self, done: SearchAction, result: StepResult) {
         let (load, thorough, confirms) = match done {
-            Next::Step { load, thorough } => (load, thorough, false),
-            Next::Confirm { load } => (load, true, true),
-            Next::Over(_) => return,
+            SearchAction::Step { load, thorough } => (load, thorough, false),
+            SearchAction::Confirm { load } => (load, true, true),
+            SearchAction::Over(_) => return,
         };
         match result {
             // A pause of the site or of this machine must not decide the search.
@@ -143,8 +143,8 @@ impl Search {
                 self.refuted_at = Some(load);
                 return;
             }
-            StepResult::Held => self.tell(load, true, thorough),
-            StepResult::Failed => self.tell(load, false, thorough),
+            StepResult::Held => self.record(load, true, thorough),
+            StepResult::Failed => self.record(load, false, thorough),
             StepResult::Generator => {
                 let before = if self.too_fast.0 == load {
                     self.too_fast.1
@@ -153,11 +153,11 @@ impl Search {
                 };
                 self.too_fast = (load, before + 1);
                 if before + 1 >= MOST_TOO_FAST {
-                    self.give_up(CapacityOutcome::Generator);
+                    self.abort(CapacityOutcome::Generator);
                 }
                 return;
             }
-            _ => self.give_up(CapacityOutcome::Stopped),
+            _ => self.abort(CapacityOutcome::Stopped),
         }
         match (confirms, result) {
             (true, StepResult::Held) => self.confirmed = true,
@@ -165,7 +165,7 @@ impl Search {
                 (self.thorough, self.descents) = (true, 0);
                 self.refutations += 1;
                 if self.refutations >= MOST_REFUTATIONS {
-                    self.give_up(CapacityOutcome::NotConfirmed);
+                    self.abort(CapacityOutcome::NotConfirmed);
                 }
             }
             (false, StepResult::Failed) if self.low().is_none() => self.descents += 1,
@@ -174,12 +174,12 @@ impl Search {
     }
 
     /// Ends the search.
-    pub(crate) fn give_up(&mut self, outcome: CapacityOutcome) {
-        self.given_up.get_or_insert(outcome);
+    pub(crate) fn abort(&mut self, outcome: CapacityOutcome) {
+        self.aborted.get_or_insert(outcome);
     }
 
-    fn end(&self, outcome: CapacityOutcome) -> End {
-        End {
+    fn end(&self, outcome: CapacityOutcome) -> SearchEnd {
+        SearchEnd {
             outcome,
             low: self.low(),
             high: self.high(),
@@ -187,14 +187,14 @@ impl Search {
         }
     }
 
-    fn tell(&mut self, load: f64, held: bool, thorough: bool) {
-        let known = self.tried.iter_mut().find(|tried| tried.load == load);
-        match known {
+    fn record(&mut self, load: f64, held: bool, thorough: bool) {
+        let existing = self.tried.iter_mut().find(|tried| tried.load == load);
+        match existing {
             Some(tried) => {
                 (tried.held, tried.thorough) = (held, thorough);
                 tried.times += 1;
             }
-            None => self.tried.push(Tried {
+            None => self.tried.push(TriedLoad {
                 load,
                 held,
                 thorough,
@@ -205,7 +205,7 @@ impl Search {
 
     /// Returns the greatest load that held, in a step long enough to be trusted.
     fn low(&self) -> Option<f64> {
-        let trusted = |tried: &&Tried| tried.held && (tried.thorough || !self.thorough);
+        let trusted = |tried: &&TriedLoad| tried.held && (tried.thorough || !self.thorough);
         let loads = self.tried.iter().filter(trusted).map(|tried| tried.load);
         loads.max_by(f64::total_cmp)
     }

@@ -1,25 +1,25 @@
 //! What the steps of a search say together, as the report has it.
 
-use super::search::{Aims, End};
+use super::search::{SearchAims, SearchEnd};
 use super::{knee, usl};
 use crate::metrics::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult};
 
 /// All that a search has found.
 #[derive(Debug)]
-pub(crate) struct Findings {
+pub(crate) struct SearchSummary {
     /// What was searched for.
-    pub aims: Aims,
+    pub aims: SearchAims,
     /// The limits that had to be kept, as they were written.
     pub slo: Vec<String>,
     /// How the search ended.
-    pub end: End,
+    pub end: SearchEnd,
     /// Its steps.
     pub steps: Vec<CapacityStep>,
 }
 
 /// Sums up a search.
-pub(crate) fn summary(findings: Findings) -> Capacity {
-    let Findings {
+pub(crate) fn summary(findings: SearchSummary) -> Capacity {
+    let SearchSummary {
         aims,
         slo,
         end,
@@ -51,7 +51,7 @@ pub(crate) fn summary(findings: Findings) -> Capacity {
     }
 }
 
-fn text(aims: Aims, end: &End, limited_by: Option<&str>, last: Option<&str>) -> String {
+fn text(aims: SearchAims, end: &SearchEnd, limited_by: Option<&str>, last: Option<&str>) -> String {
     let by = aims.by;
     let so_far = match (end.low, end.high) {
         (Some(low), Some(high)) => format!(

@@ -157,10 +157,10 @@ mod tests {
         figures.collect()
     }
 
-    fn called(count: usize, alike: f64, slope: f64, wanted: Trend) -> usize {
+    fn called(count: usize, alike: f64, slope: f64, expected: Trend) -> usize {
         let mut random = StdRng::seed_from_u64(7);
         let all = (0..400).map(|_| trend(&series(&mut random, count, alike, slope), 0.0));
-        all.filter(|found| *found == wanted).count()
+        all.filter(|found| *found == expected).count()
     }
 
     #[test]

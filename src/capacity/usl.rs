@@ -40,7 +40,7 @@ pub(super) fn usl(steps: &[CapacityStep]) -> Option<Usl> {
     let possible = fits.filter(|fit| fit[0] > 0.0 && fit[1] >= 0.0 && fit[2] >= 0.0);
     let best = possible.min_by(|a, b| error(&points, a).total_cmp(&error(&points, b)))?;
     let most = steps.iter().map(|step| step.throughput).fold(0.0, f64::max);
-    Some(told(best, &points, most))
+    Some(to_usl(best, &points, most))
 }
 
 fn terms(n: f64) -> [f64; 3] {
@@ -62,13 +62,13 @@ fn error(points: &[(f64, f64)], fit: &[f64; 3]) -> f64 {
 }
 
 /// Fits some of the terms by least squares; the others are 0. `None` if the points do not tell them apart.
-fn fit(points: &[(f64, f64)], wanted: &[usize]) -> Option<[f64; 3]> {
-    let size = wanted.len();
+fn fit(points: &[(f64, f64)], chosen: &[usize]) -> Option<[f64; 3]> {
+    let size = chosen.len();
     // The normal equations, with the right side as the last column.
     let mut rows = vec![vec![0.0; size + 1]; size];
     for (n, measured) in points {
         let all = terms(*n);
-        let weighted: Vec<f64> = wanted.iter().map(|at| all[*at] / measured).collect();
+        let weighted: Vec<f64> = chosen.iter().map(|at| all[*at] / measured).collect();
         for (row, one) in rows.iter_mut().zip(&weighted) {
             for (cell, other) in row.iter_mut().zip(weighted.iter().chain([&1.0])) {
                 *cell += one * other;
@@ -91,14 +91,14 @@ fn fit(points: &[(f64, f64)], wanted: &[usize]) -> Option<[f64; 3]> {
         }
     }
     let mut fit = [0.0; 3];
-    for (at, term) in wanted.iter().enumerate() {
+    for (at, term) in chosen.iter().enumerate() {
         fit[*term] = rows[at][size] / rows[at][at];
     }
     Some(fit)
 }
 
 /// Tells of a fit; `most` is the greatest throughput that was seen.
-fn told(fit: [f64; 3], points: &[(f64, f64)], most: f64) -> Usl {
+fn to_usl(fit: [f64; 3], points: &[(f64, f64)], most: f64) -> Usl {
     let lambda = 1.0 / fit[0];
     let small = |value: f64| if value < NOTHING { 0.0 } else { value };
     let (alpha, beta) = (small(fit[1] * lambda), small(fit[2] * lambda));

@@ -3,7 +3,7 @@
 use super::judgement::{DRIFT, FAILURES, Judgement};
 use super::trend::{Trend, transient, trend};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
-use crate::threshold::{Figure, Threshold, Unit};
+use crate::threshold::{FigureKind, Threshold, Unit};
 use crate::units::counted;
 
 /// How much longer each stretch is than the one before it that was not steady.
@@ -35,14 +35,14 @@ const LOOK_AGAIN: f64 = 5.0;
 
 /// The shortest and the longest time of a step, in seconds: of what is judged, and of all.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Lengths {
+pub(crate) struct StepLengths {
     pub least_s: f64,
     pub most_s: f64,
 }
 
 /// State of a step that goes on, since its figures began to count.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look<'a> {
+pub(crate) struct StepWindow<'a> {
     /// Seconds since the step began.
     pub elapsed_s: f64,
     /// Whole seconds since the figures began to count.
@@ -66,8 +66,8 @@ pub(crate) enum Decision {
 
 /// Watch over one step.
 #[derive(Debug)]
-pub(crate) struct Watch<'a> {
-    lengths: Lengths,
+pub(crate) struct StepWatch<'a> {
+    lengths: StepLengths,
     slo: &'a [Threshold],
     /// Iterations started per second; `None` in a search by users.
     rate: Option<f64>,
@@ -77,10 +77,10 @@ pub(crate) struct Watch<'a> {
     due_s: f64,
 }
 
-impl Watch<'_> {
+impl StepWatch<'_> {
     /// Begins to watch a step.
-    pub(crate) fn new(lengths: Lengths, slo: &[Threshold], rate: Option<f64>) -> Watch<'_> {
-        Watch {
+    pub(crate) fn new(lengths: StepLengths, slo: &[Threshold], rate: Option<f64>) -> StepWatch<'_> {
+        StepWatch {
             lengths,
             slo,
             rate,
@@ -90,7 +90,7 @@ impl Watch<'_> {
     }
 
     /// Decides what is to be done, once a second.
-    pub(crate) fn look(&mut self, look: &Look<'_>) -> Decision {
+    pub(crate) fn look(&mut self, look: &StepWindow<'_>) -> Decision {
         let seconds = look.points.len() as f64;
         let decision = match self.plain(look) {
             Some(judgement) => Decision::Over(judgement),
@@ -116,7 +116,7 @@ impl Watch<'_> {
     }
 
     /// Judges a step that ends by itself, by the figures of that moment.
-    pub(crate) fn at_end(&self, look: &Look<'_>) -> Judgement {
+    pub(crate) fn at_end(&self, look: &StepWindow<'_>) -> Judgement {
         match self.last_word(look) {
             judgement if judgement.result == StepResult::Failed => judgement.blamed(self.slo, look),
             judgement => judgement,
@@ -124,8 +124,8 @@ impl Watch<'_> {
     }
 
     /// Judges a step whose stretch is over; it goes on where that says too little.
-    fn judged(&self, look: &Look<'_>, seconds: f64) -> Decision {
-        if (count(look.points) as f64) < self.wanted() {
+    fn judged(&self, look: &StepWindow<'_>, seconds: f64) -> Decision {
+        if (count(look.points) as f64) < self.needed_requests() {
             return Decision::GoOn;
         }
         let broken = self.broken(look);
@@ -142,14 +142,14 @@ impl Watch<'_> {
         match (direction, broken) {
             (Trend::Rising, Some(judgement)) => Decision::Over(judgement),
             (Trend::Rising, None) | (Trend::Falling, _) => anew,
-            (Trend::Steady, _) if seconds < self.wanted_s(look) => Decision::GoOn,
+            (Trend::Steady, _) if seconds < self.needed_s(look) => Decision::GoOn,
             (_, Some(judgement)) => Decision::Over(judgement),
             (_, None) => Decision::Over(Judgement::held()),
         }
     }
 
     /// Judges a step that has had all of its time.
-    fn last_word(&self, look: &Look<'_>) -> Judgement {
+    fn last_word(&self, look: &StepWindow<'_>) -> Judgement {
         if let Some(judgement) = self.broken(look) {
             return judgement;
         }
@@ -166,7 +166,7 @@ impl Watch<'_> {
     }
 
     /// Judges a step that fails beyond doubt.
-    fn plain(&self, look: &Look<'_>) -> Option<Judgement> {
+    fn plain(&self, look: &StepWindow<'_>) -> Option<Judgement> {
         let points = look.points;
         if points.len() < PLAIN_AFTER {
             return None;
@@ -177,8 +177,8 @@ impl Watch<'_> {
             return Some(Judgement::failed("no answer", "no request was answered"));
         }
         if count >= 10 && failures as f64 >= MOST_FAILED * count as f64 {
-            let told = format!("{failures} of {} failed", counted(count, "request"));
-            return Some(Judgement::failed(FAILURES, told));
+            let reason = format!("{failures} of {} failed", counted(count, "request"));
+            return Some(Judgement::failed(FAILURES, reason));
         }
         let due = self.rate.unwrap_or(0.0) * points.len() as f64;
         if look.dropped > 0 && look.dropped as f64 > MOST_DROPPED * due {
@@ -192,8 +192,8 @@ impl Watch<'_> {
             let value = row.value.unwrap_or(0.0);
             // A second in which a garbage collector ran is not beyond doubt.
             let enough = match limit.figure {
-                Figure::Failures => failures >= 10,
-                Figure::Max | Figure::Oldest => false,
+                FigureKind::Failures => failures >= 10,
+                FigureKind::Max | FigureKind::Oldest => false,
                 _ => count >= 20,
             };
             counts && enough && value >= row.limit * PLAIN
@@ -208,30 +208,30 @@ impl Watch<'_> {
     }
 
     /// Judges a step whose users were all at work: because the site lets them wait, or because they are too few.
-    fn without_users(&self, look: &Look<'_>) -> Judgement {
-        let told = format!(
+    fn without_users(&self, look: &StepWindow<'_>) -> Judgement {
+        let reason = format!(
             "{} found no free user",
             counted(look.dropped, "start of an iteration")
                 .replace("start of an iterations", "starts of iterations")
         );
         if let Some(judgement) = self.broken(look) {
             return Judgement {
-                reason: Some(told),
+                reason: Some(reason),
                 ..judgement
             };
         }
         match self.trend(look.points) {
-            Trend::Rising => Judgement::failed(DRIFT, told),
+            Trend::Rising => Judgement::failed(DRIFT, reason),
             Trend::Steady | Trend::Falling => Judgement {
                 result: StepResult::Generator,
-                reason: Some(format!("{told}: raise '--max-users'")),
+                reason: Some(format!("{reason}: raise '--max-users'")),
                 limited_by: Some("users".to_owned()),
             },
         }
     }
 
     /// Returns the first limit that is broken.
-    fn broken(&self, look: &Look<'_>) -> Option<Judgement> {
+    fn broken(&self, look: &StepWindow<'_>) -> Option<Judgement> {
         look.limits
             .iter()
             .find(|row| !row.passed)
@@ -255,10 +255,10 @@ impl Watch<'_> {
     }
 
     /// Returns how many requests the limits need.
-    fn wanted(&self) -> f64 {
+    fn needed_requests(&self) -> f64 {
         let beyond = self.slo.iter().map(|limit| match limit.figure {
-            Figure::Percentile(percent) => BEYOND / (1.0 - percent / 100.0).max(1e-4),
-            Figure::Failures if limit.unit == Unit::Percent => {
+            FigureKind::Percentile(percent) => BEYOND / (1.0 - percent / 100.0).max(1e-4),
+            FigureKind::Failures if limit.unit == Unit::Percent => {
                 BEYOND / (limit.limit / 100.0).max(1e-4)
             }
             _ => 0.0,
@@ -268,7 +268,7 @@ impl Watch<'_> {
     }
 
     /// Returns how many seconds are to be judged: more if a figure is near its limit.
-    fn wanted_s(&self, look: &Look<'_>) -> f64 {
+    fn needed_s(&self, look: &StepWindow<'_>) -> f64 {
         let near = look.limits.iter().any(|row| {
             let part = row.value.map_or(1.0, |value| value / row.limit);
             (1.0 / NEAR..NEAR).contains(&part)

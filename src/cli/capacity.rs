@@ -1,6 +1,6 @@
 //! The command that searches for the greatest load that a site holds.
 
-use super::Run;
+use super::RunArgs;
 use super::values::threshold;
 use crate::threshold::Threshold;
 use crate::units;
@@ -59,7 +59,7 @@ const REFUSED: [(&[&str], &str); 6] = [
 
 /// What a search raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum SearchVariable {
     /// Iterations started per second, however long answers take.
     Rate,
     /// Users at the same time.
@@ -75,13 +75,13 @@ pub(crate) enum By {
         step fails or nothing was confirmed, 2 a mistake in the plan or the command line, 3 lgoose itself is the limit, 130 aborted. How \
         it searches: docs/capacity.md."
 )]
-pub(crate) struct Capacity {
+pub(crate) struct CapacityArgs {
     /// A limit that has to be kept, such as 'p95 < 300ms' or 'failures < 1%' (repeatable) [default: the plan's thresholds]
     #[arg(long, value_name = "LIMIT", value_parser = threshold, help_heading = HEADING)]
     pub slo: Vec<Threshold>,
     /// What is raised: rate, the iterations started per second, or users
     #[arg(long, value_name = "LOAD", default_value = "rate", help_heading = HEADING, hide_possible_values = true)]
-    pub by: By,
+    pub by: SearchVariable,
     /// The load of the first step
     #[arg(long, value_name = "N", default_value = "10", value_parser = units::rate, help_heading = HEADING)]
     pub from: f64,
@@ -105,14 +105,14 @@ pub(crate) struct Capacity {
     pub recovery_time: Duration,
     /// The plan and the other options of its runs.
     #[command(flatten)]
-    pub run: Run,
+    pub run: RunArgs,
 }
 
 /// Returns why one of the options that were typed does not fit a search.
 pub(super) fn refused(matches: &ArgMatches) -> Option<String> {
     let typed = |name: &&&str| {
-        let known = matches.try_contains_id(name).unwrap_or(false);
-        known && matches.value_source(name) == Some(ValueSource::CommandLine)
+        let is_defined = matches.try_contains_id(name).unwrap_or(false);
+        is_defined && matches.value_source(name) == Some(ValueSource::CommandLine)
     };
     REFUSED.iter().find_map(|(names, instead)| {
         let name = names.iter().find(typed)?;

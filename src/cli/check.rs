@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// `lgoose check`.
 #[derive(Debug, Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckArgs {
     /// The plan
     pub plan: PathBuf,
     /// The site's base URL, checked as in a run; nothing is sent there

@@ -16,7 +16,7 @@ use std::path::PathBuf;
         --max-regression and beyond chance, 1 such a regression, 2 the runs are not comparable, 130 stopped. The method: \
         docs/compare.md."
 )]
-pub(crate) struct Compare {
+pub(crate) struct CompareArgs {
     /// The JSON reports of a run before the change and of one after it; with '--after', all reports before it. A plan stands
     /// for runs of it
     #[arg(required = true, value_name = "REPORT.json | PLAN.lua")]

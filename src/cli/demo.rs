@@ -11,7 +11,7 @@ use std::time::Duration;
         admin with the password admin, and accepts five messages an hour from an address. /_demo/served shows as JSON what the \
         site has received, by method and path."
 )]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// The site: 'drupal', a Drupal 7 with 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
     /// with an API in JSON and GraphQL
     pub site: String,

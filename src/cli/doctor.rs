@@ -9,7 +9,7 @@ use clap::Args;
     after_help = "Exit codes: 0 the machine has what this many users need, 1 it lacks something. '!' marks what makes figures \
         less accurate."
 )]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// The number of users that the machine should run
     #[arg(short, long, value_name = "N", default_value_t = 1_000, value_parser = users)]
     pub users: u64,

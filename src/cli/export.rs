@@ -6,7 +6,7 @@ use clap::Args;
 /// Options of a run that is exported while it goes on.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Export")]
-pub(crate) struct Export {
+pub(crate) struct ExportArgs {
     /// Export metrics and failed requests by OTLP over HTTP [default: http://localhost:4318]
     ///
     /// lgoose exports to an OpenTelemetry collector every ten seconds. It reads OTEL_EXPORTER_OTLP_ENDPOINT, …_HEADERS,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collector_is_a_url_or_left_to_the_environment() {
+    fn a_collector_is_a_url_or_from_the_environment() {
         for right in ["", "http://a:4318", "https://a/otlp"] {
             assert_eq!(collector(right).as_deref(), Ok(right));
         }

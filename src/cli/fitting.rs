@@ -1,29 +1,29 @@
 //! Whether the options of a command line fit each other and what is run.
 
-use super::capacity::{self, Capacity};
-use super::run::Run;
+use super::capacity::{self, CapacityArgs};
+use super::run::RunArgs;
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
 /// What is wrong with options that do not fit, and its kind.
-pub(super) type Misfit = (ErrorKind, String);
+pub(super) type OptionMisfit = (ErrorKind, String);
 
 /// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
-pub(super) fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), Misfit> {
+pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionMisfit> {
     let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     if run.screen.http_debug && !run.load.once {
-        let told = "'--http-debug' shows the requests of one iteration: add '--once'; \
+        let message = "'--http-debug' shows the requests of one iteration: add '--once'; \
                     '--debug-log FILE' keeps the failed ones of a whole run";
-        return Err((ErrorKind::MissingRequiredArgument, told.to_owned()));
+        return Err((ErrorKind::MissingRequiredArgument, message.to_owned()));
     }
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
     #[cfg(any(feature = "gaggle", feature = "web"))]
-    let none_of = |names: &[&str], told: &str| match names.iter().find(|name| typed(name)) {
+    let none_of = |names: &[&str], message: &str| match names.iter().find(|name| typed(name)) {
         Some(flag) => {
-            let told = format!("'--{}' is for {told}", flag.replace('_', "-"));
-            Err((ErrorKind::MissingRequiredArgument, told))
+            let message = format!("'--{}' is for {message}", flag.replace('_', "-"));
+            Err((ErrorKind::MissingRequiredArgument, message))
         }
         None => Ok(()),
     };
@@ -48,7 +48,7 @@ pub(super) fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), Misfit> {
             "a run that is served over HTTP: add '--web'",
         )?;
     }
-    let told = match (url, host, lonely) {
+    let message = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
         (false, _, Some(name)) => {
             format!(
@@ -57,15 +57,15 @@ pub(super) fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), Misfit> {
         }
         _ => return Ok(()),
     };
-    Err((ErrorKind::ArgumentConflict, told))
+    Err((ErrorKind::ArgumentConflict, message))
 }
 
 /// Checks the options of a search.
-pub(super) fn searching(matches: &ArgMatches, search: &Capacity) -> Result<(), Misfit> {
-    let told = match (capacity::refused(matches), &search.run.plan) {
-        (Some(told), _) => told,
+pub(super) fn searching(matches: &ArgMatches, search: &CapacityArgs) -> Result<(), OptionMisfit> {
+    let message = match (capacity::refused(matches), &search.run.plan) {
+        (Some(message), _) => message,
         (None, None) => "no plan is given: lgoose capacity plan.lua --slo 'p95 < 300ms'".to_owned(),
         (None, Some(_)) => return fitting(matches, &search.run),
     };
-    Err((ErrorKind::ArgumentConflict, told))
+    Err((ErrorKind::ArgumentConflict, message))
 }

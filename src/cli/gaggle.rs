@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How the broker is reached, beside its URL.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Workers")]
-pub(crate) struct Nats {
+pub(crate) struct NatsArgs {
     /// File with the credentials for the broker, as written by 'nsc'
     #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CREDS", hide_env = true)]
     pub nats_creds: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) struct Nats {
 
 /// A broker, and how it is reached.
 #[derive(Debug, Args)]
-pub(crate) struct Broker {
+pub(crate) struct BrokerArgs {
     /// The broker: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…; also from LGOOSE_NATS
     #[arg(
         value_name = "URL",
@@ -38,13 +38,13 @@ pub(crate) struct Broker {
     pub url: String,
     /// How the broker is reached.
     #[command(flatten)]
-    pub reached: Nats,
+    pub reached: NatsArgs,
 }
 
 /// Options of a run whose users are on other machines.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workers")]
-pub(crate) struct Workers {
+pub(crate) struct GaggleArgs {
     /// Run all users on this many workers ('lgoose worker'), which get the plan from here
     ///
     /// Without --nats, lgoose starts the 'nats-server' of this machine for the run, and prints the command that starts a
@@ -56,7 +56,7 @@ pub(crate) struct Workers {
     pub nats: Option<String>,
     /// How the broker is reached.
     #[command(flatten)]
-    pub reached: Nats,
+    pub reached: NatsArgs,
     /// Where the broker started by lgoose listens, such as 0.0.0.0:4222 [default: 127.0.0.1 and a free port]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
     pub nats_listen: Option<String>,
@@ -83,12 +83,12 @@ pub(crate) enum OnLoss {
         on. If the manager is lost, this command leads the run: you can steer and stop it, and its report is written at its \
         end. The figures are those of the whole run, because the broker has kept them. The exit code is then that of the run."
 )]
-pub(crate) struct Attach {
+pub(crate) struct AttachArgs {
     /// The run, as 'lgoose gaggle' lists it
     pub run: String,
     /// The broker.
     #[command(flatten)]
-    pub broker: Broker,
+    pub broker: BrokerArgs,
     /// Write a report, as 'lgoose PLAN' does (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
@@ -110,10 +110,10 @@ pub(crate) struct Attach {
         another until Ctrl-C. It stops its users if it has not reached the broker for 40 s. It runs any plan that the broker's \
         accounts let through; '--allow-host' limits where it can send requests."
 )]
-pub(crate) struct Worker {
+pub(crate) struct WorkerArgs {
     /// The broker.
     #[command(flatten)]
-    pub broker: Broker,
+    pub broker: BrokerArgs,
     /// The name in tables and reports [default: the machine's]
     #[arg(long)]
     pub name: Option<String>,
@@ -144,10 +144,10 @@ pub(crate) struct Worker {
         workers or next to a leaf node of the broker. It needs no files and serves any number of runs until Ctrl-C. It keeps \
         nothing that the broker does not have: if it dies, the manager goes on without it, and another one can take its place."
 )]
-pub(crate) struct Gather {
+pub(crate) struct GatherArgs {
     /// The broker.
     #[command(flatten)]
-    pub broker: Broker,
+    pub broker: BrokerArgs,
     /// Add up the figures of workers with this label, such as region=eu (repeatable: with any of them)
     #[arg(long, value_name = "KEY=VALUE", value_parser = label, required = true)]
     pub label: Vec<(String, String)>,

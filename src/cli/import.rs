@@ -9,7 +9,7 @@ use std::path::PathBuf;
     after_help = "The plan goes to standard output, a list of what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  lgoose import openapi.yaml > plan.lua\n  \
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
-pub(crate) struct Import {
+pub(crate) struct ImportArgs {
     /// A HAR file, a file of curl command lines, a Postman collection v2.1 or an OpenAPI 3 document; '-' reads standard input
     pub file: PathBuf,
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan

@@ -1,7 +1,7 @@
 //! Options of the load of `lgoose PLAN`.
 
 use super::values::{TestPlan, at_least_one, test_plan, users, whole};
-use crate::config::{Part, Spacing, Stage};
+use crate::config::{LoadPart, LoadStage, Spacing};
 use crate::units;
 use clap::Args;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Options of the load: users or iterations over time.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
-pub(crate) struct Load {
+pub(crate) struct LoadArgs {
     /// Concurrent users [default: number of cores]
     #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = users)]
     pub users: Option<u64>,
@@ -26,8 +26,8 @@ pub(crate) struct Load {
     #[arg(short = 't', long, value_name = "D", visible_alias = "duration", short_alias = 'd', value_parser = units::duration)]
     pub run_time: Option<Duration>,
     /// A stage: its duration and the users at its end, or 5m:200/s for a rate (repeatable)
-    #[arg(long, value_name = "D:USERS", visible_alias = "stages", value_parser = Stage::parse, value_delimiter = ';')]
-    pub stage: Vec<Stage>,
+    #[arg(long, value_name = "D:USERS", visible_alias = "stages", value_parser = LoadStage::parse, value_delimiter = ';')]
+    pub stage: Vec<LoadStage>,
     /// All stages at once, as in "10,5m;10,30m;0,1m"
     #[arg(long, value_name = "USERS,D;…", value_parser = test_plan)]
     pub test_plan: Option<TestPlan>,
@@ -68,8 +68,8 @@ pub(crate) struct Load {
     ///
     /// Users, arrivals, unique rows of data and the ceiling on requests are divided by number, so that all parts together
     /// do what one run would do. Use the same plan, options and '--seed' on each machine, and start them at the same time.
-    #[arg(long, value_name = "N/OF", value_parser = Part::parse)]
-    pub part: Option<Part>,
+    #[arg(long, value_name = "N/OF", value_parser = LoadPart::parse)]
+    pub part: Option<LoadPart>,
     /// Iterations per user [default: no limit]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub iterations: Option<u64>,

@@ -6,21 +6,21 @@ use std::ffi::OsStr;
 
 /// A parser of values that may hold a secret.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Masked<V> {
+pub(super) struct MaskedParser<V> {
     parse: fn(&str) -> Result<V, String>,
     show: fn(&str) -> String,
 }
 
 /// Parses a URL with `parse`, whose error does not repeat it. What may be its user and password is never shown.
-pub(super) fn url<V>(parse: fn(&str) -> Result<V, String>) -> Masked<V> {
+pub(super) fn url<V>(parse: fn(&str) -> Result<V, String>) -> MaskedParser<V> {
     let show = without_credentials;
-    Masked { parse, show }
+    MaskedParser { parse, show }
 }
 
 /// Parses a text with `parse`, whose error does not repeat it. Nothing of it is ever shown.
-pub(super) fn secret<V>(parse: fn(&str) -> Result<V, String>) -> Masked<V> {
+pub(super) fn secret<V>(parse: fn(&str) -> Result<V, String>) -> MaskedParser<V> {
     let show = |_: &str| "***".to_owned();
-    Masked { parse, show }
+    MaskedParser { parse, show }
 }
 
 /// The URL with `***` in place of all that stands before its last '@': a password with a '/' or another character that
@@ -35,7 +35,7 @@ fn without_credentials(url: &str) -> String {
     }
 }
 
-impl<V: Clone + Send + Sync + 'static> TypedValueParser for Masked<V> {
+impl<V: Clone + Send + Sync + 'static> TypedValueParser for MaskedParser<V> {
     type Value = V;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<V, Error> {

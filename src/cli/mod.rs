@@ -29,25 +29,27 @@ mod values;
 mod web;
 mod words;
 
-pub(crate) use capacity::{By, Capacity};
-pub(crate) use check::Check;
-pub(crate) use compare::Compare;
-pub(crate) use demo::Demo;
-pub(crate) use doctor::Doctor;
+pub(crate) use capacity::{CapacityArgs, SearchVariable};
+pub(crate) use check::CheckArgs;
+pub(crate) use compare::CompareArgs;
+pub(crate) use demo::DemoArgs;
+pub(crate) use doctor::DoctorArgs;
 #[cfg(feature = "otlp")]
-pub(crate) use export::Export;
+pub(crate) use export::ExportArgs;
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
-pub(crate) use import::Import;
-pub(crate) use new::{New, Template};
+pub(crate) use gaggle::{
+    AttachArgs, BrokerArgs, GaggleArgs, GatherArgs, NatsArgs, OnLoss, WorkerArgs,
+};
+pub(crate) use import::ImportArgs;
+pub(crate) use new::{NewArgs, PlanTemplate};
 pub(crate) use one_request::OneRequest;
-pub(crate) use run::Run;
-pub(crate) use saved::Saved;
+pub(crate) use run::RunArgs;
+pub(crate) use saved::ReportArgs;
 #[cfg(feature = "web")]
-pub(crate) use serve::Serve;
-pub(crate) use traces::Traces;
+pub(crate) use serve::ServeArgs;
+pub(crate) use traces::TraceArgs;
 #[cfg(feature = "web")]
-pub(crate) use web::{Web, WebPlace};
+pub(crate) use web::{WebArgs, WebPlace};
 pub(crate) use words::misspelt_variables;
 
 use crate::config::Output;
@@ -95,10 +97,10 @@ A plan can set them, too. The command line comes first, then the environment, th
 pub(crate) struct Cli {
     /// A command other than running a plan.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
     /// The plan and how to run it.
     #[command(flatten)]
-    pub run: Run,
+    pub run: RunArgs,
     /// List the options on one screen
     #[arg(short = 'h', help_heading = "Help")]
     pub brief: bool,
@@ -109,38 +111,38 @@ pub(crate) struct Cli {
 
 /// The commands beside running a plan.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Load a plan, and show its scenarios and one iteration; send nothing
-    Check(Check),
+    Check(CheckArgs),
     /// Write a first plan, and the files that an editor needs to complete and check it
-    New(New),
+    New(NewArgs),
     /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection or an OpenAPI document
-    Import(Import),
+    Import(ImportArgs),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
-    Demo(Demo),
+    Demo(DemoArgs),
     /// Show a run saved with '-o json=FILE', or write it in other formats
-    Report(Saved),
+    Report(ReportArgs),
     /// Compare runs before and after a change: what is slower, what is faster, what is chance
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Check whether this machine can run this many users, and say what to change
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Search for the greatest load at which a site keeps its limits
-    Capacity(Box<Capacity>),
+    Capacity(Box<CapacityArgs>),
     /// Serve runs on workers ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
-    Worker(Worker),
+    Worker(WorkerArgs),
     /// Add up the figures of many workers, so that a manager has less to do
     #[cfg(feature = "gaggle")]
-    Gather(Gather),
+    Gather(GatherArgs),
     /// List the workers, the gathers and the runs at a broker
     #[cfg(feature = "gaggle")]
-    Gaggle(Broker),
+    Gaggle(BrokerArgs),
     /// Watch a run on workers from anywhere, or take over a run whose manager is lost
     #[cfg(feature = "gaggle")]
-    Attach(Attach),
+    Attach(AttachArgs),
     /// Serve a page and an API to run plans, one after another, and keep the runs, until Ctrl-C
     #[cfg(feature = "web")]
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Do what 'lgoose serve' says over standard input.
     #[cfg(feature = "web")]
     #[command(hide = true)]
@@ -172,10 +174,12 @@ pub(crate) fn parse() -> Result<Cli, u8> {
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
             let misfit = match (&cli.command, matches.subcommand()) {
-                (Some(Command::Capacity(search)), Some((_, matches))) => searching(matches, search),
+                (Some(CliCommand::Capacity(search)), Some((_, matches))) => {
+                    searching(matches, search)
+                }
                 _ => fitting(&matches, &cli.run),
             };
-            misfit.map_err(|(kind, told)| command().error(kind, told))?;
+            misfit.map_err(|(kind, message)| command().error(kind, message))?;
             apart(&cli)?;
             Ok(with_flags_of_command(cli))
         })
@@ -198,33 +202,33 @@ pub(crate) fn parse() -> Result<Cli, u8> {
 ///
 /// # Errors
 /// What is wrong with them, as it would be printed, without the usage.
-pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<Run, String> {
+pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<RunArgs, String> {
     let all = std::iter::once("lgoose".to_owned()).chain(arguments);
     let parsed = command().try_get_matches_from(all).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
-        fitting(&matches, &cli.run).map_err(|(kind, told)| command().error(kind, told))?;
+        fitting(&matches, &cli.run).map_err(|(kind, message)| command().error(kind, message))?;
         Ok(cli.run)
     });
     parsed.map_err(|error| {
         let text = error.to_string();
-        let told = text.split("\n\nUsage:").next().unwrap_or_default();
-        let told = told.split("\n\nFor more information").next();
-        told.unwrap_or_default().to_owned()
+        let message = text.split("\n\nUsage:").next().unwrap_or_default();
+        let message = message.split("\n\nFor more information").next();
+        message.unwrap_or_default().to_owned()
     })
 }
 
 /// Checks that no two reports go to one place.
 fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
-        Some(Command::Report(saved)) => &saved.output,
-        Some(Command::Compare(compare)) => &compare.output,
-        Some(Command::Capacity(search)) => &search.run.outputs.output,
+        Some(CliCommand::Report(saved)) => &saved.output,
+        Some(CliCommand::Compare(compare)) => &compare.output,
+        Some(CliCommand::Capacity(search)) => &search.run.outputs.output,
         #[cfg(feature = "gaggle")]
-        Some(Command::Attach(attach)) => &attach.output,
+        Some(CliCommand::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,
     };
     match Output::clash(outputs) {
-        Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
+        Some(message) => Err(command().error(ErrorKind::ArgumentConflict, message)),
         None => Ok(()),
     }
 }
@@ -232,11 +236,11 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
 /// Makes what a command has in common with a run an option of that.
 fn with_flags_of_command(mut cli: Cli) -> Cli {
     match &cli.command {
-        Some(Command::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
+        Some(CliCommand::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
         #[cfg(feature = "gaggle")]
-        Some(Command::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
+        Some(CliCommand::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
         #[cfg(feature = "gaggle")]
-        Some(Command::Attach(attach)) => {
+        Some(CliCommand::Attach(attach)) => {
             cli.run.outputs.output.clone_from(&attach.output);
             let screen = &mut cli.run.screen;
             screen.headless |= attach.headless;

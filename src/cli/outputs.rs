@@ -1,6 +1,6 @@
 //! Options of `lgoose PLAN` that write files.
 
-use crate::config::{CoMitigation, LogFile, Output, RequestNames};
+use crate::config::{LogFile, MitigationCadence, Output, RequestNames};
 use clap::Args;
 
 /// The help of `--output`.
@@ -16,7 +16,7 @@ request. junit: the verdicts as test cases; failed requests are failed cases wit
 /// Options that write files.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Outputs {
+pub(crate) struct OutputArgs {
     /// Write a report: json, yaml, csv, hdr, html, md or junit, such as html=run.html or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
     pub output: Vec<Output>,
@@ -58,8 +58,8 @@ pub(crate) struct Outputs {
     /// If an iteration takes more than twice the cadence of its user (the average, minimum or maximum of its iterations
     /// so far), the user could not send the requests that were due meanwhile. lgoose adds them, and shows the result
     /// beside the measured latencies.
-    #[arg(long, value_name = "CADENCE", value_parser = CoMitigation::parse)]
-    pub co_mitigation: Option<CoMitigation>,
+    #[arg(long, value_name = "CADENCE", value_parser = MitigationCadence::parse)]
+    pub co_mitigation: Option<MitigationCadence>,
     /// Count requests without a name under their task, or under their path [default: task]
     ///
     /// In a path, ':id' replaces numbers, UUIDs and hashes.

@@ -1,12 +1,14 @@
 //! Options of `lgoose PLAN`, grouped as the help shows them. An option that a plan may set too is a line of
 //! [`Run::settings`].
 
-use super::load::Load;
+use super::load::LoadArgs;
 use super::masked;
 use super::one_request::OneRequest;
-use super::outputs::Outputs;
+use super::outputs::OutputArgs;
 use super::values::{some, threads, threshold, variable, variable_name};
-use crate::config::{Client, Connections, Http, Pin, Proxy, Settings, address, read_max_redirects};
+use crate::config::{
+    ClientKind, ConnectionLifetime, Http, Pin, Proxy, Settings, address, read_max_redirects,
+};
 use crate::threshold::Threshold;
 use crate::units;
 use clap::Args;
@@ -37,52 +39,52 @@ accident. 'none' overrides the proxy of a plan. A proxy implies --client reqwest
 
 /// Arguments of `lgoose PLAN`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that requests it
     #[arg(value_name = "PLAN.lua | URL")]
     pub plan: Option<PathBuf>,
     /// Options of the load: users or iterations over time.
     #[command(flatten)]
-    pub load: Load,
+    pub load: LoadArgs,
     /// Options of the target and of how it is reached.
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArgs,
     /// Options of the request to a URL that stands for a plan.
     #[command(flatten)]
     pub request: OneRequest,
     /// Options of the screen, during the run and at its end.
     #[command(flatten)]
-    pub screen: Screen,
+    pub screen: ScreenArgs,
     /// Options that write files.
     #[command(flatten)]
-    pub outputs: Outputs,
+    pub outputs: OutputArgs,
     /// Options that make the exit code 1.
     #[command(flatten)]
-    pub verdict: Verdict,
+    pub verdict: VerdictArgs,
     /// Options of a run whose users are on other machines.
     #[cfg(feature = "gaggle")]
     #[command(flatten)]
-    pub gaggle: super::Workers,
+    pub gaggle: super::GaggleArgs,
     /// Options of a run that is served over HTTP.
     #[cfg(feature = "web")]
     #[command(flatten)]
-    pub web: super::Web,
+    pub web: super::WebArgs,
     /// Options of a run that is exported while it goes on.
     #[cfg(feature = "otlp")]
     #[command(flatten)]
-    pub export: super::Export,
+    pub export: super::ExportArgs,
     /// Options of the traces of requests.
     #[command(flatten)]
-    pub traces: super::Traces,
+    pub traces: super::TraceArgs,
     /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
-    pub machine: Machine,
+    pub machine: MachineArgs,
 }
 
 /// Options of the target and of how it is reached.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
-pub(crate) struct Target {
+pub(crate) struct TargetArgs {
     /// The site's base URL, or 'demo:drupal', 'demo:umami' or 'demo:api' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
@@ -96,8 +98,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "VERSION", value_parser = Http::parse)]
     pub http: Option<Http>,
     /// The HTTP client: direct, or reqwest, which takes more CPU and can use proxies [default: direct]
-    #[arg(long, value_name = "CLIENT", value_parser = Client::parse, long_help = CLIENT)]
-    pub client: Option<Client>,
+    #[arg(long, value_name = "CLIENT", value_parser = ClientKind::parse, long_help = CLIENT)]
+    pub client: Option<ClientKind>,
     /// Send everything through this proxy, with --client reqwest; env: the proxy from the environment
     #[arg(long, value_name = "URL", value_parser = masked::url(Proxy::parse), long_help = PROXY)]
     pub proxy: Option<Proxy>,
@@ -138,8 +140,8 @@ pub(crate) struct Target {
     #[arg(long)]
     pub cache: bool,
     /// How long users keep their connections: user (their whole life) or iteration [default: user]
-    #[arg(long, value_name = "SPAN", value_parser = Connections::parse)]
-    pub connections: Option<Connections>,
+    #[arg(long, value_name = "SPAN", value_parser = ConnectionLifetime::parse)]
+    pub connections: Option<ConnectionLifetime>,
     /// After a redirect to another host, let the user continue there
     #[arg(long)]
     pub sticky_follow: bool,
@@ -148,7 +150,7 @@ pub(crate) struct Target {
 /// Options of the screen, during the run and at its end.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
-pub(crate) struct Screen {
+pub(crate) struct ScreenArgs {
     /// With --once: show headers and bodies, too
     #[arg(long)]
     pub http_debug: bool,
@@ -200,7 +202,7 @@ pub(crate) struct Screen {
 /// Options that make the exit code 1.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
-pub(crate) struct Verdict {
+pub(crate) struct VerdictArgs {
     /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
     ///
     /// [NAME:] FIGURE < LIMIT [during D] [abort] [after D]. NAME is a row of the report ('GET /cart', also
@@ -230,7 +232,7 @@ pub(crate) struct Verdict {
 /// Options for the resources that lgoose itself may use.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machine")]
-pub(crate) struct Machine {
+pub(crate) struct MachineArgs {
     /// Threads that drive users [default: number of cores]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -261,7 +263,7 @@ pub(crate) struct Machine {
     pub lua_time: Option<Duration>,
 }
 
-impl Run {
+impl RunArgs {
     /// The URL, if one stands where the plan would.
     pub(crate) fn url(&self) -> Option<&str> {
         let text = self.plan.as_ref()?.to_str()?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "The verdict shown is that of the run. The exit code is 0 if everything was shown and written."
 )]
-pub(crate) struct Saved {
+pub(crate) struct ReportArgs {
     /// The JSON report of a run, or the reports of all its parts ('--part'); '-' reads it from standard input
     #[arg(required = true)]
     pub file: Vec<PathBuf>,

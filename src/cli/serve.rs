@@ -1,6 +1,6 @@
 //! The command that runs plans for whoever asks over HTTP.
 
-use super::web::Web;
+use super::web::WebArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use std::path::PathBuf;
         ('-o json=runs/mine/report.json') is listed, too. LGOOSE_… in the environment set defaults for all runs. Ctrl-C stops \
         the current run, keeps its report, and exits; a second one aborts the run."
 )]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// The folder with the plans
     #[arg(value_name = "PLANS_DIR", default_value = ".")]
     pub plans: PathBuf,
@@ -21,5 +21,5 @@ pub(crate) struct Serve {
     pub data: PathBuf,
     /// Where and how it is served.
     #[command(flatten)]
-    pub web: Web,
+    pub web: WebArgs,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 /// Options of the traces of requests.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Export")]
-pub(crate) struct Traces {
+pub(crate) struct TraceArgs {
     /// Add a W3C traceparent to every request, to find it in the site's own tracing
     ///
     /// Failed and slow requests in the report, lines of logs, spans of --otlp and metrics of --web contain the trace id.

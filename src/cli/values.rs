@@ -1,17 +1,17 @@
 //! Values of options that are parsed here and not by the module that uses them: each error says what the value is
 //! not and what to write instead.
 
-use crate::config::{MOST_THREADS, MOST_USERS, Stage};
+use crate::config::{LoadStage, MOST_THREADS, MOST_USERS};
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
 
 /// All stages of one option; clap would read a plain list as an option that is given several times.
 #[derive(Debug, Clone)]
-pub(crate) struct TestPlan(pub(super) Vec<Stage>);
+pub(crate) struct TestPlan(pub(super) Vec<LoadStage>);
 
 pub(super) fn test_plan(text: &str) -> Result<TestPlan, String> {
-    Stage::parse_test_plan(text).map(TestPlan)
+    LoadStage::parse_test_plan(text).map(TestPlan)
 }
 
 /// Parses a threshold; a mistake is shown below the text, with carets at its place.
@@ -100,6 +100,6 @@ pub(super) fn variable_name(text: &str) -> Result<String, String> {
 }
 
 /// Returns the values, if at least one was given.
-pub(super) fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
-    (!given.is_empty()).then(|| given.to_vec())
+pub(super) fn some<T: Clone>(items: &[T]) -> Option<Vec<T>> {
+    (!items.is_empty()).then(|| items.to_vec())
 }

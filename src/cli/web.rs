@@ -12,7 +12,7 @@ const TOKEN: usize = 16;
 /// Options of a run that is served over HTTP.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Web")]
-pub(crate) struct Web {
+pub(crate) struct WebArgs {
     /// Serve the run over HTTP: a page, commands, metrics [default: 127.0.0.1:7400]
     ///
     /// lgoose prints the address of the page, with the token that it needs. Without a port, it uses 7400, or the next free
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_long_and_plain_and_not_told_when_it_is_wrong() {
+    fn a_token_is_long_and_plain_and_not_shown_when_it_is_wrong() {
         assert!(token("0123456789abcdef").is_ok());
         for wrong in [
             "",
@@ -146,9 +146,9 @@ mod tests {
             "0123456789abcde;",
             "0123456789abcde ",
         ] {
-            let told = token(wrong).expect_err("it is wrong");
-            assert!(told.contains("openssl rand"), "{told}");
-            assert!(wrong.is_empty() || !told.contains(wrong), "{told}");
+            let message = token(wrong).expect_err("it is wrong");
+            assert!(message.contains("openssl rand"), "{message}");
+            assert!(wrong.is_empty() || !message.contains(wrong), "{message}");
         }
     }
 }

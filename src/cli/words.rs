@@ -104,7 +104,7 @@ fn two_words(second: &str, arguments: &[String]) -> clap::Error {
         .collect();
     let first = arguments.iter().skip(1).find(|word| !word.starts_with('-'));
     let first = first.map_or("", String::as_str);
-    let told = match nearest(first, commands.iter().copied()) {
+    let message = match nearest(first, commands.iter().copied()) {
         Some(near) if !Path::new(first).exists() => {
             format!("there is no command '{first}': did you mean 'lgoose {near} {second}'?")
         }
@@ -115,45 +115,45 @@ fn two_words(second: &str, arguments: &[String]) -> clap::Error {
             "'{second}' is one word too many: lgoose runs one plan, and every option has a name; 'lgoose -h' lists them"
         ),
     };
-    command.clone().error(ErrorKind::ArgumentConflict, told)
+    command.clone().error(ErrorKind::ArgumentConflict, message)
 }
 
 /// Returns a warning for each variable of the environment that nothing reads and whose name is nearly that of one that
 /// an option is read from, and one for a watchdog's patience that is no duration.
 pub(crate) fn misspelt_variables() -> Vec<Diagnostic> {
-    let given = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut told = misspelt(given);
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut diagnostics = misspelt(variables);
     let patience = format!("{PREFIX}{PATIENCE}");
-    if let Ok(wanted) = std::env::var(&patience)
-        && let Err(wrong) = units::duration(&wanted)
+    if let Ok(patience_value) = std::env::var(&patience)
+        && let Err(wrong) = units::duration(&patience_value)
     {
-        told.push(Diagnostic::new(format!("{patience} is not used: {wrong}")));
+        diagnostics.push(Diagnostic::new(format!("{patience} is not used: {wrong}")));
     }
-    told
+    diagnostics
 }
 
-fn misspelt(given: impl Iterator<Item = String>) -> Vec<Diagnostic> {
-    let given: BTreeSet<String> = given.filter(|name| name.starts_with(PREFIX)).collect();
-    if given.is_empty() {
+fn misspelt(variables: impl Iterator<Item = String>) -> Vec<Diagnostic> {
+    let variables: BTreeSet<String> = variables.filter(|name| name.starts_with(PREFIX)).collect();
+    if variables.is_empty() {
         return Vec::new();
     }
-    let known = known_variables();
+    let option_variables = all_variables();
     let warning = |name: &String| {
         let bare = name.strip_prefix(PREFIX)?;
-        let near = nearest(bare, known.iter().map(String::as_str))?;
+        let near = nearest(bare, option_variables.iter().map(String::as_str))?;
         Some(
             Diagnostic::new(format!("nothing reads the environment's {name}"))
                 .help(format!("did you mean {PREFIX}{near}?")),
         )
     };
-    let unread = given
+    let unread = variables
         .iter()
-        .filter(|name| !known.contains(&name[PREFIX.len()..]));
+        .filter(|name| !option_variables.contains(&name[PREFIX.len()..]));
     unread.filter_map(warning).collect()
 }
 
 /// Returns the names of all variables that options of any command are read from, without their prefix.
-fn known_variables() -> BTreeSet<String> {
+fn all_variables() -> BTreeSet<String> {
     let command = command();
     let all = std::iter::once(&command).chain(command.get_subcommands());
     let names = all
@@ -192,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_variable_that_is_nearly_one_of_ours_is_told() {
-        let told = |name: &str| -> Vec<String> {
+    fn only_a_variable_that_is_nearly_one_of_ours_is_reported() {
+        let warnings = |name: &str| -> Vec<String> {
             let found = misspelt([name.to_owned()].into_iter());
             found.iter().map(ToString::to_string).collect()
         };
-        let usres = told("LGOOSE_USRES");
+        let usres = warnings("LGOOSE_USRES");
         assert!(usres[0].contains("LGOOSE_USRES"), "{usres:?}");
         assert!(usres[0].contains("did you mean LGOOSE_USERS?"), "{usres:?}");
         for fine in [
@@ -207,20 +207,20 @@ mod tests {
             "LGOOSE_WEB_TOKEN",
             "USRES",
         ] {
-            assert_eq!(told(fine), Vec::<String>::new(), "{fine}");
+            assert_eq!(warnings(fine), Vec::<String>::new(), "{fine}");
         }
     }
 
     #[test]
-    fn the_word_run_is_left_out_in_front_of_a_plan_only() {
+    fn the_word_run_is_omitted_in_front_of_a_plan_only() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        for (given, kept) in [
+        for (arguments, expected) in [
             ("lgoose run p.lua -u 5", "lgoose p.lua -u 5"),
             ("lgoose run", "lgoose run"),
             ("lgoose p.lua run", "lgoose p.lua run"),
             ("lgoose report run", "lgoose report run"),
         ] {
-            assert_eq!(without_run(words(given)), words(kept));
+            assert_eq!(without_run(words(arguments)), words(expected));
         }
     }
 }

@@ -15,8 +15,8 @@ pub(super) fn block_length(series: &[f64]) -> usize {
     let n = series.len();
     let most = (n / 4).max(1);
     let least = ((n as f64).cbrt().ceil() as usize).max(1);
-    let wanted = optimal(series).unwrap_or(0.0).ceil();
-    (wanted.min(most as f64) as usize).max(least).min(most)
+    let estimate = optimal(series).unwrap_or(0.0).ceil();
+    (estimate.min(most as f64) as usize).max(least).min(most)
 }
 
 /// The length that makes the mean squared error of the bootstrap's variance smallest, estimated; `None` of a series that

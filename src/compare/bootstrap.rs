@@ -9,13 +9,13 @@
 
 use super::block_length::block_length;
 use super::figure::Figure;
-use super::track::{Block, Scale, Track};
+use super::track::{IntervalBlock, LatencyScale, Track};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The error of a figure.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spread {
+pub(super) struct FigureError {
     /// The variance, on the figure's scale.
     pub(super) variance: f64,
     /// The degrees of freedom with which the variance is known.
@@ -29,11 +29,11 @@ const MOST_EMPTY: f64 = 0.05;
 pub(super) fn spread(
     figure: Figure,
     tracks: &[Track],
-    scale: &Scale,
+    scale: &LatencyScale,
     rounds: usize,
     seed: u64,
-) -> Option<Spread> {
-    let whole: Vec<(usize, Block)> = tracks.iter().map(Track::whole).enumerate().collect();
+) -> Option<FigureError> {
+    let whole: Vec<(usize, IntervalBlock)> = tracks.iter().map(Track::whole).enumerate().collect();
     let (value, place) = figure.over(tracks, scale, &whole, scale.middle())?;
     let pulls: Vec<Vec<f64>> = tracks
         .iter()
@@ -66,7 +66,7 @@ pub(super) fn spread(
         n / (n - *length as f64).max(1.0) * recoloured(autocorrelation(pull), *length)
     });
     let correction = corrections.sum::<f64>() / tracks.len() as f64;
-    Some(Spread {
+    Some(FigureError {
         variance: squares / (found - 1.0) * correction,
         freedom: sizes().map(|(n, length)| freedom(n, *length)).sum::<f64>(),
     })
@@ -78,15 +78,15 @@ fn draw(
     length: usize,
     run: usize,
     random: &mut Xoshiro256PlusPlus,
-    choice: &mut Vec<(usize, Block)>,
+    choice: &mut Vec<(usize, IntervalBlock)>,
 ) {
-    let mut left = n;
-    while left > 0 {
+    let mut remaining = n;
+    while remaining > 0 {
         let from = random.random_range(0..=n - length);
-        let taken = length.min(left);
+        let taken = length.min(remaining);
         let to = from + taken;
-        choice.push((run, Block { from, to }));
-        left -= taken;
+        choice.push((run, IntervalBlock { from, to }));
+        remaining -= taken;
     }
 }
 
@@ -129,7 +129,7 @@ fn freedom(n: usize, length: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::autoregressive;
-    use super::super::track::Interval;
+    use super::super::track::IntervalCounts;
     use super::*;
 
     /// The error that is estimated of the mean of a series, on average over many of them, beside the true one.
@@ -137,16 +137,16 @@ mod tests {
         let (mut estimated, mut means) = (0.0, Vec::new());
         for seed in 0..300 {
             let series = autoregressive(n, dependence, seed);
-            let intervals: Vec<Interval> = series
+            let intervals: Vec<IntervalCounts> = series
                 .iter()
-                .map(|value| Interval {
+                .map(|value| IntervalCounts {
                     seconds: 1.0,
                     count: 1_000.0,
                     failures: 100.0 + value,
-                    ..Interval::default()
+                    ..IntervalCounts::default()
                 })
                 .collect();
-            let scale = Scale::default();
+            let scale = LatencyScale::default();
             let tracks = [Track::of(&intervals, &scale)];
             let spread = spread(Figure::Failures, &tracks, &scale, 200, seed);
             estimated += spread.expect("every round finds something").variance / 300.0;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_blocks_tell_the_error_with_fewer_degrees_of_freedom() {
+    fn fewer_blocks_estimate_the_error_with_fewer_degrees_of_freedom() {
         assert_eq!(freedom(60, 1), 59.0);
         assert!((freedom(60, 4) - 20.8).abs() < 0.1, "{}", freedom(60, 4));
         assert!((freedom(600, 60) - 14.0).abs() < 0.5);

@@ -1,6 +1,6 @@
 //! The runs that are compared, and the result: plain data.
 
-use super::limit::Limit;
+use super::limit::RegressionLimit;
 use super::row::Row;
 use crate::metrics::Report;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(crate) struct Comparison {
     pub(crate) after: Vec<RunFacts>,
     /// The limits that were given.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
-    pub(crate) limits: Vec<Limit>,
+    pub(crate) limits: Vec<RegressionLimit>,
     /// One row for each figure, first of all requests, then of each name, the most requested name first.
     pub(crate) rows: Vec<Row>,
 }

@@ -1,6 +1,6 @@
 //! Figures that are compared, and how each is computed from the counts of some blocks of a run.
 
-use super::track::{Choice, Scale, Track, quantile, sums};
+use super::track::{Choice, LatencyScale, Track, quantile, sums};
 use serde::Serialize;
 
 /// A figure that is compared.
@@ -84,12 +84,12 @@ impl Figure {
     pub(super) fn over(
         self,
         tracks: &[Track],
-        scale: &Scale,
+        scale: &LatencyScale,
         choice: &Choice,
         near: usize,
     ) -> Option<(f64, usize)> {
-        if let Some(wanted) = self.quantile() {
-            return quantile(tracks, scale, choice, wanted, near);
+        if let Some(requested) = self.quantile() {
+            return quantile(tracks, scale, choice, requested, near);
         }
         let sums = sums(tracks, choice);
         let (part, whole) = match self {
@@ -103,11 +103,11 @@ impl Figure {
     /// Returns how much each interval of a run pulls the figure up or down, in no unit: the series whose dependence
     /// decides how long blocks must be. `value` and `place` are what [`Figure::over`] found for the whole.
     pub(super) fn pull(self, track: &Track, value: f64, place: usize) -> Vec<f64> {
-        let wanted = self.quantile();
-        let each = track.each(wanted.map(|_| place));
+        let requested = self.quantile();
+        let each = track.each(requested.map(|_| place));
         each.map(|(sums, no_longer)| match self {
             Figure::Median | Figure::P95 | Figure::P99 => {
-                wanted.unwrap_or_default() * sums.count - no_longer
+                requested.unwrap_or_default() * sums.count - no_longer
             }
             Figure::Mean => sums.sum_ms - value * sums.count,
             Figure::Failures => sums.failures - value * sums.count,

@@ -6,7 +6,7 @@
 //! to 0.17; the site here is noisier.
 
 use crate::metrics::{
-    Failure, GeneratorRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store,
+    GeneratorRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure, Store,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// A site and the load on it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Site {
+pub(super) struct SimulatedSite {
     /// Requests per second of all names together.
     pub(super) rate: f64,
     /// Standard deviation of the logarithm of a second's factor.
@@ -25,9 +25,9 @@ pub(super) struct Site {
     pub(super) slower: f64,
 }
 
-impl Default for Site {
-    fn default() -> Site {
-        Site {
+impl Default for SimulatedSite {
+    fn default() -> SimulatedSite {
+        SimulatedSite {
             rate: 500.0,
             noise: 0.02,
             dependence: 0.5,
@@ -100,7 +100,7 @@ fn normal(share: f64) -> f64 {
 }
 
 /// Returns the report of a run of a site, counted as any run is.
-pub(super) fn simulated(site: &Site, seconds: usize, seed: u64) -> Report {
+pub(super) fn simulated(site: &SimulatedSite, seconds: usize, seed: u64) -> Report {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x5eed);
     let series = |number: u64| autoregressive(seconds, site.dependence, seed * 16 + number);
     let common = series(0);
@@ -126,7 +126,7 @@ pub(super) fn simulated(site: &Site, seconds: usize, seed: u64) -> Report {
                 recorder.record(&Sample {
                     request,
                     // Requests of the first second may have begun before the run.
-                    begin: (recorder.zero() + end) - latency,
+                    start: (recorder.zero() + end) - latency,
                     latency,
                     delay: None,
                     phases: Phases::default(),
@@ -134,7 +134,7 @@ pub(super) fn simulated(site: &Site, seconds: usize, seed: u64) -> Report {
                     redirects: 0,
                     retries: 0,
                     bytes: 100,
-                    failure: failed.then_some(Failure {
+                    failure: failed.then_some(SampleFailure {
                         message: "status 503",
                         line: None,
                     }),

@@ -1,7 +1,7 @@
 //! Limits on regressions: `[NAME:] FIGURE LIMIT%`, as in `GET /cart: p95 5%`.
 
 use super::figure::Figure;
-use super::row::{Row, Verdict};
+use super::row::{Row, RowVerdict};
 use crate::error::nearest;
 use serde::{Serialize, Serializer};
 
@@ -23,7 +23,7 @@ const WORDS: [(&str, Figure); 8] = [
 
 /// The most by which a figure may be worse.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Limit {
+pub(crate) struct RegressionLimit {
     /// The name that it is about, with or without its method; `None` for the whole and every name.
     name: Option<String>,
     figure: Figure,
@@ -32,18 +32,18 @@ pub(crate) struct Limit {
     text: String,
 }
 
-impl Serialize for Limit {
+impl Serialize for RegressionLimit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }
 }
 
-impl Limit {
+impl RegressionLimit {
     /// Reads a limit. A name ends at the last colon of the text, so it may have some itself.
     ///
     /// # Errors
     /// A sentence that says what is wrong and how a limit is written.
-    pub(crate) fn read(text: &str) -> Result<Limit, String> {
+    pub(crate) fn read(text: &str) -> Result<RegressionLimit, String> {
         let (name, rest) = match text.rsplit_once(':') {
             Some((name, rest)) if !name.trim().is_empty() => (Some(name.trim()), rest),
             Some(_) => return Err("a name is missing before the ':'".to_owned()),
@@ -56,8 +56,8 @@ impl Limit {
             (Some(_), None, _) => return Err("a limit is missing".to_owned()),
             (.., Some(more)) => return Err(format!("'{more}' is one word too many")),
         };
-        let Some((_, figure)) = WORDS.iter().find(|(known, _)| *known == word) else {
-            let near = nearest(word, WORDS.map(|(known, _)| known));
+        let Some((_, figure)) = WORDS.iter().find(|(key, _)| *key == word) else {
+            let near = nearest(word, WORDS.map(|(key, _)| key));
             let near = near.map_or_else(String::new, |near| format!(", did you mean '{near}'?"));
             return Err(format!("'{word}' is not a figure that is compared{near}"));
         };
@@ -69,7 +69,7 @@ impl Limit {
         let Some(percent) = percent else {
             return Err(format!("'{number}' is not a number from 0 to 1000000"));
         };
-        Ok(Limit {
+        Ok(RegressionLimit {
             name: name.map(str::to_owned),
             figure: *figure,
             most: percent / 100.0,
@@ -79,10 +79,10 @@ impl Limit {
 
     /// Returns whether it is about a row.
     pub(super) fn concerns(&self, row: &Row) -> bool {
-        let named = self.name.as_ref().is_none_or(|wanted| {
+        let named = self.name.as_ref().is_none_or(|expected| {
             row.name.as_ref().is_some_and(|name| {
                 let method = row.method.as_deref().unwrap_or_default();
-                wanted == name || *wanted == format!("{method} {name}")
+                expected == name || *expected == format!("{method} {name}")
             })
         });
         named && self.figure == row.figure
@@ -98,7 +98,7 @@ impl Limit {
                 self.text
             ));
         }
-        let unknown = rows.all(|row| row.verdict == Verdict::TooFewData);
+        let unknown = rows.all(|row| row.verdict == RowVerdict::TooFewData);
         unknown.then(|| format!("there is too little data for the limit '{}'", self.text))
     }
 }
@@ -121,15 +121,15 @@ mod tests {
             ("avg 150%", None, Figure::Mean, 1.5),
             ("rate 10%", None, Figure::Rate, 0.1),
         ] {
-            let limit = Limit::read(text).expect(text);
+            let limit = RegressionLimit::read(text).expect(text);
             assert_eq!(limit.name.as_deref(), name);
             assert_eq!((limit.figure, limit.most), (figure, most));
         }
     }
 
     #[test]
-    fn a_mistake_is_told_with_the_grammar() {
-        for (text, told) in [
+    fn a_mistake_is_reported_with_the_grammar() {
+        for (text, message) in [
             ("", "a figure is missing"),
             ("p95", "a limit is missing"),
             ("p95 5", "'5' needs a '%'"),
@@ -142,8 +142,8 @@ mod tests {
             ),
             (": p95 5%", "a name is missing"),
         ] {
-            let error = Limit::read(text).expect_err(text);
-            assert!(error.starts_with(told), "{text}: {error}");
+            let error = RegressionLimit::read(text).expect_err(text);
+            assert!(error.starts_with(message), "{text}: {error}");
         }
     }
 }

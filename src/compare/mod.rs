@@ -24,16 +24,16 @@ mod verdict;
 
 pub(crate) use comparison::{Comparison, NamedReport, RunFacts};
 pub(crate) use figure::Figure;
-pub(crate) use limit::{GRAMMAR, Limit};
+pub(crate) use limit::{GRAMMAR, RegressionLimit};
 pub(crate) use row::Row;
 #[cfg(test)]
-pub(crate) use row::Verdict;
+pub(crate) use row::RowVerdict;
 
 /// Compares runs; both sides have at least one.
 pub(crate) fn compare(
     before: &[NamedReport],
     after: &[NamedReport],
-    limits: Vec<Limit>,
+    limits: Vec<RegressionLimit>,
 ) -> Comparison {
     let mut reasons = reasons::reasons(before, after);
     let (mut rows, mut notes) = rows::rows(before, after);

@@ -68,8 +68,8 @@ fn spoilt(report: &Report) -> impl Iterator<Item = String> {
             )
         })
     });
-    let changed = |wanted: EventKind| -> Option<&Event> {
-        report.events.iter().find(|event| event.kind == wanted)
+    let changed = |kind: EventKind| -> Option<&Event> {
+        report.events.iter().find(|event| event.kind == kind)
     };
     let steered = [EventKind::Steered, EventKind::Reload]
         .into_iter()
@@ -142,8 +142,9 @@ fn differences(a: &Report, b: &Report) -> Vec<String> {
 /// The version and the build of lgoose.
 fn lgoose(report: &Report) -> &str {
     let settings = report.settings.as_ref();
-    let told = settings.map(|settings| settings.machine.lgoose.as_str());
-    told.filter(|told| !told.is_empty())
+    let version = settings.map(|settings| settings.machine.lgoose.as_str());
+    version
+        .filter(|version| !version.is_empty())
         .unwrap_or(&report.version)
 }
 
@@ -200,11 +201,11 @@ pub(super) fn notes(before: &[NamedReport], after: &[NamedReport]) -> Vec<String
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Site, simulated};
+    use super::super::fixture::{SimulatedSite, simulated};
     use super::*;
 
     fn named(file: &str, change: impl FnOnce(&mut Report)) -> NamedReport {
-        let mut report = simulated(&Site::default(), 20, 1);
+        let mut report = simulated(&SimulatedSite::default(), 20, 1);
         change(&mut report);
         NamedReport {
             file: file.to_owned(),
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_is_told_with_its_files() {
+    fn each_difference_is_reported_with_its_files() {
         type Change = fn(&mut Report);
         let cases: [(Change, &str); 9] = [
             (
@@ -276,16 +277,16 @@ mod tests {
                         std::time::Duration::from_secs(2),
                         Some(std::time::Duration::from_secs(60)),
                     );
-                    r.ending = Some(ending.told());
+                    r.ending = Some(ending.with_text());
                 },
                 "'b' was cut short: stopped by a signal",
             ),
         ];
-        for (change, told) in cases {
+        for (change, message) in cases {
             let found = reasons(&[named("a", |_| ())], &[named("b", change)]);
             assert!(
-                found.iter().any(|reason| reason.contains(told)),
-                "{told}: {found:?}"
+                found.iter().any(|reason| reason.contains(message)),
+                "{message}: {found:?}"
             );
         }
         let judged = |r: &mut Report| {

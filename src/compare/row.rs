@@ -24,7 +24,7 @@ pub(crate) struct Row {
     /// Upper end of that interval; `null` if there are too few data.
     pub(crate) high: Option<f64>,
     /// The verdict on the row, corrected for the number of rows.
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: RowVerdict,
     /// Whether the row is worse than a limit allows, by more than chance explains.
     pub(crate) beyond_limit: bool,
     /// Number of requests before and after the change.
@@ -49,7 +49,8 @@ impl Row {
 /// Verdict on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) enum Verdict {
+#[cfg_attr(test, schemars(rename = "Verdict"))]
+pub(crate) enum RowVerdict {
     /// Latencies are longer or there are fewer requests per second, and not by chance.
     #[serde(rename = "slower")]
     Slower,
@@ -70,26 +71,26 @@ pub(crate) enum Verdict {
     TooFewData,
 }
 
-impl Verdict {
+impl RowVerdict {
     /// Returns the verdict in words, as in JSON.
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Verdict::Slower => "slower",
-            Verdict::Faster => "faster",
-            Verdict::MoreFailures => "more failures",
-            Verdict::FewerFailures => "fewer failures",
-            Verdict::NoDifference => "no difference seen",
-            Verdict::TooFewData => "too few data",
+            RowVerdict::Slower => "slower",
+            RowVerdict::Faster => "faster",
+            RowVerdict::MoreFailures => "more failures",
+            RowVerdict::FewerFailures => "fewer failures",
+            RowVerdict::NoDifference => "no difference seen",
+            RowVerdict::TooFewData => "too few data",
         }
     }
 
     /// Returns whether the row is worse after the change than before.
     pub(crate) fn is_worse(self) -> bool {
-        matches!(self, Verdict::Slower | Verdict::MoreFailures)
+        matches!(self, RowVerdict::Slower | RowVerdict::MoreFailures)
     }
 
     /// Returns whether the row is better after the change.
     pub(crate) fn is_better(self) -> bool {
-        matches!(self, Verdict::Faster | Verdict::FewerFailures)
+        matches!(self, RowVerdict::Faster | RowVerdict::FewerFailures)
     }
 }

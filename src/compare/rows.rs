@@ -1,11 +1,11 @@
 //! Rows of a comparison: each figure of the whole and of each name, with its change and the error of that.
 
-use super::bootstrap::{Spread, spread};
+use super::bootstrap::{FigureError, spread};
 use super::comparison::NamedReport;
 use super::figure::Figure;
-use super::row::{Row, Verdict};
-use super::side::{Label, Run};
-use super::track::{Block, Interval, Scale, Track};
+use super::row::{Row, RowVerdict};
+use super::side::{ComparedRun, RowName};
+use super::track::{IntervalBlock, IntervalCounts, LatencyScale, Track};
 use super::verdict::{interval, probability};
 use crate::metrics::{Figures, buckets};
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ const FEWEST_BEYOND: f64 = 10.0;
 
 /// Returns the rows, the most requested name first after the whole, and what is to be noted of them.
 pub(super) fn rows(before: &[NamedReport], after: &[NamedReport]) -> (Vec<Row>, Vec<String>) {
-    let sides = [before, after].map(|side| side.iter().map(Run::of).collect::<Vec<_>>());
+    let sides = [before, after].map(|side| side.iter().map(ComparedRun::of).collect::<Vec<_>>());
     let mut notes = Vec::new();
     for (run, named) in sides.iter().flatten().zip(before.iter().chain(after)) {
-        if !run.keeps_intervals() {
+        if !run.has_intervals() {
             notes.push(format!(
                 "'{}' has no latencies of its seconds, so change cannot be told from chance: run without '--no-intervals', with an lgoose that has 'compare'",
                 named.file
@@ -53,15 +53,15 @@ pub(super) fn rows(before: &[NamedReport], after: &[NamedReport]) -> (Vec<Row>, 
 }
 
 /// Returns the rows of one label.
-fn rows_of(label: &Label, sides: &[Vec<Run<'_>>; 2]) -> Vec<Row> {
-    let totals = [0, 1].map(|side| Totals::of(label, &sides[side]));
-    let intervals = [0, 1].map(|side: usize| -> Option<Vec<Vec<Interval>>> {
+fn rows_of(label: &RowName, sides: &[Vec<ComparedRun<'_>>; 2]) -> Vec<Row> {
+    let totals = [0, 1].map(|side| RowTotals::of(label, &sides[side]));
+    let intervals = [0, 1].map(|side: usize| -> Option<Vec<Vec<IntervalCounts>>> {
         let runs = sides[side].iter();
         runs.map(|run| run.intervals(label)).collect()
     });
     let measured = match &intervals {
         [Some(before), Some(after)] => {
-            let scale = Scale::of(before.iter().chain(after).flatten());
+            let scale = LatencyScale::of(before.iter().chain(after).flatten());
             let tracks = [before, after].map(|runs| {
                 let runs = runs.iter();
                 runs.map(|run| Track::of(run, &scale)).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn rows_of(label: &Label, sides: &[Vec<Run<'_>>; 2]) -> Vec<Row> {
             change: difference.map(|difference| figure.change(difference)),
             low: ends.map(|(low, _)| figure.change(low)),
             high: ends.map(|(_, high)| figure.change(high)),
-            verdict: Verdict::TooFewData,
+            verdict: RowVerdict::TooFewData,
             beyond_limit: false,
             requests: [totals[0].count, totals[1].count],
             p: judged.map(|(difference, error)| probability(difference, error)),
@@ -115,10 +115,10 @@ fn rows_of(label: &Label, sides: &[Vec<Run<'_>>; 2]) -> Vec<Row> {
 /// the error that their differences show.
 fn error(
     figure: Figure,
-    totals: &[Totals<'_>; 2],
+    totals: &[RowTotals<'_>; 2],
     tracks: &[Vec<Track>; 2],
-    scale: &Scale,
-) -> Option<Spread> {
+    scale: &LatencyScale,
+) -> Option<FigureError> {
     let of_side = |side: usize| {
         // Equal for equal files, another one for each side: the draws of both must be independent.
         let seed = 0x6c67_6f6f_7365 + side as u64;
@@ -140,11 +140,11 @@ fn error(
 }
 
 /// Adds up the errors of two sides, with the degrees of freedom of Welch and Satterthwaite.
-fn together(both: [Spread; 2]) -> Spread {
+fn together(both: [FigureError; 2]) -> FigureError {
     let [a, b] = both;
     let variance = a.variance + b.variance;
     let parts = a.variance.powi(2) / a.freedom + b.variance.powi(2) / b.freedom;
-    Spread {
+    FigureError {
         variance,
         freedom: if parts > 0.0 {
             variance.powi(2) / parts
@@ -156,7 +156,7 @@ fn together(both: [Spread; 2]) -> Spread {
 
 /// The least variance of two shares of failures, that of independent requests: of few failures, which the rounds may all
 /// miss, the bootstrap says too little.
-fn least_variance(totals: &[Totals<'_>; 2]) -> [f64; 2] {
+fn least_variance(totals: &[RowTotals<'_>; 2]) -> [f64; 2] {
     let counts = totals.each_ref().map(|side| side.count as f64);
     let failures: f64 = totals.iter().map(|side| side.failures as f64).sum();
     let share = ((failures + 1.0) / (counts[0] + counts[1] + 2.0)).min(0.5);
@@ -165,7 +165,7 @@ fn least_variance(totals: &[Totals<'_>; 2]) -> [f64; 2] {
 
 /// The error of a change by how runs of one side differ from each other, assumed to be alike on both sides; `None`
 /// with one run a side.
-fn between_runs(figure: Figure, totals: &[Totals<'_>; 2]) -> Option<Spread> {
+fn between_runs(figure: Figure, totals: &[RowTotals<'_>; 2]) -> Option<FigureError> {
     let (mut squares, mut freedom, mut share) = (0.0, 0.0, 0.0);
     for side in totals {
         let runs = side.runs.iter();
@@ -186,7 +186,7 @@ fn between_runs(figure: Figure, totals: &[Totals<'_>; 2]) -> Option<Spread> {
         freedom += runs - 1.0;
         share += 1.0 / runs;
     }
-    (freedom > 0.0).then(|| Spread {
+    (freedom > 0.0).then(|| FigureError {
         variance: squares / freedom * share,
         freedom,
     })
@@ -194,28 +194,28 @@ fn between_runs(figure: Figure, totals: &[Totals<'_>; 2]) -> Option<Spread> {
 
 /// What the runs of a side counted of a label.
 #[derive(Debug)]
-struct Totals<'a> {
-    runs: Vec<Total<'a>>,
+struct RowTotals<'a> {
+    runs: Vec<RunTotal<'a>>,
     count: u64,
     failures: u64,
 }
 
 #[derive(Debug)]
-struct Total<'a> {
+struct RunTotal<'a> {
     figures: &'a Figures,
     elapsed_s: f64,
 }
 
-impl<'a> Totals<'a> {
-    fn of(label: &Label, runs: &[Run<'a>]) -> Totals<'a> {
-        let figures = |run: &Run<'a>| match label {
+impl<'a> RowTotals<'a> {
+    fn of(label: &RowName, runs: &[ComparedRun<'a>]) -> RowTotals<'a> {
+        let figures = |run: &ComparedRun<'a>| match label {
             None => Some(&run.report.aggregated),
             Some(_) => run.row(label).map(|row| &row.figures),
         };
-        let runs: Vec<Total<'a>> = runs
+        let runs: Vec<RunTotal<'a>> = runs
             .iter()
             .filter_map(|run| {
-                Some(Total {
+                Some(RunTotal {
                     figures: figures(run)?,
                     elapsed_s: run.report.elapsed_s,
                 })
@@ -225,7 +225,7 @@ impl<'a> Totals<'a> {
             let values = runs.iter().map(|run| value(run.figures));
             values.fold(0, u64::saturating_add)
         };
-        Totals {
+        RowTotals {
             count: sum(|figures| figures.count),
             failures: sum(|figures| figures.failures),
             runs,
@@ -243,12 +243,13 @@ impl<'a> Totals<'a> {
         if let [run] = &self.runs[..] {
             return value_of(figure, run.figures, run.elapsed_s);
         }
-        let intervals: Vec<Interval> = self.runs.iter().filter_map(Total::interval).collect();
-        let scale = Scale::of(intervals.iter());
+        let intervals: Vec<IntervalCounts> =
+            self.runs.iter().filter_map(RunTotal::interval).collect();
+        let scale = LatencyScale::of(intervals.iter());
         let track = Track::of(&intervals, &scale);
         let whole = [(
             0,
-            Block {
+            IntervalBlock {
                 from: 0,
                 to: intervals.len(),
             },
@@ -258,11 +259,11 @@ impl<'a> Totals<'a> {
     }
 }
 
-impl Total<'_> {
+impl RunTotal<'_> {
     /// The whole run as one interval.
-    fn interval(&self) -> Option<Interval> {
+    fn interval(&self) -> Option<IntervalCounts> {
         let avg = self.figures.latency_ms.as_ref()?.avg;
-        Some(Interval {
+        Some(IntervalCounts {
             seconds: self.elapsed_s,
             count: self.figures.count as f64,
             failures: self.figures.failures as f64,

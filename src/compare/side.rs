@@ -4,26 +4,26 @@
 //! left out there and is one of zeros here.
 
 use super::comparison::NamedReport;
-use super::track::Interval;
+use super::track::IntervalCounts;
 use crate::metrics::{NameSeries, Report, RequestRow, buckets};
 
 /// The most intervals of a run: those of longer runs are joined, which keeps a comparison fast.
 const MOST_INTERVALS: u64 = 1_200;
 
 /// A row of a report: method and name, or `None` for all requests together.
-pub(super) type Label = Option<(String, String)>;
+pub(super) type RowName = Option<(String, String)>;
 
 /// A run and the length of its intervals.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
+pub(super) struct ComparedRun<'a> {
     pub(super) report: &'a Report,
     width_s: u64,
     /// Length of each interval in seconds, pauses left out.
     seconds: Vec<f64>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn of(named: &'a NamedReport) -> Run<'a> {
+impl<'a> ComparedRun<'a> {
+    pub(super) fn of(named: &'a NamedReport) -> ComparedRun<'a> {
         let report = &named.report;
         let series = report.series.iter().map(|point| point.second);
         let names = report.requests.iter().flat_map(|row| &row.series.second);
@@ -38,7 +38,7 @@ impl<'a> Run<'a> {
         while last / width_s >= MOST_INTERVALS {
             width_s *= 2;
         }
-        let mut run = Run {
+        let mut run = ComparedRun {
             report,
             width_s,
             seconds: vec![0.0; (last / width_s) as usize + 1],
@@ -59,19 +59,19 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the row of a label, if the run requested it.
-    pub(super) fn row(&self, label: &Label) -> Option<&'a RequestRow> {
+    pub(super) fn row(&self, label: &RowName) -> Option<&'a RequestRow> {
         let (method, name) = label.as_ref()?;
         let mut rows = self.report.requests.iter();
         rows.find(|row| row.method == *method && row.name == *name)
     }
 
     /// Returns the intervals of a label; `None` if the report keeps no latencies of intervals, or none that can be read.
-    pub(super) fn intervals(&self, label: &Label) -> Option<Vec<Interval>> {
+    pub(super) fn intervals(&self, label: &RowName) -> Option<Vec<IntervalCounts>> {
         let seconds = self.seconds.iter();
-        let mut intervals: Vec<Interval> = seconds
-            .map(|seconds| Interval {
+        let mut intervals: Vec<IntervalCounts> = seconds
+            .map(|seconds| IntervalCounts {
                 seconds: *seconds,
-                ..Interval::default()
+                ..IntervalCounts::default()
             })
             .collect();
         for point in self.points(label) {
@@ -89,13 +89,13 @@ impl<'a> Run<'a> {
         Some(intervals)
     }
 
-    fn points(&self, label: &Label) -> Vec<Option<Point<'a>>> {
+    fn points(&self, label: &RowName) -> Vec<Option<ReportInterval<'a>>> {
         match label {
             None => {
                 let points = self.report.series.iter();
                 points
                     .map(|point| {
-                        Some(Point {
+                        Some(ReportInterval {
                             second: point.second,
                             count: point.count,
                             failures: point.failures,
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
                 let series = self.row(label).map(|row| &row.series);
                 let points = series.map(|series| {
                     let places = 0..series.second.len();
-                    places.map(|at| Point::of(series, at)).collect()
+                    places.map(|at| ReportInterval::of(series, at)).collect()
                 });
                 points.unwrap_or_default()
             }
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns whether the report keeps latencies of intervals.
-    pub(super) fn keeps_intervals(&self) -> bool {
+    pub(super) fn has_intervals(&self) -> bool {
         let requested = self
             .report
             .requests
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
 }
 
 /// What a report says of an interval.
-struct Point<'a> {
+struct ReportInterval<'a> {
     second: u64,
     count: u64,
     failures: u64,
@@ -140,10 +140,10 @@ struct Point<'a> {
     histogram: &'a str,
 }
 
-impl<'a> Point<'a> {
+impl<'a> ReportInterval<'a> {
     /// Reads a line of a name's columns; `None` where one of them is too short.
-    fn of(series: &'a NameSeries, at: usize) -> Option<Point<'a>> {
-        Some(Point {
+    fn of(series: &'a NameSeries, at: usize) -> Option<ReportInterval<'a>> {
+        Some(ReportInterval {
             second: *series.second.get(at)?,
             count: *series.count.get(at)?,
             failures: *series.failures.get(at)?,

@@ -1,20 +1,26 @@
 //! How often a comparison is wrong, and how often it finds what is there, by simulated runs.
 
-use super::fixture::{Site, simulated};
-use super::{Comparison, Figure, NamedReport, Verdict, compare};
+use super::fixture::{SimulatedSite, simulated};
+use super::{Comparison, Figure, NamedReport, RowVerdict, compare};
 
 /// The first seed: beyond all those by which the level of verdicts was chosen.
 const FIRST: u64 = 100_001;
 
-fn named(site: &Site, seconds: usize, seed: u64) -> NamedReport {
+fn named(site: &SimulatedSite, seconds: usize, seed: u64) -> NamedReport {
     NamedReport {
         file: format!("{seed}.json"),
         report: simulated(site, seconds, seed),
     }
 }
 
-fn compared(before: &Site, after: &Site, seconds: usize, runs: u64, seed: u64) -> Comparison {
-    let side = |site: &Site, offset: u64| -> Vec<NamedReport> {
+fn compared(
+    before: &SimulatedSite,
+    after: &SimulatedSite,
+    seconds: usize,
+    runs: u64,
+    seed: u64,
+) -> Comparison {
+    let side = |site: &SimulatedSite, offset: u64| -> Vec<NamedReport> {
         let seeds = (0..runs).map(|run| (seed * runs + run) * 2 + offset);
         seeds.map(|seed| named(site, seconds, seed)).collect()
     };
@@ -22,7 +28,7 @@ fn compared(before: &Site, after: &Site, seconds: usize, runs: u64, seed: u64) -
 }
 
 /// How many of so many comparisons of a site with itself call any row different.
-fn wrong(site: &Site, seconds: usize, runs: u64, comparisons: u64) -> u64 {
+fn wrong(site: &SimulatedSite, seconds: usize, runs: u64, comparisons: u64) -> u64 {
     let called = |seed: &u64| {
         let found = compared(site, site, seconds, runs, *seed);
         let mut rows = found.rows.iter();
@@ -32,19 +38,19 @@ fn wrong(site: &Site, seconds: usize, runs: u64, comparisons: u64) -> u64 {
 }
 
 /// In how many of so many comparisons p95 of all requests is called slower.
-fn found(before: &Site, after: &Site, comparisons: u64) -> u64 {
+fn found(before: &SimulatedSite, after: &SimulatedSite, comparisons: u64) -> u64 {
     let called = |seed: &u64| {
         let found = compared(before, after, 60, 1, 1_000 + *seed);
         let mut rows = found.rows.iter();
         rows.any(|row| {
-            row.name.is_none() && row.figure == Figure::P95 && row.verdict == Verdict::Slower
+            row.name.is_none() && row.figure == Figure::P95 && row.verdict == RowVerdict::Slower
         })
     };
     (FIRST..FIRST + comparisons).filter(called).count() as u64
 }
 
 /// The same with all latencies 5 % longer.
-const SLOWER: Site = Site {
+const SLOWER: SimulatedSite = SimulatedSite {
     slower: 1.05,
     rate: 500.0,
     noise: 0.02,
@@ -53,28 +59,28 @@ const SLOWER: Site = Site {
 
 #[test]
 fn a_site_compared_with_itself_is_seldom_called_different() {
-    let wrong = wrong(&Site::default(), 60, 1, 20);
+    let wrong = wrong(&SimulatedSite::default(), 60, 1, 20);
     assert!(wrong <= 2, "{wrong} of 20");
 }
 
 #[test]
 fn a_shift_of_five_percent_is_found() {
-    let found = found(&Site::default(), &SLOWER, 10);
+    let found = found(&SimulatedSite::default(), &SLOWER, 10);
     assert!(found >= 8, "{found} of 10");
 }
 
 /// Shows a figure on standard error, as soon as it is known: all of them take minutes.
-fn tell(what: &str, times: u64) {
+fn show(what: &str, times: u64) {
     let line = format!("{what}: {times} of 200\n");
     let mut out = std::io::stderr().lock();
     std::io::Write::write_all(&mut out, line.as_bytes()).expect("standard error takes it");
 }
 
-fn with(noise: f64, dependence: f64) -> Site {
-    Site {
+fn with(noise: f64, dependence: f64) -> SimulatedSite {
+    SimulatedSite {
         noise,
         dependence,
-        ..Site::default()
+        ..SimulatedSite::default()
     }
 }
 
@@ -83,7 +89,7 @@ fn with(noise: f64, dependence: f64) -> Site {
 fn of_two_hundred_comparisons_with_itself_five_percent_are_wrong_at_most() {
     for (noise, dependence) in [(0.02, 0.5), (0.01, 0.2), (0.02, 0.0)] {
         let times = wrong(&with(noise, dependence), 60, 1, 200);
-        tell(
+        show(
             &format!("itself, noise {noise}, dependence {dependence}"),
             times,
         );
@@ -96,28 +102,31 @@ fn of_two_hundred_comparisons_with_itself_five_percent_are_wrong_at_most() {
 fn how_often_strong_dependence_misleads() {
     for dependence in [0.5, 0.7, 0.85] {
         let times = wrong(&with(0.05, dependence), 60, 1, 200);
-        tell(
+        show(
             &format!("itself, noise 0.05, dependence {dependence}"),
             times,
         );
     }
-    tell("itself, 3 runs a side", wrong(&Site::default(), 60, 3, 200));
+    show(
+        "itself, 3 runs a side",
+        wrong(&SimulatedSite::default(), 60, 3, 200),
+    );
     let long = wrong(&with(0.05, 0.7), 300, 1, 200);
-    tell("itself, noise 0.05, dependence 0.7, 300 s", long);
+    show("itself, noise 0.05, dependence 0.7, 300 s", long);
     assert!(long <= 20, "{long} of 200");
 }
 
 #[test]
 #[ignore = "minutes: publishes figures of docs/compare.md, with '--nocapture'"]
 fn of_two_hundred_shifts_of_five_percent_most_are_found() {
-    let times = found(&Site::default(), &SLOWER, 200);
-    tell("5 % slower found", times);
+    let times = found(&SimulatedSite::default(), &SLOWER, 200);
+    show("5 % slower found", times);
     assert!(times >= 160, "{times} of 200");
-    let slower = Site {
+    let slower = SimulatedSite {
         slower: 1.05,
         ..with(0.05, 0.5)
     };
-    tell(
+    show(
         "5 % slower found, noise 0.05",
         found(&with(0.05, 0.5), &slower, 200),
     );

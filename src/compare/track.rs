@@ -7,14 +7,14 @@ use crate::metrics::Bucket;
 
 /// A stretch of a run's intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct IntervalBlock {
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
 /// What was counted in one interval.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Interval {
+pub(super) struct IntervalCounts {
     pub(super) seconds: f64,
     pub(super) count: f64,
     pub(super) failures: f64,
@@ -24,23 +24,23 @@ pub(super) struct Interval {
 
 /// Latencies that are told apart in any interval of a name, on both sides: their two ends in milliseconds.
 #[derive(Debug, Default)]
-pub(super) struct Scale(Vec<(u64, u64)>);
+pub(super) struct LatencyScale(Vec<(u64, u64)>);
 
-impl Scale {
-    pub(super) fn of<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Scale {
+impl LatencyScale {
+    pub(super) fn of<'a>(intervals: impl Iterator<Item = &'a IntervalCounts>) -> LatencyScale {
         let buckets = intervals.flat_map(|interval| &interval.buckets);
         let mut ends: Vec<(u64, u64)> = buckets
             .map(|bucket| (bucket.from_us, bucket.to_us))
             .collect();
         ends.sort_unstable();
         ends.dedup();
-        Scale(ends)
+        LatencyScale(ends)
     }
 
     /// Returns the number of the bucket.
     fn place(&self, bucket: &Bucket) -> usize {
         let ends = (bucket.from_us, bucket.to_us);
-        self.0.partition_point(|known| *known < ends)
+        self.0.partition_point(|end| *end < ends)
     }
 
     /// Returns the latency in milliseconds at a share of a bucket.
@@ -73,7 +73,7 @@ pub(super) struct Track {
 
 /// Sums over some blocks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct BlockSums {
     pub(super) seconds: f64,
     pub(super) count: f64,
     pub(super) failures: f64,
@@ -81,8 +81,8 @@ pub(super) struct Sums {
 }
 
 impl Track {
-    pub(super) fn of(intervals: &[Interval], scale: &Scale) -> Track {
-        let summed = |value: fn(&Interval) -> f64| {
+    pub(super) fn of(intervals: &[IntervalCounts], scale: &LatencyScale) -> Track {
+        let summed = |value: fn(&IntervalCounts) -> f64| {
             let mut sums = vec![0.0];
             for interval in intervals {
                 sums.push(sums[sums.len() - 1] + value(interval));
@@ -126,22 +126,22 @@ impl Track {
     }
 
     /// Returns the block of all intervals.
-    pub(super) fn whole(&self) -> Block {
-        Block {
+    pub(super) fn whole(&self) -> IntervalBlock {
+        IntervalBlock {
             from: 0,
             to: self.intervals,
         }
     }
 
-    fn no_longer(&self, place: usize, block: Block) -> u64 {
+    fn no_longer(&self, place: usize, block: IntervalBlock) -> u64 {
         let row = &self.no_longer[place * (self.intervals + 1)..][..self.intervals + 1];
         row[block.to] - row[block.from]
     }
 
     /// Returns the sums of each interval alone, and the requests in it that took no longer than a bucket.
-    pub(super) fn each(&self, place: Option<usize>) -> impl Iterator<Item = (Sums, f64)> {
+    pub(super) fn each(&self, place: Option<usize>) -> impl Iterator<Item = (BlockSums, f64)> {
         (0..self.intervals).map(move |at| {
-            let block = Block {
+            let block = IntervalBlock {
                 from: at,
                 to: at + 1,
             };
@@ -150,9 +150,9 @@ impl Track {
         })
     }
 
-    fn sums(&self, block: Block) -> Sums {
-        let Block { from, to } = block;
-        Sums {
+    fn sums(&self, block: IntervalBlock) -> BlockSums {
+        let IntervalBlock { from, to } = block;
+        BlockSums {
             seconds: self.seconds[to] - self.seconds[from],
             count: self.count[to] - self.count[from],
             failures: self.failures[to] - self.failures[from],
@@ -162,26 +162,28 @@ impl Track {
 }
 
 /// Blocks chosen from the runs of a side, each with the number of its run.
-pub(super) type Choice = [(usize, Block)];
+pub(super) type Choice = [(usize, IntervalBlock)];
 
 /// Adds up the chosen blocks.
-pub(super) fn sums(tracks: &[Track], choice: &Choice) -> Sums {
-    choice.iter().fold(Sums::default(), |sum, (run, block)| {
-        let more = tracks[*run].sums(*block);
-        Sums {
-            seconds: sum.seconds + more.seconds,
-            count: sum.count + more.count,
-            failures: sum.failures + more.failures,
-            sum_ms: sum.sum_ms + more.sum_ms,
-        }
-    })
+pub(super) fn sums(tracks: &[Track], choice: &Choice) -> BlockSums {
+    choice
+        .iter()
+        .fold(BlockSums::default(), |sum, (run, block)| {
+            let more = tracks[*run].sums(*block);
+            BlockSums {
+                seconds: sum.seconds + more.seconds,
+                count: sum.count + more.count,
+                failures: sum.failures + more.failures,
+                sum_ms: sum.sum_ms + more.sum_ms,
+            }
+        })
 }
 
 /// Returns a quantile of the latencies in the chosen blocks in milliseconds, and its bucket; within a bucket as if its
 /// latencies lay evenly. `None` without any. The search begins at bucket `near`.
 pub(super) fn quantile(
     tracks: &[Track],
-    scale: &Scale,
+    scale: &LatencyScale,
     choice: &Choice,
     quantile: f64,
     near: usize,
@@ -197,8 +199,8 @@ pub(super) fn quantile(
     if all == 0 {
         return None;
     }
-    let wanted = quantile * all as f64;
-    let reaches = |place: usize| no_longer(place) as f64 >= wanted;
+    let rank = quantile * all as f64;
+    let reaches = |place: usize| no_longer(place) as f64 >= rank;
     // Steps that double, away from a bucket that is near, then halves.
     let mut step = 1;
     let mut place = near.min(last);
@@ -231,7 +233,7 @@ pub(super) fn quantile(
     let shorter = first.checked_sub(1).map_or(0, no_longer) as f64;
     let here = no_longer(first) as f64 - shorter;
     let share = if here > 0.0 {
-        (wanted - shorter) / here
+        (rank - shorter) / here
     } else {
         1.0
     };
@@ -242,7 +244,7 @@ pub(super) fn quantile(
 mod tests {
     use super::*;
 
-    fn interval(latencies: &[u64]) -> Interval {
+    fn interval(latencies: &[u64]) -> IntervalCounts {
         let mut sorted = latencies.to_vec();
         sorted.sort_unstable();
         let buckets = sorted.chunk_by(|a, b| a == b).map(|equal| Bucket {
@@ -250,7 +252,7 @@ mod tests {
             to_us: equal[0] + 1,
             count: equal.len() as u64,
         });
-        Interval {
+        IntervalCounts {
             seconds: 1.0,
             count: latencies.len() as f64,
             failures: 1.0,
@@ -260,28 +262,28 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_chosen_blocks_is_that_of_their_latencies_wherever_the_search_begins() {
+    fn a_quantile_of_chosen_blocks_is_that_of_their_latencies_wherever_the_search_starts() {
         let latencies = |second: u64| -> Vec<u64> {
             (0..40 + second * 7)
                 .map(|n| 1_000 + (n * n * 7_919 + second * 131) % 5_000)
                 .collect()
         };
-        let runs: Vec<Vec<Interval>> = [0..5, 5..9]
+        let runs: Vec<Vec<IntervalCounts>> = [0..5, 5..9]
             .map(|seconds| seconds.map(|second| interval(&latencies(second))).collect())
             .into();
-        let scale = Scale::of(runs.iter().flatten());
+        let scale = LatencyScale::of(runs.iter().flatten());
         let tracks: Vec<Track> = runs.iter().map(|run| Track::of(run, &scale)).collect();
-        let block = |from, to| Block { from, to };
+        let block = |from, to| IntervalBlock { from, to };
         // Second 1 twice, and of the second run its last two.
         let choice = [(0, block(1, 2)), (0, block(0, 2)), (1, block(2, 4))];
         let mut all: Vec<u64> = [1, 0, 1, 7, 8].into_iter().flat_map(latencies).collect();
         all.sort_unstable();
-        for wanted in [0.001, 0.5, 0.95, 0.99, 1.0] {
-            let rank = ((wanted * all.len() as f64).ceil() as usize).max(1);
+        for share in [0.001, 0.5, 0.95, 0.99, 1.0] {
+            let rank = ((share * all.len() as f64).ceil() as usize).max(1);
             let truth = all[rank - 1] as f64 / 1e3;
             for near in [0, 17, 100, usize::MAX] {
                 let (found, _) =
-                    quantile(&tracks, &scale, &choice, wanted, near).expect("there are some");
+                    quantile(&tracks, &scale, &choice, share, near).expect("there are some");
                 assert!((found - truth).abs() < 0.001_1, "{found} is not {truth}");
             }
         }
@@ -290,6 +292,9 @@ mod tests {
         assert_eq!(sum.count, all.len() as f64);
         assert!((sum.sum_ms - all.iter().sum::<u64>() as f64 / 1e3).abs() < 1e-6);
         assert_eq!(quantile(&tracks, &scale, &[], 0.5, 0), None);
-        assert_eq!(quantile(&tracks, &Scale::default(), &choice, 0.5, 0), None);
+        assert_eq!(
+            quantile(&tracks, &LatencyScale::default(), &choice, 0.5, 0),
+            None
+        );
     }
 }

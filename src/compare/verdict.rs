@@ -1,8 +1,8 @@
 //! Verdicts on rows: what chance explains, given how many rows there are, and what a limit allows.
 
-use super::bootstrap::Spread;
-use super::limit::Limit;
-use super::row::{Row, Verdict};
+use super::bootstrap::FigureError;
+use super::limit::RegressionLimit;
+use super::row::{Row, RowVerdict};
 use super::student::StudentsT;
 
 /// The level of the verdicts: less than the twentieth that is promised, for what the error of a run of a minute misses of
@@ -13,13 +13,13 @@ const LEVEL: f64 = 0.03;
 const LEAST_CHANGE: f64 = 0.01;
 
 /// Returns the 95 % confidence interval of a difference.
-pub(super) fn interval(difference: f64, error: Spread) -> (f64, f64) {
+pub(super) fn interval(difference: f64, error: FigureError) -> (f64, f64) {
     let reach = error.variance.sqrt() * student(error.freedom).quantile_975();
     (difference - reach, difference + reach)
 }
 
 /// Returns how often chance alone makes so great a difference either way.
-pub(super) fn probability(difference: f64, error: Spread) -> f64 {
+pub(super) fn probability(difference: f64, error: FigureError) -> f64 {
     if difference == 0.0 {
         return 1.0;
     }
@@ -34,7 +34,7 @@ fn student(freedom: f64) -> StudentsT {
 }
 
 /// Sets the verdicts, and whether rows are beyond a limit.
-pub(super) fn decide(rows: &mut [Row], limits: &[Limit]) {
+pub(super) fn decide(rows: &mut [Row], limits: &[RegressionLimit]) {
     let chances: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
     let mut called = significant(&chances).into_iter();
     for row in rows {
@@ -51,7 +51,7 @@ pub(super) fn decide(rows: &mut [Row], limits: &[Limit]) {
     }
 }
 
-fn verdict(row: &Row, called: bool) -> Verdict {
+fn verdict(row: &Row, called: bool) -> RowVerdict {
     let change = row.change.unwrap_or_default();
     let least = if row.figure.is_ratio() {
         LEAST_CHANGE
@@ -59,14 +59,14 @@ fn verdict(row: &Row, called: bool) -> Verdict {
         0.0
     };
     if !called || change.abs() <= least {
-        return Verdict::NoDifference;
+        return RowVerdict::NoDifference;
     }
     let worse = (change > 0.0) != row.figure.is_better_high();
     match (row.figure.is_ratio(), worse) {
-        (true, true) => Verdict::Slower,
-        (true, false) => Verdict::Faster,
-        (false, true) => Verdict::MoreFailures,
-        (false, false) => Verdict::FewerFailures,
+        (true, true) => RowVerdict::Slower,
+        (true, false) => RowVerdict::Faster,
+        (false, true) => RowVerdict::MoreFailures,
+        (false, false) => RowVerdict::FewerFailures,
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_few_degrees_of_freedom_is_wide() {
-        let error = |freedom| Spread {
+        let error = |freedom| FigureError {
             variance: 0.01,
             freedom,
         };
@@ -121,7 +121,7 @@ mod tests {
         assert!((low - 0.570).abs() < 0.001, "{low}");
         assert!((probability(0.2228, error(10.0)) - 0.05).abs() < 0.001);
         assert_eq!(probability(0.0, error(3.0)), 1.0);
-        let none = Spread {
+        let none = FigureError {
             variance: 0.0,
             freedom: 3.0,
         };

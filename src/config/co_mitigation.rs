@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The cadence that a user's cycle is compared with to decide whether it was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CoMitigation {
+pub enum MitigationCadence {
     /// None: only measured figures are reported.
     Disabled,
     /// The mean of the user's cycles so far.
@@ -16,17 +16,17 @@ pub enum CoMitigation {
     Maximum,
 }
 
-impl CoMitigation {
+impl MitigationCadence {
     /// Reads one of the four words.
     ///
     /// # Errors
     /// Returns a sentence that names all four.
-    pub fn parse(word: &str) -> Result<CoMitigation, String> {
+    pub fn parse(word: &str) -> Result<MitigationCadence, String> {
         Ok(match word {
-            "disabled" => CoMitigation::Disabled,
-            "average" => CoMitigation::Average,
-            "minimum" => CoMitigation::Minimum,
-            "maximum" => CoMitigation::Maximum,
+            "disabled" => MitigationCadence::Disabled,
+            "average" => MitigationCadence::Average,
+            "minimum" => MitigationCadence::Minimum,
+            "maximum" => MitigationCadence::Maximum,
             _ => {
                 return Err(format!(
                     "'{word}' is no cadence: write 'average', 'minimum', 'maximum' or 'disabled'"
@@ -35,7 +35,7 @@ impl CoMitigation {
         })
     }
 
-    pub(super) fn read(value: &Value) -> Result<CoMitigation, String> {
-        CoMitigation::parse(&value.text()?)
+    pub(super) fn read(value: &Value) -> Result<MitigationCadence, String> {
+        MitigationCadence::parse(&value.text()?)
     }
 }

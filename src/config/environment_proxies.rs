@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn proxies_of_the_environment_are_read_or_refused_by_the_name_of_their_variable() {
         let read = |variables: &[(&str, &str)]| {
-            let value = |wanted: &str| {
+            let value = |variable: &str| {
                 let mut all = variables.iter();
-                all.find_map(|(name, value)| (*name == wanted).then(|| OsString::from(value)))
+                all.find_map(|(name, value)| (*name == variable).then(|| OsString::from(value)))
             };
             let proxies = EnvironmentProxies::read(value);
             proxies
@@ -117,8 +117,11 @@ mod tests {
             ("ALL_PROXY", "none"),
             ("all_proxy", "env"),
         ] {
-            let told = read(&[(name, value)]).expect_err(value);
-            assert!(told.contains(name) && !told.contains("secret"), "{told}");
+            let message = read(&[(name, value)]).expect_err(value);
+            assert!(
+                message.contains(name) && !message.contains("secret"),
+                "{message}"
+            );
         }
     }
 }

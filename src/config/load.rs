@@ -1,7 +1,7 @@
 //! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and
 //! names the options that contradict each other, with the way out.
 
-use super::{CoMitigation, Settings, Value};
+use super::{MitigationCadence, Settings, Value};
 use crate::error::Diagnostic;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ const TEST_PLAN_GRAMMAR: &str =
 
 /// A stage of a load: a straight line to a target within a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stage {
+pub struct LoadStage {
     /// Length of the stage.
     pub time: Duration,
     /// The target at the end of the stage.
@@ -72,12 +72,12 @@ pub(super) fn usual_hatch_rate(users: u64, run_time: Option<Duration>) -> f64 {
     }
 }
 
-impl Stage {
+impl LoadStage {
     /// Reads `5m:100` or `5m:200/s`.
     ///
     /// # Errors
     /// A sentence that quotes the text and shows the grammar.
-    pub fn parse(text: &str) -> Result<Stage, String> {
+    pub fn parse(text: &str) -> Result<LoadStage, String> {
         let bad = |why: &str| format!("'{text}' is not a stage: {why}{STAGE_GRAMMAR}");
         let (time, goal) = text.split_once(':').ok_or_else(|| bad(""))?;
         let time = units::duration(time).map_err(|_| bad("its time is not a duration; "))?;
@@ -86,17 +86,17 @@ impl Stage {
         } else {
             Goal::Users(users(goal).ok_or_else(|| bad("its number of users is not a number; "))?)
         };
-        Ok(Stage { time, to })
+        Ok(LoadStage { time, to })
     }
 
     /// Reads a whole test plan: `10,5m;10,30m;0,1m`.
     ///
     /// # Errors
     /// Returns a sentence that quotes the wrong part and shows the grammar.
-    pub fn parse_test_plan(text: &str) -> Result<Vec<Stage>, String> {
+    pub fn parse_test_plan(text: &str) -> Result<Vec<LoadStage>, String> {
         let stage = |part: &str| {
             let (number, time) = part.split_once(',')?;
-            Some(Stage {
+            Some(LoadStage {
                 time: units::duration(time).ok()?,
                 to: Goal::Users(users(number)?),
             })
@@ -211,7 +211,7 @@ pub(crate) fn start_at_once(settings: &mut Settings) {
 
 /// Returns whether the load is one of iterations at a rate.
 fn is_open(settings: &Settings) -> bool {
-    let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
+    let rates = |stage: &LoadStage| matches!(stage.to, Goal::Rate(_));
     let stages = settings.stages.iter().flatten();
     settings.rate.is_some() || stages.into_iter().any(rates)
 }
@@ -240,7 +240,7 @@ pub(super) fn giving_way_to(mut settings: Settings, above: &Settings) -> Setting
 
 /// Returns a mistake that names two contradicting options and the way out, if there are any.
 fn contradiction(settings: &Settings) -> Option<Diagnostic> {
-    let given = [
+    let options = [
         ("--users", settings.users.is_some()),
         ("--hatch-rate", settings.hatch_rate.is_some()),
         ("--startup-time", settings.startup_time.is_some()),
@@ -252,7 +252,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
         ("--arrivals", settings.arrivals.is_some()),
         ("--throttle-requests", settings.throttle_requests.is_some()),
     ];
-    let has = |flag: &str| given.contains(&(flag, true));
+    let has = |flag: &str| options.contains(&(flag, true));
     let first = |flags: &[&'static str]| flags.iter().copied().find(|flag| has(flag));
     let closed = ["--users", "--hatch-rate", "--startup-time"];
     let staged = first(&["--stage", "--test-plan"]);
@@ -334,7 +334,7 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
             Diagnostic::new("'--throttle-requests' holds back what a rate of iterations starts on schedule")
                 .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),
         ),
-        (true, _) if settings.co_mitigation.is_some_and(|kind| kind != CoMitigation::Disabled) => Some(
+        (true, _) if settings.co_mitigation.is_some_and(|kind| kind != MitigationCadence::Disabled) => Some(
             Diagnostic::new("'--co-mitigation' fills in requests that late users could not make, and at a rate iterations start on schedule anyway")
                 .help("leave it out: the latency of a run at a rate counts from the scheduled start"),
         ),

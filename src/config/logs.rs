@@ -79,7 +79,7 @@ impl Logs {
     }
 
     /// Returns whether each log is kept: of requests, tasks, errors, and those with headers and bodies.
-    pub(crate) fn kept(&self) -> [bool; 4] {
+    pub(crate) fn selected(&self) -> [bool; 4] {
         [&self.request, &self.task, &self.error, &self.debug].map(Option::is_some)
     }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_says_how_a_log_is_written() {
+    fn the_ending_decides_how_a_log_is_written() {
         for (path, format) in [
             ("a.csv", Some(LogFormat::Csv)),
             ("x/a.b.JSONL", Some(LogFormat::Jsonl)),

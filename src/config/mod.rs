@@ -21,19 +21,19 @@ mod transport;
 mod unknown_word;
 mod value;
 
-pub(crate) use co_mitigation::CoMitigation;
+pub(crate) use co_mitigation::MitigationCadence;
 #[cfg(feature = "reqwest")]
 pub(crate) use environment_proxies::EnvironmentProxies;
 #[cfg(feature = "cli")]
 pub(crate) use load::start_at_once;
-pub(crate) use load::{Load, MOST_THREADS, MOST_USERS, Spacing, Stage, agree};
+pub(crate) use load::{Load, LoadStage, MOST_THREADS, MOST_USERS, Spacing, agree};
 pub(crate) use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;
 pub use output::Format;
 pub(crate) use output::Output;
 pub(crate) use own_limits::check_own_limits;
 pub(crate) use own_load::{OwnLoad, OwnLoadSettings};
-pub(crate) use part::{Part, share_of};
+pub(crate) use part::{LoadPart, share_of};
 pub(crate) use request_names::RequestNames;
 use settings::Derived;
 pub(crate) use settings::{RunConfig, Settings};
@@ -41,7 +41,7 @@ pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub(crate) use thresholds::scenario_thresholds;
-pub(crate) use transport::{Client, Connections, Proxy, read_max_redirects};
+pub(crate) use transport::{ClientKind, ConnectionLifetime, Proxy, read_max_redirects};
 pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 
@@ -52,7 +52,7 @@ use std::time::Duration;
 
 /// How much is shown of each request during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Show {
+pub(crate) enum ShowLevel {
     /// No details: figures only.
     #[default]
     Nothing,
@@ -87,13 +87,13 @@ pub(crate) struct LocalConfig {
     /// The logs that are kept.
     pub logs: Logs,
     /// The part of the load that this process drives.
-    pub part: Part,
+    pub part: LoadPart,
     /// Threads that drive users.
     pub threads: usize,
     /// Memory that the process may take, in bytes; `None` for most of the machine's memory.
     pub memory: Option<u64>,
     /// The details shown of each request.
-    pub show: Show,
+    pub show: ShowLevel,
     /// Whether the run waits for a command before its first user.
     pub paused: bool,
 }
@@ -142,8 +142,8 @@ impl Config {
                 .unwrap_or(cores)
                 .clamp(1, users.max(1) as usize),
             memory: settings.memory,
-            part: Part::WHOLE,
-            show: Show::Nothing,
+            part: LoadPart::WHOLE,
+            show: ShowLevel::Nothing,
             paused: false,
         };
         let screen = ScreenConfig {
@@ -161,9 +161,9 @@ impl Config {
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
             co_mitigation: settings.co_mitigation.unwrap_or(if open {
-                CoMitigation::Disabled
+                MitigationCadence::Disabled
             } else {
-                CoMitigation::Average
+                MitigationCadence::Average
             }),
             co_wanted: settings.co_mitigation.is_some(),
             trace_sample: settings.traces(),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_traces_asks_for_traces_unless_its_own_layer_says_otherwise() {
+    fn a_share_of_traces_enables_traces_unless_its_own_layer_disables_them() {
         let layer = |trace, trace_sample| Settings {
             trace,
             trace_sample,

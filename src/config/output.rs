@@ -45,8 +45,8 @@ const FORMATS: [(&str, Format); 7] = [
 impl Format {
     /// Returns the word for the format in `-o FORMAT=PATH`.
     pub fn word(self) -> &'static str {
-        let known = FORMATS.iter().find(|(_, format)| *format == self);
-        known.map_or("", |(word, _)| word)
+        let entry = FORMATS.iter().find(|(_, format)| *format == self);
+        entry.map_or("", |(word, _)| word)
     }
 }
 
@@ -64,7 +64,7 @@ impl Output {
             )
         };
         let (word, path) = text.split_once('=').unwrap_or((text, ""));
-        let Some((_, format)) = FORMATS.iter().find(|(known, _)| *known == word) else {
+        let Some((_, format)) = FORMATS.iter().find(|(name, _)| *name == word) else {
             return Err(format!("'{word}' is not a format: {}", grammar()));
         };
         match path {
@@ -142,8 +142,8 @@ mod tests {
         ] {
             let clash = Output::clash(&outputs(&texts));
             assert_eq!(clash.is_some(), place.is_some(), "{texts:?}");
-            let told = clash.unwrap_or_default();
-            assert!(told.contains(place.unwrap_or_default()), "{told}");
+            let message = clash.unwrap_or_default();
+            assert!(message.contains(place.unwrap_or_default()), "{message}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// A part of a load: consecutive shares out of many equal ones. The number of a user or arrival decides its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct LoadPart {
     /// Number of the first share, from 0.
     first: u64,
     /// Number of shares, at least 1.
@@ -18,17 +18,17 @@ pub struct Part {
 /// The most parts: nobody starts more by hand.
 const MOST: u64 = 1_000;
 
-impl Part {
+impl LoadPart {
     /// The whole load.
-    pub const WHOLE: Part = Part {
+    pub const WHOLE: LoadPart = LoadPart {
         first: 0,
         count: 1,
         of: 1,
     };
 
     /// Creates the part with these shares (at least one) out of `of`.
-    pub fn of_shares(shares: Range<u64>, of: u64) -> Part {
-        Part {
+    pub fn of_shares(shares: Range<u64>, of: u64) -> LoadPart {
+        LoadPart {
             first: shares.start,
             count: shares.end - shares.start,
             of,
@@ -60,7 +60,7 @@ impl Part {
     ///
     /// # Errors
     /// Returns a sentence that says how to write a part.
-    pub fn parse(text: &str) -> Result<Part, String> {
+    pub fn parse(text: &str) -> Result<LoadPart, String> {
         let wrong = || {
             format!(
                 "'{text}' is not a part of a load; write '2/4' for the second of four, {MOST} at most"
@@ -70,7 +70,7 @@ impl Part {
         let number = number.trim().parse().map_err(|_| wrong())?;
         let of = of.trim().parse().map_err(|_| wrong())?;
         if (1..=of).contains(&number) && of <= MOST {
-            Ok(Part::of_shares(number - 1..number, of))
+            Ok(LoadPart::of_shares(number - 1..number, of))
         } else {
             Err(wrong())
         }
@@ -94,7 +94,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for LoadPart {
     /// Formats the part: `part 2 of 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
@@ -129,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_part_is_a_number_of_how_many() {
-        assert_eq!(Part::parse("2/4"), Ok(Part::of_shares(1..2, 4)));
-        assert_eq!(Part::parse("1/1"), Ok(Part::WHOLE));
+        assert_eq!(LoadPart::parse("2/4"), Ok(LoadPart::of_shares(1..2, 4)));
+        assert_eq!(LoadPart::parse("1/1"), Ok(LoadPart::WHOLE));
         for wrong in ["", "2", "0/4", "5/4", "a/b", "1/0", "1/1001", "-1/2"] {
-            let told = Part::parse(wrong).expect_err(wrong);
-            assert!(told.contains("write '2/4'"), "{told}");
+            let message = LoadPart::parse(wrong).expect_err(wrong);
+            assert!(message.contains("write '2/4'"), "{message}");
         }
     }
 
@@ -148,8 +148,8 @@ mod tests {
             for all in 0..50 {
                 let parts = borders
                     .windows(2)
-                    .map(|ends| Part::of_shares(ends[0]..ends[1], of));
-                let counted = |part: &Part| (0..all).filter(|number| part.has(*number)).count();
+                    .map(|ends| LoadPart::of_shares(ends[0]..ends[1], of));
+                let counted = |part: &LoadPart| (0..all).filter(|number| part.has(*number)).count();
                 let mut rows: Vec<u64> = parts
                     .clone()
                     .flat_map(|part| (0..all).map(move |n| part.row(n)))

@@ -5,8 +5,8 @@ use super::load::{giving_way_to, read_threads, read_users};
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
-use super::transport::{Client, Connections, Proxy, few_redirects};
-use super::{CoMitigation, Load, LogFile, Misfit, Spacing, Stage, Value};
+use super::transport::{ClientKind, ConnectionLifetime, Proxy, few_redirects};
+use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, Value};
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::threshold::Threshold;
@@ -102,7 +102,7 @@ settings! {
         /// The run time once all users have started, or in total with stages or a rate; `None` until stopped.
         run_time: Option<Duration>;
         /// The client that sends the requests.
-        client: Client;
+        client: ClientKind;
         /// The proxy; only [`Client::Reqwest`] can use one.
         proxy: Proxy;
         /// Whether connections are reused.
@@ -110,7 +110,7 @@ settings! {
         /// Whether cookies are kept.
         cookies: bool;
         /// Whether and how the requests that late users could not make are filled in.
-        co_mitigation: CoMitigation;
+        co_mitigation: MitigationCadence;
         /// Whether the correction was explicitly requested: then the corrected figures are shown even if they do not
         /// differ.
         co_wanted: bool;
@@ -130,9 +130,9 @@ settings! {
     /// The run time once all users have started.
     run_time: Duration = Value::duration;
     /// Stages of the load, in order.
-    stages: Vec<Stage> = |value| value.each(Stage::parse);
+    stages: Vec<LoadStage> = |value| value.each(LoadStage::parse);
     /// All stages in one text.
-    test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
+    test_plan: Vec<LoadStage> = |value| LoadStage::parse_test_plan(&value.text()?);
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at the same time in a run at a rate.
@@ -170,7 +170,7 @@ settings! {
     /// The version of HTTP.
     http: Http = |value| value.text().and_then(|text| Http::parse(&text)), or Http::default();
     /// The client that sends the requests.
-    client: Client = |value| value.text().and_then(|text| Client::parse(&text));
+    client: ClientKind = |value| value.text().and_then(|text| ClientKind::parse(&text));
     /// The proxy that requests go through.
     proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
     /// Whether every certificate is trusted.
@@ -198,7 +198,7 @@ settings! {
     /// Whether users have a cache, as a browser does.
     cache: bool = Value::flag, or false;
     /// The time for which users keep their connections.
-    connections: Connections = |value| value.text().and_then(|text| Connections::parse(&text)), or Connections::User;
+    connections: ConnectionLifetime = |value| value.text().and_then(|text| ConnectionLifetime::parse(&text)), or ConnectionLifetime::User;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
     /// Whether each request has a W3C trace context.
@@ -208,7 +208,7 @@ settings! {
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
-    co_mitigation: CoMitigation = CoMitigation::read;
+    co_mitigation: MitigationCadence = MitigationCadence::read;
     /// What requests without their own name are counted under.
     request_names: RequestNames = |value| RequestNames::parse(&value.text()?), or RequestNames::Task;
     /// Whether the report leaves out the latencies of single seconds.
@@ -258,8 +258,8 @@ impl Settings {
     /// Returns the share of traces that is sampled; `None` if requests have no trace context. Setting only the share
     /// also enables traces.
     pub(super) fn traces(&self) -> Option<f64> {
-        let wanted = self.trace.unwrap_or(self.trace_sample.is_some());
-        wanted.then(|| self.trace_sample.unwrap_or(1.0))
+        let is_traced = self.trace.unwrap_or(self.trace_sample.is_some());
+        is_traced.then(|| self.trace_sample.unwrap_or(1.0))
     }
 
     /// Returns the same settings with files resolved against `folder`, the folder of the plan.
@@ -326,7 +326,10 @@ impl RunConfig {
 /// Adds the headers whose names are not set yet, whatever their case.
 fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, String>) {
     for (name, value) in more {
-        if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
+        if !headers
+            .keys()
+            .any(|existing| existing.eq_ignore_ascii_case(name))
+        {
             headers.insert(name.clone(), value.clone());
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const OPTIONS: [&str; 3] = ["abort", "after", "during"];
 
 /// The options of a table, which apply to all texts in it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Options<'a> {
+struct ThresholdOptions<'a> {
     name: Option<&'a str>,
     abort: Option<bool>,
     after: Option<Duration>,
@@ -26,14 +26,14 @@ struct Options<'a> {
 pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
     let mut found = Vec::new();
     if matches!(value, Value::Text(_)) {
-        read(value, Options::default(), &mut found)?;
+        read(value, ThresholdOptions::default(), &mut found)?;
         return Ok(found);
     }
     let Some((list, named)) = table(value) else {
         return Err(wrong("expected a list of texts", value));
     };
     for one in &list {
-        read(one, Options::default(), &mut found)?;
+        read(one, ThresholdOptions::default(), &mut found)?;
     }
     for (name, value) in &named {
         named_one(name, value, &mut found)?;
@@ -79,15 +79,19 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
         let problem = format!("'{name}' stands where the name of a row belongs");
         return Err(Misfit::from(problem).mark(name, 0..name.len()).help(SHAPE));
     }
-    let named = Options {
+    let named = ThresholdOptions {
         name: Some(name),
-        ..Options::default()
+        ..ThresholdOptions::default()
     };
     read(value, named, found)
 }
 
 /// Reads a text, or a table of texts with the options that apply to all of them.
-fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Result<(), Misfit> {
+fn read(
+    value: &Value,
+    around: ThresholdOptions<'_>,
+    found: &mut Vec<Threshold>,
+) -> Result<(), Misfit> {
     if let Value::Text(text) = value {
         found.push(one(text, around)?);
         return Ok(());
@@ -108,8 +112,8 @@ fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Resul
 
 fn options<'a>(
     named: &BTreeMap<String, Value>,
-    mut options: Options<'a>,
-) -> Result<Options<'a>, Misfit> {
+    mut options: ThresholdOptions<'a>,
+) -> Result<ThresholdOptions<'a>, Misfit> {
     for (key, value) in named {
         let here = |misfit: Misfit| misfit.mark(key, 0..key.len());
         let time = || {
@@ -133,7 +137,7 @@ fn options<'a>(
     Ok(options)
 }
 
-fn one(text: &str, options: Options<'_>) -> Result<Threshold, Misfit> {
+fn one(text: &str, options: ThresholdOptions<'_>) -> Result<Threshold, Misfit> {
     let mut threshold = match options.name {
         None => Threshold::read(text),
         Some(name) => Threshold::read_for(name, text),
@@ -151,8 +155,8 @@ fn one(text: &str, options: Options<'_>) -> Result<Threshold, Misfit> {
     Ok(threshold)
 }
 
-fn wrong(wanted: &str, got: &Value) -> Misfit {
-    Misfit::from(format!("{wanted}, not {}", got.type_name())).help(SHAPE)
+fn wrong(expected: &str, got: &Value) -> Misfit {
+    Misfit::from(format!("{expected}, not {}", got.type_name())).help(SHAPE)
 }
 
 #[cfg(test)]
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_write_them_gives_the_same_plain_list() {
+    fn every_way_to_write_them_makes_the_same_plain_list() {
         let abort = |list: &[Value]| {
             table_of(
                 list,
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_threshold_is_told_with_the_remedy() {
+    fn what_is_no_threshold_is_reported_with_the_remedy() {
         for (value, message) in [
             (Value::Number(3.0), "expected a list of texts, not a number"),
             (table_of(&[Value::Number(3.0)], &[]), "not a number"),

@@ -10,7 +10,7 @@ pub(super) const FORMS: &str = "write http://HOST:PORT, https://HOST:PORT, socks
 
 /// The client that sends the requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Client {
+pub enum ClientKind {
     /// lgoose's own client.
     #[default]
     Direct,
@@ -18,15 +18,15 @@ pub enum Client {
     Reqwest,
 }
 
-impl Client {
+impl ClientKind {
     /// Reads `direct` or `reqwest`.
     ///
     /// # Errors
     /// A sentence that names both.
-    pub fn parse(text: &str) -> Result<Client, String> {
+    pub fn parse(text: &str) -> Result<ClientKind, String> {
         match text {
-            "direct" => Ok(Client::Direct),
-            "reqwest" => Ok(Client::Reqwest),
+            "direct" => Ok(ClientKind::Direct),
+            "reqwest" => Ok(ClientKind::Reqwest),
             other => Err(format!(
                 "'{other}' is not a client: write direct or reqwest"
             )),
@@ -36,22 +36,22 @@ impl Client {
 
 /// The time for which a user keeps its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Connections {
+pub enum ConnectionLifetime {
     /// The lifetime of the user.
     User,
     /// One iteration.
     Iteration,
 }
 
-impl Connections {
+impl ConnectionLifetime {
     /// Reads `user` or `iteration`.
     ///
     /// # Errors
     /// A sentence that names both.
-    pub fn parse(text: &str) -> Result<Connections, String> {
+    pub fn parse(text: &str) -> Result<ConnectionLifetime, String> {
         match text {
-            "user" => Ok(Connections::User),
-            "iteration" => Ok(Connections::Iteration),
+            "user" => Ok(ConnectionLifetime::User),
+            "iteration" => Ok(ConnectionLifetime::Iteration),
             other => Err(format!(
                 "'{other}' is not a lifetime of connections: write user or iteration ('-u N' sets the number of users)"
             )),
@@ -61,8 +61,8 @@ impl Connections {
     /// Returns the word that `parse` reads.
     pub fn word(self) -> &'static str {
         match self {
-            Connections::User => "user",
-            Connections::Iteration => "iteration",
+            ConnectionLifetime::User => "user",
+            ConnectionLifetime::Iteration => "iteration",
         }
     }
 }
@@ -164,11 +164,11 @@ pub(super) fn proxy_url(text: &str) -> Result<Url, String> {
 ///
 /// # Errors
 /// Returns a [`Diagnostic`] if the other client is requested together with a proxy.
-pub(super) fn chosen(client: Option<Client>, proxy: &Proxy) -> Result<Client, Diagnostic> {
+pub(super) fn chosen(client: Option<ClientKind>, proxy: &Proxy) -> Result<ClientKind, Diagnostic> {
     match (client, proxy) {
         (client, Proxy::None) => Ok(client.unwrap_or_default()),
-        (None | Some(Client::Reqwest), _) => Ok(Client::Reqwest),
-        (Some(Client::Direct), _) => Err(Diagnostic::new(
+        (None | Some(ClientKind::Reqwest), _) => Ok(ClientKind::Reqwest),
+        (Some(ClientKind::Direct), _) => Err(Diagnostic::new(
             "'--client direct' cannot go through the proxy of '--proxy'",
         )
         .help(
@@ -214,27 +214,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_about_a_proxy_is_said_without_its_password() {
+    fn what_is_wrong_about_a_proxy_is_reported_without_its_password() {
         for text in [
             "ftp://me:secret@host",
             "http://me:secret@host:x",
             "http://me:secret@host/p",
         ] {
-            let told = Proxy::parse(text).expect_err(text);
-            assert!(!told.contains("secret"), "{told}");
+            let message = Proxy::parse(text).expect_err(text);
+            assert!(!message.contains("secret"), "{message}");
         }
     }
 
     #[test]
     fn a_proxy_chooses_the_client_that_can_use_it() {
         let proxy = Proxy::Environment;
-        assert_eq!(chosen(None, &Proxy::None), Ok(Client::Direct));
+        assert_eq!(chosen(None, &Proxy::None), Ok(ClientKind::Direct));
         assert_eq!(
-            chosen(Some(Client::Reqwest), &Proxy::None),
-            Ok(Client::Reqwest)
+            chosen(Some(ClientKind::Reqwest), &Proxy::None),
+            Ok(ClientKind::Reqwest)
         );
-        assert_eq!(chosen(None, &proxy), Ok(Client::Reqwest));
-        assert_eq!(chosen(Some(Client::Reqwest), &proxy), Ok(Client::Reqwest));
-        assert!(chosen(Some(Client::Direct), &proxy).is_err());
+        assert_eq!(chosen(None, &proxy), Ok(ClientKind::Reqwest));
+        assert_eq!(
+            chosen(Some(ClientKind::Reqwest), &proxy),
+            Ok(ClientKind::Reqwest)
+        );
+        assert!(chosen(Some(ClientKind::Direct), &proxy).is_err());
     }
 }

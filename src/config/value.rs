@@ -131,12 +131,12 @@ impl Value {
 
     /// Reads a table of strings, such as the headers of every request.
     pub(super) fn map(&self) -> Result<BTreeMap<String, String>, String> {
-        const WANTED: &str =
+        const EXPECTED: &str =
             "expected a table of strings, such as { [\"Accept\"] = \"text/html\" }";
         match self {
             Value::Map(map) => Ok(map.clone()),
-            Value::Other(_) | Value::Table(..) => Err(WANTED.to_owned()),
-            other => Err(format!("{WANTED}, not {}", other.type_name())),
+            Value::Other(_) | Value::Table(..) => Err(EXPECTED.to_owned()),
+            other => Err(format!("{EXPECTED}, not {}", other.type_name())),
         }
     }
 }

@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Result of a command.
-pub type Answer = Result<Done, Refusal>;
+pub type CommandResult = Result<Done, Refusal>;
 
 /// Result of a reload: a text to show, or the mistake in the plan.
-pub type News = Result<Arc<str>, Arc<Error>>;
+pub type ReloadResult = Result<Arc<str>, Arc<Error>>;
 
 /// Effect of a command on the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ impl fmt::Display for Done {
             Done::Rate(rate) => write!(f, "target: {rate} iterations per second"),
             Done::NextStage => f.write_str("the next stage begins"),
             Done::Reset => f.write_str("statistics reset"),
-            Done::Reloaded(told) => f.write_str(told),
+            Done::Reloaded(text) => f.write_str(text),
         }
     }
 }
@@ -57,7 +57,7 @@ impl fmt::Display for Done {
 pub enum Refusal {
     /// `test_start` is still running, and no user has started.
     #[error("the run has not begun: 'test_start' is still at work")]
-    NotBegun,
+    NotStarted,
     /// The run is already stopping.
     #[error("the run is stopping already")]
     Stopping,

@@ -1,6 +1,6 @@
 //! The run's receiving ends for the calls of its handles.
 
-use crate::control::answer::Answer;
+use crate::control::answer::CommandResult;
 use crate::control::command::Command;
 use crate::metrics::{Detail, LiveTag, Report, Store};
 use std::sync::Arc;
@@ -8,66 +8,66 @@ use tokio::sync::{mpsc, oneshot};
 
 /// A call to a run, with the channel for the answer.
 #[derive(Debug)]
-pub(crate) enum Call {
+pub(crate) enum ControlCall {
     /// A command. [`Command::Reload`] goes to [`Reloads`] instead.
-    Command(Command, Reply),
+    Command(Command, ReplySender),
     /// Asks for the report so far.
     Report(Detail, oneshot::Sender<Arc<Report>>),
     /// Asks for the requests of a tag; `None` if there are none.
-    Tag(TagWanted, oneshot::Sender<Option<LiveTag>>),
+    Tag(TagQuery, oneshot::Sender<Option<LiveTag>>),
 }
 
 /// A tag whose requests a caller asks for.
 #[derive(Debug)]
-pub(crate) struct TagWanted {
+pub(crate) struct TagQuery {
     /// The tag with its value.
     pub tag: Arc<str>,
     /// Whether to return all figures, which cost more than those of a snapshot.
     pub in_full: bool,
 }
 
-impl TagWanted {
+impl TagQuery {
     /// Returns the requests so far.
-    pub(crate) fn answer(&self, store: &mut Store) -> Option<LiveTag> {
+    pub(crate) fn look_up(&self, store: &mut Store) -> Option<LiveTag> {
         store.live_tag(&self.tag, self.in_full)
     }
 }
 
 /// The channel to the caller.
 #[derive(Debug)]
-pub(crate) struct Reply(pub(super) oneshot::Sender<Answer>);
+pub(crate) struct ReplySender(pub(super) oneshot::Sender<CommandResult>);
 
-impl Reply {
+impl ReplySender {
     /// Sends the answer, which the caller may ignore.
-    pub(crate) fn answer(self, answer: Answer) {
-        let _ignored = self.0.send(answer);
+    pub(crate) fn send(self, result: CommandResult) {
+        let _ignored = self.0.send(result);
     }
 }
 
 /// The calls of all handles, in order of arrival.
 #[derive(Debug)]
-pub(crate) struct Calls {
-    inbox: mpsc::UnboundedReceiver<Call>,
+pub(crate) struct ControlCalls {
+    inbox: mpsc::UnboundedReceiver<ControlCall>,
 }
 
-impl Calls {
-    pub(super) fn new(inbox: mpsc::UnboundedReceiver<Call>) -> Calls {
-        Calls { inbox }
+impl ControlCalls {
+    pub(super) fn new(inbox: mpsc::UnboundedReceiver<ControlCall>) -> ControlCalls {
+        ControlCalls { inbox }
     }
 
     /// Waits for the next call; `None` when no handle is left. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Option<Call> {
+    pub(crate) async fn next(&mut self) -> Option<ControlCall> {
         self.inbox.recv().await
     }
 }
 
 /// Calls to reload the plan.
 #[derive(Debug)]
-pub(crate) struct Reloads(pub(super) mpsc::UnboundedReceiver<Reply>);
+pub(crate) struct Reloads(pub(super) mpsc::UnboundedReceiver<ReplySender>);
 
 impl Reloads {
     /// Waits for the next call; `None` when no handle is left.
-    pub(crate) async fn next(&mut self) -> Option<Reply> {
+    pub(crate) async fn next(&mut self) -> Option<ReplySender> {
         self.0.recv().await
     }
 }

@@ -1,7 +1,7 @@
 //! The handle of a run, with which views, signal listeners and embedding programs steer and watch it.
 
-use crate::control::answer::{Answer, News, Refusal};
-use crate::control::calls::{Call, Calls, Reloads, Reply, TagWanted};
+use crate::control::answer::{CommandResult, Refusal, ReloadResult};
+use crate::control::calls::{ControlCall, ControlCalls, Reloads, ReplySender, TagQuery};
 use crate::control::command::Command;
 use crate::control::reader::Reader;
 use crate::metrics::{Detail, LiveTag, Report, Snapshot};
@@ -35,12 +35,12 @@ const NEWS: usize = 64;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Handle {
-    calls: mpsc::UnboundedSender<Call>,
+    calls: mpsc::UnboundedSender<ControlCall>,
     urgency: Arc<watch::Sender<Urgency>>,
-    reloads: mpsc::UnboundedSender<Reply>,
+    reloads: mpsc::UnboundedSender<ReplySender>,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
     log: broadcast::WeakSender<Arc<str>>,
-    news: broadcast::WeakSender<News>,
+    news: broadcast::WeakSender<ReloadResult>,
 }
 
 /// How urgently a run was asked to end, by any of its handles.
@@ -56,13 +56,13 @@ enum Urgency {
 #[derive(Debug)]
 pub(crate) struct Control {
     /// For the engine.
-    pub calls: Calls,
+    pub calls: ControlCalls,
     /// For the engine: the latest snapshot, `None` before the first.
     pub snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     /// For the module that can reload the plan.
     pub reloads: Reloads,
     /// The results of reloads, for all readers.
-    pub news: broadcast::Sender<News>,
+    pub news: broadcast::Sender<ReloadResult>,
     /// Lines of the log, for all readers.
     pub log: broadcast::Sender<Arc<str>>,
 }
@@ -71,7 +71,7 @@ impl Control {
     /// Creates both ends for a future run.
     pub(crate) fn open() -> (Handle, Control) {
         let (calls, inbox) = mpsc::unbounded_channel();
-        let (reloads, reloads_wanted) = mpsc::unbounded_channel();
+        let (reloads, reload_requests) = mpsc::unbounded_channel();
         let (snapshots, latest) = watch::channel(None);
         let (news, _) = broadcast::channel(NEWS);
         let (log, _) = broadcast::channel(LOG_LINES);
@@ -84,9 +84,9 @@ impl Control {
             news: news.downgrade(),
         };
         let control = Control {
-            calls: Calls::new(inbox),
+            calls: ControlCalls::new(inbox),
             snapshots,
-            reloads: Reloads(reloads_wanted),
+            reloads: Reloads(reload_requests),
             news,
             log,
         };
@@ -97,20 +97,26 @@ impl Control {
 impl Handle {
     /// Sends a command. The answer can be awaited, or dropped. Only the first interrupt is sent as one: a later one, or
     /// one after a stop, is sent as an abort.
-    pub fn ask(&self, command: Command) -> Asked {
+    pub fn send(&self, command: Command) -> PendingCommand {
         let command = self.noted(command);
-        let (reply, answer) = oneshot::channel();
-        let reply = Reply(reply);
+        let (reply, result) = oneshot::channel();
+        let reply = ReplySender(reply);
         let refused = match command {
             Command::Reload => self.reloads.send(reply).is_err(),
-            _ => self.calls.send(Call::Command(command, reply)).is_err(),
+            _ => self
+                .calls
+                .send(ControlCall::Command(command, reply))
+                .is_err(),
         };
         let otherwise = if refused && !self.calls.is_closed() {
             Refusal::NoReload
         } else {
             Refusal::Over
         };
-        Asked { answer, otherwise }
+        PendingCommand {
+            result: result,
+            otherwise,
+        }
     }
 
     /// Notes how urgently the run is to end, and turns an interrupt that is not the first into an abort.
@@ -121,13 +127,13 @@ impl Handle {
             if interrupts && *urgency != Urgency::None {
                 noted = Command::Abort;
             }
-            let wanted = match noted {
+            let requested = match noted {
                 Command::Abort => Urgency::Abort,
                 Command::Stop | Command::Interrupt(_) => Urgency::Stop,
                 _ => Urgency::None,
             };
-            let more = wanted > *urgency;
-            *urgency = wanted.max(*urgency);
+            let more = requested > *urgency;
+            *urgency = requested.max(*urgency);
             more
         });
         noted
@@ -138,7 +144,9 @@ impl Handle {
     pub(crate) fn finish(&self) {
         let (reply, _nobody_waits) = oneshot::channel();
         // The run may be over.
-        let _over = self.calls.send(Call::Command(Command::Stop, Reply(reply)));
+        let _over = self
+            .calls
+            .send(ControlCall::Command(Command::Stop, ReplySender(reply)));
     }
 
     /// Returns whether both handles are those of one run.
@@ -174,7 +182,7 @@ impl Handle {
     /// Returns that report with only as much detail as asked for.
     pub(crate) async fn report_in(&self, detail: Detail) -> Option<Arc<Report>> {
         let (reply, report) = oneshot::channel();
-        self.calls.send(Call::Report(detail, reply)).ok()?;
+        self.calls.send(ControlCall::Report(detail, reply)).ok()?;
         report.await.ok()
     }
 
@@ -210,8 +218,8 @@ impl Handle {
     /// Returns the same; [`LiveTag::row`] only if `in_full`.
     pub(crate) async fn tag_in(&self, tag: Arc<str>, in_full: bool) -> Option<LiveTag> {
         let (reply, figures) = oneshot::channel();
-        let wanted = TagWanted { tag, in_full };
-        self.calls.send(Call::Tag(wanted, reply)).ok()?;
+        let query = TagQuery { tag, in_full };
+        self.calls.send(ControlCall::Tag(query, reply)).ok()?;
         figures.await.ok()?
     }
 
@@ -231,32 +239,32 @@ impl Handle {
     }
 
     /// Returns a reader of the results of all reloads from now on, whoever asks for them. It ends with the run.
-    pub fn news(&self) -> Reader<News> {
+    pub fn news(&self) -> Reader<ReloadResult> {
         Reader::of(&self.news)
     }
 }
 
 /// A pending answer to a command.
 #[derive(Debug)]
-pub struct Asked {
-    answer: oneshot::Receiver<Answer>,
+pub struct PendingCommand {
+    result: oneshot::Receiver<CommandResult>,
     /// The answer if the run gives none.
     otherwise: Refusal,
 }
 
-impl Asked {
+impl PendingCommand {
     /// Blocks until the answer arrives. Panics in async code; await this value there.
-    pub fn wait(self) -> Answer {
-        self.answer.blocking_recv().unwrap_or(Err(self.otherwise))
+    pub fn wait(self) -> CommandResult {
+        self.result.blocking_recv().unwrap_or(Err(self.otherwise))
     }
 }
 
-impl Future for Asked {
-    type Output = Answer;
+impl Future for PendingCommand {
+    type Output = CommandResult;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
-        let answer = Pin::new(&mut self.answer).poll(context);
-        answer.map(|answer| answer.unwrap_or_else(|_| Err(self.otherwise.clone())))
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<CommandResult> {
+        let polled = Pin::new(&mut self.result).poll(context);
+        polled.map(|result| result.unwrap_or_else(|_| Err(self.otherwise.clone())))
     }
 }
 
@@ -277,30 +285,30 @@ mod tests {
             (&handle, signal, Command::Abort),
             (&other, key(), Command::Abort),
         ] {
-            let asked = handle.ask(sent);
+            let pending = handle.send(sent);
             match control.calls.next().await {
-                Some(Call::Command(command, reply)) => {
+                Some(ControlCall::Command(command, reply)) => {
                     assert_eq!(command, arrives);
-                    reply.answer(Ok(Done::Stopping));
+                    reply.send(Ok(Done::Stopping));
                 }
                 call => panic!("{call:?}"),
             }
-            assert_eq!(asked.await.expect("it is done"), Done::Stopping);
+            assert_eq!(pending.await.expect("it is done"), Done::Stopping);
         }
         assert!(handle.is_aborted() && other.is_aborted());
     }
 
     #[tokio::test]
-    async fn an_abort_is_wanted_from_the_second_interrupt_on_whether_or_not_the_run_is_over() {
+    async fn an_abort_is_requested_from_the_second_interrupt_on_whether_or_not_the_run_is_over() {
         let (handle, control) = Control::open();
         drop(control);
         let interrupt = Command::Interrupt(Interrupt::Signal);
-        drop(handle.ask(interrupt.clone()));
-        drop(handle.ask(Command::Pause));
+        drop(handle.send(interrupt.clone()));
+        drop(handle.send(Command::Pause));
         assert!(!handle.is_aborted());
         let other = handle.clone();
         let waiting = tokio::spawn(async move { other.aborted().await });
-        drop(handle.ask(interrupt));
+        drop(handle.send(interrupt));
         waiting.await.expect("it is told");
         assert!(handle.is_aborted());
     }
@@ -308,11 +316,11 @@ mod tests {
     #[tokio::test]
     async fn an_interrupt_after_a_stop_is_an_abort() {
         let (handle, mut control) = Control::open();
-        let _asked = handle.ask(Command::Stop);
-        let _asked_again = handle.ask(Command::Interrupt(Interrupt::Key));
+        let _pending = handle.send(Command::Stop);
+        let _pending_again = handle.send(Command::Interrupt(Interrupt::Key));
         for arrives in [Command::Stop, Command::Abort] {
             match control.calls.next().await {
-                Some(Call::Command(command, _)) => assert_eq!(command, arrives),
+                Some(ControlCall::Command(command, _)) => assert_eq!(command, arrives),
                 call => panic!("{call:?}"),
             }
         }
@@ -328,14 +336,14 @@ mod tests {
             ..
         } = control;
         drop((reloads, log));
-        let refused = handle.ask(Command::Reload).await;
+        let refused = handle.send(Command::Reload).await;
         assert!(matches!(refused, Err(Refusal::NoReload)), "{refused:?}");
-        let (asked, report) = (handle.ask(Command::Pause), handle.report());
+        let (pending, report) = (handle.send(Command::Pause), handle.report());
         drop(calls);
-        let refused = asked.await;
+        let refused = pending.await;
         assert!(matches!(refused, Err(Refusal::Over)), "{refused:?}");
         assert_eq!(report.await, None);
-        let refused = handle.ask(Command::Reload).await;
+        let refused = handle.send(Command::Reload).await;
         assert!(matches!(refused, Err(Refusal::Over)), "{refused:?}");
         assert!(handle.log().next().await.is_none());
     }

@@ -9,12 +9,12 @@ mod command;
 mod handle;
 mod reader;
 
-pub use answer::{Answer, Done, News, Refusal};
-pub(crate) use calls::{Call, Calls, Reloads, Reply};
+pub use answer::{CommandResult, Done, Refusal, ReloadResult};
+pub(crate) use calls::{ControlCall, ControlCalls, Reloads, ReplySender};
 pub use command::{Command, Interrupt};
 pub(crate) use handle::Control;
-pub use handle::{Asked, Handle};
-pub use reader::{Heard, Reader};
+pub use handle::{Handle, PendingCommand};
+pub use reader::{Reader, ReaderMessage};
 
 use crate::metrics::Verdict;
 

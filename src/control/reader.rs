@@ -7,11 +7,11 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 /// A message to a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Heard<T> {
+pub enum ReaderMessage<T> {
     /// The next entry.
     Entry(T),
     /// This many entries were lost before the next one: the reader was too slow.
-    Missed(u64),
+    Skipped(u64),
 }
 
 /// Reads all entries that are sent after it was created.
@@ -26,19 +26,19 @@ impl<T: Clone> Reader<T> {
     }
 
     /// Waits for the next entry; `None` when there will be no more. Cancel safe: no entry is lost.
-    pub async fn next(&mut self) -> Option<Heard<T>> {
+    pub async fn next(&mut self) -> Option<ReaderMessage<T>> {
         match self.0.recv().await {
-            Ok(entry) => Some(Heard::Entry(entry)),
-            Err(RecvError::Lagged(missed)) => Some(Heard::Missed(missed)),
+            Ok(entry) => Some(ReaderMessage::Entry(entry)),
+            Err(RecvError::Lagged(skipped)) => Some(ReaderMessage::Skipped(skipped)),
             Err(RecvError::Closed) => None,
         }
     }
 
     /// Returns the next entry if it has already arrived.
-    pub fn ready(&mut self) -> Option<Heard<T>> {
+    pub fn ready(&mut self) -> Option<ReaderMessage<T>> {
         match self.0.try_recv() {
-            Ok(entry) => Some(Heard::Entry(entry)),
-            Err(TryRecvError::Lagged(missed)) => Some(Heard::Missed(missed)),
+            Ok(entry) => Some(ReaderMessage::Entry(entry)),
+            Err(TryRecvError::Lagged(skipped)) => Some(ReaderMessage::Skipped(skipped)),
             Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_reader_loses_the_oldest_and_is_told_so_and_another_loses_nothing() {
+    fn a_slow_reader_loses_the_oldest_and_learns_how_many_and_another_loses_nothing() {
         let (sender, _) = broadcast::channel(2);
         let (mut slow, mut quick) = (
             Reader::of(&sender.downgrade()),
@@ -57,11 +57,15 @@ mod tests {
         );
         for n in 1..=5 {
             sender.send(n).expect("two read");
-            assert_eq!(quick.ready(), Some(Heard::Entry(n)));
+            assert_eq!(quick.ready(), Some(ReaderMessage::Entry(n)));
         }
-        let heard = std::iter::from_fn(|| slow.ready());
-        let expected = [Heard::Missed(3), Heard::Entry(4), Heard::Entry(5)];
-        assert_eq!(heard.collect::<Vec<_>>(), expected);
+        let received = std::iter::from_fn(|| slow.ready());
+        let expected = [
+            ReaderMessage::Skipped(3),
+            ReaderMessage::Entry(4),
+            ReaderMessage::Entry(5),
+        ];
+        assert_eq!(received.collect::<Vec<_>>(), expected);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use jiff::Timestamp;
 
-use super::server::Answer;
+use super::server::SiteResponse;
 
 /// The time that a browser keeps it.
 const AGE: Duration = Duration::from_secs(2_000_000);
@@ -21,7 +21,7 @@ pub(super) fn values(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 /// Sets the session cookie of `host` with the answer.
-pub(super) fn set(answer: &mut Answer, host: &str, session: &str) {
+pub(super) fn set(response: &mut SiteResponse, host: &str, session: &str) {
     let expires = Timestamp::now() + AGE;
     let cookie = format!(
         "{}={session}; expires={}; Max-Age={}; path=/; HttpOnly",
@@ -29,21 +29,21 @@ pub(super) fn set(answer: &mut Answer, host: &str, session: &str) {
         expires.strftime("%a, %d-%b-%Y %H:%M:%S GMT"),
         AGE.as_secs(),
     );
-    insert(answer, cookie);
+    insert(response, cookie);
 }
 
 /// Deletes the session cookie of `host` with the answer.
-pub(super) fn delete(answer: &mut Answer, host: &str) {
+pub(super) fn delete(response: &mut SiteResponse, host: &str) {
     let cookie = format!(
         "{}=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnly",
         name(host)
     );
-    insert(answer, cookie);
+    insert(response, cookie);
 }
 
-fn insert(answer: &mut Answer, cookie: String) {
+fn insert(response: &mut SiteResponse, cookie: String) {
     let cookie = HeaderValue::try_from(cookie).expect("cookies are made of plain characters");
-    answer.headers_mut().insert(SET_COOKIE, cookie);
+    response.headers_mut().insert(SET_COOKIE, cookie);
 }
 
 /// The name of the cookie: `SESS` and 32 hexadecimal digits that depend on the host.

@@ -21,7 +21,7 @@ impl RouteCounts {
 
     /// Counts one request of `thread`; a label that is not in the list counts as its last one.
     pub(super) fn add(&self, thread: usize, label: &str) {
-        let found = self.labels.iter().position(|known| *known == label);
+        let found = self.labels.iter().position(|existing| *existing == label);
         let column = found.unwrap_or(self.labels.len() - 1);
         self.threads[thread][column].fetch_add(1, Ordering::Relaxed);
     }

@@ -24,13 +24,13 @@ impl FormFields {
 
     /// The last value of that name; empty if there is none.
     pub(super) fn get(&self, name: &str) -> &str {
-        let found = self.0.iter().rfind(|(known, _)| known == name);
+        let found = self.0.iter().rfind(|(key, _)| key == name);
         found.map_or("", |(_, value)| value)
     }
 
     /// Whether there is a field of that name, empty or not.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(known, _)| known == name)
+        self.0.iter().any(|(key, _)| key == name)
     }
 }
 

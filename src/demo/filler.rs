@@ -70,19 +70,19 @@ impl FillerText {
     pub(super) fn new(words: &[&str]) -> Self {
         let mut text = String::with_capacity(LENGTH + 32);
         let mut state = 1_u32;
-        let mut begins = true;
+        let mut starts_sentence = true;
         while text.len() < LENGTH {
             // Numerical Recipes' linear congruential generator: only variety is asked of it.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let word = words[(state >> 16) as usize % words.len()];
-            if begins {
+            if starts_sentence {
                 text.push_str(&word[..1].to_ascii_uppercase());
                 text.push_str(&word[1..]);
             } else {
                 text.push_str(word);
             }
-            begins = state >> 29 == 0;
-            text.push_str(if begins { ". " } else { " " });
+            starts_sentence = state >> 29 == 0;
+            text.push_str(if starts_sentence { ". " } else { " " });
         }
         FillerText(text)
     }

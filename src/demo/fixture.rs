@@ -6,18 +6,18 @@ use std::net::TcpStream;
 use super::{Behaviour, Demo, Site};
 
 /// The answer of a site.
-pub(super) struct Reply {
+pub(super) struct FixtureResponse {
     pub(super) status: u16,
     /// The status line and header lines, as they came.
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
 
-impl Reply {
+impl FixtureResponse {
     /// The value of a header, by its lower-case name.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        let mut found = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut found = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name));
         found.next().map(|(_, value)| value)
     }
 
@@ -26,7 +26,7 @@ impl Reply {
     }
 
     /// Whether the page contains `text`.
-    pub(super) fn says(&self, text: &str) -> bool {
+    pub(super) fn contains(&self, text: &str) -> bool {
         self.text().contains(text)
     }
 
@@ -64,7 +64,7 @@ impl Visitor {
     }
 
     /// Sends a request; `more` are further header lines, each with its line break.
-    pub(super) fn send(&self, method: &str, path: &str, more: &str, body: &str) -> Reply {
+    pub(super) fn send(&self, method: &str, path: &str, more: &str, body: &str) -> FixtureResponse {
         let (host, cookie) = (self.host(), &self.cookie);
         let mut tcp = TcpStream::connect(&host).expect("the site accepts");
         let head = format!(
@@ -72,28 +72,28 @@ impl Visitor {
         );
         let sent = tcp.write_all(format!("{head}\r\n{body}").as_bytes());
         sent.expect("the site reads");
-        let mut answer = Vec::new();
-        tcp.read_to_end(&mut answer).expect("the site answers");
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-        let body = answer.split_off(end.expect("the answer has a head") + 4);
-        let head = String::from_utf8(answer).expect("headers are ASCII");
+        let mut response = Vec::new();
+        tcp.read_to_end(&mut response).expect("the site answers");
+        let end = response.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = response.split_off(end.expect("the answer has a head") + 4);
+        let head = String::from_utf8(response).expect("headers are ASCII");
         let status = head
             .split(' ')
             .nth(1)
             .and_then(|status| status.parse().ok());
-        Reply {
+        FixtureResponse {
             status: status.expect("the answer has a status"),
             head,
             body,
         }
     }
 
-    pub(super) fn get(&self, path: &str) -> Reply {
+    pub(super) fn get(&self, path: &str) -> FixtureResponse {
         self.send("GET", path, "", "")
     }
 
     /// Submits a form; names and values are encoded here.
-    pub(super) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
+    pub(super) fn post(&self, path: &str, fields: &[(&str, &str)]) -> FixtureResponse {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         let body = form.extend_pairs(fields).finish();
         let length = body.len();
@@ -104,15 +104,15 @@ impl Visitor {
     }
 
     /// Logs in and keeps the cookie.
-    pub(super) fn log_in(&mut self, name: &str, pass: &str) -> Reply {
+    pub(super) fn log_in(&mut self, name: &str, pass: &str) -> FixtureResponse {
         let fields = [("name", name), ("pass", pass), ("form_id", "user_login")];
         let reply = self.post("/user", &fields);
-        self.keep_cookie(&reply);
+        self.store_cookie(&reply);
         reply
     }
 
     /// Keeps the cookie that a reply sets.
-    pub(super) fn keep_cookie(&mut self, reply: &Reply) {
+    pub(super) fn store_cookie(&mut self, reply: &FixtureResponse) {
         if let Some(cookie) = reply.header("set-cookie") {
             self.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         }

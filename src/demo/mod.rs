@@ -31,7 +31,7 @@ pub use behaviour::Behaviour;
 
 use crate::error::{Error, Trouble};
 use counts::RouteCounts;
-use server::{Handler, SiteState, Worker};
+use server::{Handler, SiteState, SiteThread};
 
 /// The backlog of the listening socket: room for thousands of users that connect in the same instant.
 const BACKLOG: u32 = 8192;
@@ -103,9 +103,9 @@ impl Demo {
         behaviour: Behaviour,
         threads: usize,
     ) -> Result<Demo, Error> {
-        let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let trouble = |cause| cannot_start(wanted, cause);
-        let listener = listen(wanted).map_err(trouble)?;
+        let requested = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let trouble = |cause| cannot_start(requested, cause);
+        let listener = listen(requested).map_err(trouble)?;
         let address = listener.local_addr().map_err(trouble)?;
         let site = site.handler();
         let shared = Arc::new(SiteState {
@@ -121,7 +121,7 @@ impl Demo {
             threads: Vec::new(),
         };
         for thread in 0..threads.max(1) {
-            let worker = Worker {
+            let worker = SiteThread {
                 shared: demo.shared.clone(),
                 thread,
             };
@@ -202,7 +202,7 @@ fn runtime() -> io::Result<Runtime> {
 /// Starts a thread that accepts from `listener`, whose queue the threads share.
 fn spawn(
     listener: TcpListener,
-    worker: Worker,
+    worker: SiteThread,
     stop: watch::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     let runtime = runtime()?;

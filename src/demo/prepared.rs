@@ -11,7 +11,7 @@ use http::header::{
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
-use super::server::Answer;
+use super::server::SiteResponse;
 
 /// A body that is sent to many clients.
 pub(super) struct PreparedBody {
@@ -41,12 +41,12 @@ impl PreparedBody {
 
     /// The answer to a request with those headers: the body, compressed if the client accepts it, or 304 if the
     /// client has it already.
-    pub(super) fn answer(&self, headers: &HeaderMap) -> Answer {
-        let mut answer = match &self.gzip {
+    pub(super) fn respond(&self, headers: &HeaderMap) -> SiteResponse {
+        let mut response = match &self.gzip {
             _ if headers.get(IF_NONE_MATCH) == Some(&self.etag) => {
-                let mut answer = Answer::default();
-                *answer.status_mut() = StatusCode::NOT_MODIFIED;
-                answer
+                let mut response = SiteResponse::default();
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                response
             }
             Some(body) if accepts_gzip(headers) => {
                 let body = body.get_or_init(|| gzip(&self.plain, Compression::default()));
@@ -54,11 +54,11 @@ impl PreparedBody {
             }
             _ => Response::new(Full::new(self.plain.clone())),
         };
-        answer.headers_mut().insert(ETAG, self.etag.clone());
+        response.headers_mut().insert(ETAG, self.etag.clone());
         if self.gzip.is_some() {
-            vary(&mut answer);
+            vary(&mut response);
         }
-        answer
+        response
     }
 
     /// The body before any compression.
@@ -69,14 +69,14 @@ impl PreparedBody {
 }
 
 /// An answer whose body is for this client alone, compressed if the client accepts it.
-pub(super) fn uncached(body: String, headers: &HeaderMap) -> Answer {
-    let mut answer = if accepts_gzip(headers) {
+pub(super) fn uncached(body: String, headers: &HeaderMap) -> SiteResponse {
+    let mut response = if accepts_gzip(headers) {
         encoded(gzip(body.as_bytes(), Compression::fast()))
     } else {
         Response::new(Full::from(body))
     };
-    vary(&mut answer);
-    answer
+    vary(&mut response);
+    response
 }
 
 /// Whether a client accepts gzip.
@@ -91,16 +91,16 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn vary(answer: &mut Answer) {
+fn vary(response: &mut SiteResponse) {
     let encoding = HeaderValue::from_static("Accept-Encoding");
-    answer.headers_mut().insert(VARY, encoding);
+    response.headers_mut().insert(VARY, encoding);
 }
 
-fn encoded(body: Bytes) -> Answer {
-    let mut answer = Response::new(Full::new(body));
+fn encoded(body: Bytes) -> SiteResponse {
+    let mut response = Response::new(Full::new(body));
     let gzip = HeaderValue::from_static("gzip");
-    answer.headers_mut().insert(CONTENT_ENCODING, gzip);
-    answer
+    response.headers_mut().insert(CONTENT_ENCODING, gzip);
+    response
 }
 
 fn gzip(body: &[u8], level: Compression) -> Bytes {
@@ -127,9 +127,9 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
             let body = PreparedBody::compressed(Bytes::from_static(b"body"), "1");
-            let answer = body.answer(&headers);
+            let response = body.respond(&headers);
             assert_eq!(
-                answer.headers().contains_key(CONTENT_ENCODING),
+                response.headers().contains_key(CONTENT_ENCODING),
                 takes,
                 "{accepted}"
             );
@@ -140,9 +140,9 @@ mod tests {
     fn a_client_that_has_the_body_is_not_sent_it_again() {
         let body = PreparedBody::plain(Bytes::from_static(b"body"), "1");
         let mut headers = HeaderMap::new();
-        let first = body.answer(&headers);
+        let first = body.respond(&headers);
         headers.insert(IF_NONE_MATCH, first.headers()[ETAG].clone());
-        let again = body.answer(&headers);
+        let again = body.respond(&headers);
         assert_eq!(
             (first.status(), again.status()),
             (StatusCode::OK, StatusCode::NOT_MODIFIED)

@@ -24,7 +24,7 @@ use super::counts::RouteCounts;
 const BODY_LIMIT: usize = 1 << 20;
 
 /// The answer of a site, whose whole body is known.
-pub(super) type Answer = Response<Full<Bytes>>;
+pub(super) type SiteResponse = Response<Full<Bytes>>;
 
 /// A request that has been read to its end.
 pub(super) struct SiteRequest<'a> {
@@ -55,7 +55,7 @@ pub(super) trait Handler: Send + Sync {
     /// The label that a request is counted under.
     fn label(&self, method: &Method, path: &str) -> &'static str;
     /// The answer to one request.
-    fn answer(&self, request: &SiteRequest<'_>) -> Answer;
+    fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse;
 }
 
 /// The state that the threads of one running site share.
@@ -66,13 +66,17 @@ pub(super) struct SiteState {
 }
 
 /// One thread's view of the site. Each thread has an `Arc` of its own to clone for every request.
-pub(super) struct Worker {
+pub(super) struct SiteThread {
     pub(super) shared: Arc<SiteState>,
     pub(super) thread: usize,
 }
 
 /// Accepts and serves connections until the sender of `stop` is dropped.
-pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: watch::Receiver<()>) {
+pub(super) async fn run(
+    listener: TcpListener,
+    worker: Arc<SiteThread>,
+    mut stop: watch::Receiver<()>,
+) {
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -90,18 +94,22 @@ pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: wa
 }
 
 /// Serves one connection until either side closes it. How it ends does not matter.
-async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<Worker>) {
+async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<SiteThread>) {
     let _ = tcp.set_nodelay(true);
     let service = service_fn(move |request| {
         let worker = worker.clone();
-        async move { Ok::<_, Infallible>(answer(&worker, peer, request).await) }
+        async move { Ok::<_, Infallible>(handle_request(&worker, peer, request).await) }
     });
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(tcp), service)
         .await;
 }
 
-async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> Answer {
+async fn handle_request(
+    worker: &SiteThread,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> SiteResponse {
     let shared = &worker.shared;
     let (head, body) = request.into_parts();
     let path = head.uri.path();
@@ -122,7 +130,7 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
         let text = "The website encountered an unexpected error. Please try again later.\n";
         return plain(StatusCode::INTERNAL_SERVER_ERROR, text);
     }
-    shared.site.answer(&SiteRequest {
+    shared.site.respond(&SiteRequest {
         method: &head.method,
         path,
         query: head.uri.query().unwrap_or_default(),
@@ -133,15 +141,15 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
 }
 
 /// Answers a request for a page of the demo itself: never counted, delayed or failed.
-fn demo_page(shared: &SiteState, name: &str) -> Answer {
+fn demo_page(shared: &SiteState, name: &str) -> SiteResponse {
     if name != "served" {
         return plain(StatusCode::NOT_FOUND, "There is only /_demo/served.\n");
     }
     let counts = serde_json::json!(shared.counts.totals()).to_string();
-    let mut answer = Response::new(Full::from(counts));
+    let mut response = Response::new(Full::from(counts));
     let json = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(CONTENT_TYPE, json);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }
 
 /// Reads the whole body. One that is too large is still read, as a client whose connection closes while it sends
@@ -163,24 +171,24 @@ async fn read(mut body: Incoming) -> Result<Bytes, StatusCode> {
 }
 
 /// An answer of one line of text.
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Answer {
-    let mut answer = Response::new(Full::from(text));
-    *answer.status_mut() = status;
+pub(super) fn plain(status: StatusCode, text: &'static str) -> SiteResponse {
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, plain);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response
 }
 
 /// A refusal of any method but those.
-pub(super) fn not_allowed(methods: &'static str) -> Answer {
-    let mut answer = plain(
+pub(super) fn not_allowed(methods: &'static str) -> SiteResponse {
+    let mut response = plain(
         StatusCode::METHOD_NOT_ALLOWED,
         "This method is not for this page.\n",
     );
-    answer
+    response
         .headers_mut()
         .insert(ALLOW, HeaderValue::from_static(methods));
-    answer
+    response
 }
 
 #[cfg(test)]
@@ -193,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_is_counted_once_whatever_its_answer() {
+    fn every_request_is_counted_once_whatever_its_response() {
         let visitor = visitor();
         for path in ["/", "/node/5", "/node/5", "/node/99999", "/misc/none.js"] {
             visitor.get(path);
@@ -209,9 +217,9 @@ mod tests {
         ] {
             assert_eq!(served[label], count, "{label}");
         }
-        let told = visitor.get("/_demo/served");
-        let told: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
-        assert_eq!(told, serde_json::json!(served));
+        let counted = visitor.get("/_demo/served");
+        let counted: serde_json::Value = serde_json::from_slice(&counted.body).expect("it is JSON");
+        assert_eq!(counted, serde_json::json!(served));
         assert_eq!(visitor.demo.served(), served);
     }
 
@@ -251,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn all_answers_fail_when_asked_to_and_still_count() {
+    fn all_responses_fail_when_requested_and_still_count() {
         let behaviour = Behaviour {
             latency: Duration::from_millis(1),
             jitter: Duration::from_millis(1),

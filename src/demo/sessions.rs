@@ -14,7 +14,7 @@ const SHARD_LIMIT: usize = 1024;
 
 /// A user who is logged in.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct LoggedInUser {
     pub(super) uid: u32,
     /// The value of the session cookie.
     pub(super) session: Arc<str>,
@@ -37,7 +37,7 @@ struct SessionShard {
 }
 
 struct SessionEntry {
-    member: Member,
+    member: LoggedInUser,
     /// The notice for the next page.
     notice: Option<String>,
     /// Whether it was used since it was last considered for logging out.
@@ -52,8 +52,8 @@ impl Sessions {
     }
 
     /// Logs a user in, once more if need be.
-    pub(super) fn open(&self, uid: u32) -> Member {
-        let member = Member {
+    pub(super) fn open(&self, uid: u32) -> LoggedInUser {
+        let member = LoggedInUser {
             uid,
             session: random_key().into(),
             form_token: random_key().into(),
@@ -71,7 +71,7 @@ impl Sessions {
     }
 
     /// The user whose session cookie has that value.
-    pub(super) fn member(&self, session: &str) -> Option<Member> {
+    pub(super) fn member(&self, session: &str) -> Option<LoggedInUser> {
         let mut shard = self.shard(session);
         let session = shard.sessions.get_mut(session)?;
         session.is_used = true;
@@ -79,7 +79,7 @@ impl Sessions {
     }
 
     /// Keeps a notice for the member's next page, such as that a comment was posted.
-    pub(super) fn set_notice(&self, member: &Member, notice: String) {
+    pub(super) fn set_notice(&self, member: &LoggedInUser, notice: String) {
         if let Some(session) = self
             .shard(&member.session)
             .sessions
@@ -90,14 +90,14 @@ impl Sessions {
     }
 
     /// Takes the notice for the member's next page.
-    pub(super) fn take_notice(&self, member: &Member) -> Option<String> {
+    pub(super) fn take_notice(&self, member: &LoggedInUser) -> Option<String> {
         let mut shard = self.shard(&member.session);
         let session = shard.sessions.get_mut(&member.session);
         session.and_then(|session| session.notice.take())
     }
 
     /// Logs a member out.
-    pub(super) fn close(&self, member: &Member) {
+    pub(super) fn close(&self, member: &LoggedInUser) {
         self.shard(&member.session).sessions.remove(&member.session);
     }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_is_told_once() {
+    fn a_notice_is_shown_once() {
         let sessions = Sessions::new();
         let member = sessions.open(7);
         assert_eq!(sessions.take_notice(&member), None);

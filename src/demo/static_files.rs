@@ -10,7 +10,7 @@ use http::header::{
 
 use super::filler::{ENGLISH, FillerText};
 use super::prepared::PreparedBody;
-use super::server::Answer;
+use super::server::SiteResponse;
 
 /// Whether a site compresses files of text.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,17 +53,17 @@ impl StaticFiles {
     }
 
     /// The file at `path`, which starts with a slash, if there is one; 304 if the client has it already.
-    pub(super) fn answer(&self, path: &str, headers: &HeaderMap) -> Option<Answer> {
+    pub(super) fn respond(&self, path: &str, headers: &HeaderMap) -> Option<SiteResponse> {
         let asset = self.by_path.get(path.strip_prefix('/')?)?;
-        let mut answer = asset.body.answer(headers);
-        let headers = answer.headers_mut();
+        let mut response = asset.body.respond(headers);
+        let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, asset.content_type.clone());
         let modified = HeaderValue::from_static("Wed, 04 Dec 2024 20:11:44 GMT");
         headers.insert(LAST_MODIFIED, modified);
         let two_weeks = HeaderValue::from_static("max-age=1209600");
         headers.insert(CACHE_CONTROL, two_weeks);
         headers.insert(ACCEPT_RANGES, HeaderValue::from_static("none"));
-        Some(answer)
+        Some(response)
     }
 }
 

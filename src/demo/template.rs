@@ -19,7 +19,7 @@ impl<const SLOTS: usize> Template<SLOTS> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
             let (name, after) = after.split_once("}}").expect("a slot is closed by '}}'");
-            let slot = names.iter().position(|known| *known == name);
+            let slot = names.iter().position(|slot_name| *slot_name == name);
             pieces.push((before, slot.expect("a slot's name is declared")));
             rest = after;
         }

@@ -14,29 +14,31 @@ mod timing;
 mod user;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::directive::{Directive, Phase};
+pub(crate) use protocol::directive::{Directive, DirectivePhase};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::journal::{Entry, Moment, Past, PlanFacts, Told, What};
+pub(crate) use protocol::journal::{
+    DirectorEvent, DirectorLogEntry, PastRun, PlanFacts, ReplayEvent, ReplayMoment,
+};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::offer::Offer;
-pub(crate) use protocol::offer::{Offers, PlanVersions};
+pub(crate) use protocol::offer::VersionOffer;
+pub(crate) use protocol::offer::{PlanVersions, VersionOffers};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::order::Order;
+pub(crate) use protocol::order::RunOrder;
 pub(crate) use protocol::plan_version::PlanVersion;
 #[cfg(feature = "gaggle")]
 pub(crate) use protocol::signal::{Signal, SignalKind};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::worker_logs::LogsWanted;
+pub(crate) use protocol::worker_logs::LogFetcher;
 pub(crate) use protocol::worker_logs::WorkerLogs;
 pub use run::Outcome;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};
-pub(crate) use run::shards::Place;
+pub(crate) use run::shards::ShardPlacement;
 #[cfg(feature = "gaggle")]
-pub(crate) use run::shards::{Begun, Link};
-pub(crate) use run::watchdog::{Caught, Watchdog, complaint_of_loading, complaint_of_report};
+pub(crate) use run::shards::{LoadStart, WorkerLink};
+pub(crate) use run::watchdog::{StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 #[cfg(feature = "gaggle")]
-pub(crate) use run::worker::{Work, WorkerSignal};
+pub(crate) use run::worker::{WorkerRun, WorkerSignal};
 #[cfg(feature = "gaggle")]
 pub(crate) use run::worker_event::{WorkerEvent, run_event_here};
 pub(crate) use run::{Run, run_at};

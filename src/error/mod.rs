@@ -92,27 +92,27 @@ impl From<Trouble> for Error {
 ///    = help: did you mean 'weight'? fields of a task: weight, sequence, on_start, on_stop, wait
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic(Box<Parts>);
+pub struct Diagnostic(Box<DiagnosticParts>);
 
 // Behind one pointer: a `Result` that may hold a diagnostic stays small.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Parts {
+struct DiagnosticParts {
     message: String,
-    place: Option<Place>,
+    place: Option<SourceLocation>,
     help: Option<String>,
     backtrace: Option<String>,
-    mark: Option<Mark>,
+    mark: Option<MarkedText>,
 }
 
 /// A text that the author wrote, and the bytes of it that are wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mark {
+struct MarkedText {
     text: String,
     place: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct SourceLocation {
     file: String,
     line: Option<u32>,
     text: Option<String>,
@@ -121,7 +121,7 @@ struct Place {
 impl Diagnostic {
     /// Creates a diagnostic from one lower-case sentence without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Diagnostic(Box::new(Parts {
+        Diagnostic(Box::new(DiagnosticParts {
             message: message.into(),
             place: None,
             help: None,
@@ -135,7 +135,7 @@ impl Diagnostic {
         let text = line
             .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
             .map(str::to_owned);
-        self.0.place = Some(Place {
+        self.0.place = Some(SourceLocation {
             file: file.into(),
             line,
             text,
@@ -153,7 +153,7 @@ impl Diagnostic {
     /// verbatim.
     pub fn mark(mut self, text: impl Into<String>, place: Range<usize>) -> Self {
         let text = text.into();
-        self.0.mark = Some(Mark { text, place });
+        self.0.mark = Some(MarkedText { text, place });
         self
     }
 
@@ -237,12 +237,12 @@ pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String>
     const MOST: usize = 200;
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    let says = match kind {
+    let is_text = match kind {
         "" => matches!(body.trim_ascii_start().first(), Some(b'{' | b'[')),
         kind => kind.starts_with("text/plain") || kind.ends_with("json"),
     };
     let body = body.trim_ascii();
-    if !says || body.is_empty() {
+    if !is_text || body.is_empty() {
         return None;
     }
     let mut start = String::from_utf8_lossy(&body[..body.len().min(MOST)]);
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diagnostic_quotes_the_line_and_gives_the_remedy() {
+    fn a_diagnostic_quotes_the_line_and_names_the_remedy() {
         let text = Diagnostic::new("unknown field 'wieght' in task 'front page'")
             .at(
                 "plans/drupal.lua",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_json_or_text_is_quoted_from_its_beginning() {
+    fn a_response_in_json_or_text_is_quoted_from_its_beginning() {
         let json = "{\"error\":\"sold out\"}";
         for (kind, body, expected) in [
             (Some("application/json"), json, Some(json)),

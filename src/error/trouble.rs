@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 ///
 /// The text includes the source; [`source`](Error::source) lets programs find out its kind.
 #[derive(Debug)]
-pub struct Trouble(Box<Parts>);
+pub struct Trouble(Box<TroubleParts>);
 
 // Behind one pointer: a `Result` that may hold trouble stays small.
 #[derive(Debug)]
-struct Parts {
+struct TroubleParts {
     attempt: Attempt,
-    place: Option<Place>,
+    place: Option<TroubleLocation>,
     source: Option<Box<dyn Error + Send + Sync>>,
     help: Option<String>,
 }
@@ -32,7 +32,7 @@ enum Attempt {
 }
 
 #[derive(Debug)]
-enum Place {
+enum TroubleLocation {
     Path(PathBuf),
     Address(String),
 }
@@ -49,7 +49,7 @@ impl Trouble {
     }
 
     fn of(attempt: Attempt) -> Self {
-        Trouble(Box::new(Parts {
+        Trouble(Box::new(TroubleParts {
             attempt,
             place: None,
             source: None,
@@ -59,13 +59,13 @@ impl Trouble {
 
     /// Adds the file or folder, shown in single quotes after the action.
     pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {
-        self.0.place = Some(Place::Path(path.into()));
+        self.0.place = Some(TroubleLocation::Path(path.into()));
         self
     }
 
     /// Adds the address, shown without quotes after the action.
     pub fn with_address(mut self, address: impl ToString) -> Self {
-        self.0.place = Some(Place::Address(address.to_string()));
+        self.0.place = Some(TroubleLocation::Address(address.to_string()));
         self
     }
 
@@ -92,23 +92,23 @@ impl Trouble {
     /// Returns the file or folder.
     pub fn path(&self) -> Option<&Path> {
         match &self.0.place {
-            Some(Place::Path(path)) => Some(path),
-            Some(Place::Address(_)) | None => None,
+            Some(TroubleLocation::Path(path)) => Some(path),
+            Some(TroubleLocation::Address(_)) | None => None,
         }
     }
 
     /// Returns the address.
     pub fn address(&self) -> Option<&str> {
         match &self.0.place {
-            Some(Place::Address(address)) => Some(address),
-            Some(Place::Path(_)) | None => None,
+            Some(TroubleLocation::Address(address)) => Some(address),
+            Some(TroubleLocation::Path(_)) | None => None,
         }
     }
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts {
+        let TroubleParts {
             attempt,
             place,
             source,
@@ -119,8 +119,8 @@ impl fmt::Display for Trouble {
             Attempt::Event(message) => write!(f, "error: {message}")?,
         }
         match place {
-            Some(Place::Path(path)) => write!(f, " '{}'", path.display())?,
-            Some(Place::Address(address)) => write!(f, " {address}")?,
+            Some(TroubleLocation::Path(path)) => write!(f, " '{}'", path.display())?,
+            Some(TroubleLocation::Address(address)) => write!(f, " {address}")?,
             None => {}
         }
         if let Some(source) = source {

@@ -1,12 +1,12 @@
 //! Messages between a manager and its workers, encoded with postcard. A message of another protocol version is
 //! refused before it is decoded.
 
-use super::clock::Offset;
-use crate::config::Part;
-use crate::engine::{EventOrder, Order, PlanFacts, Told, WorkerEvent, WorkerSignal};
+use super::clock::ClockOffset;
+use crate::config::LoadPart;
+use crate::engine::{DirectorEvent, EventOrder, PlanFacts, RunOrder, WorkerEvent, WorkerSignal};
 use crate::error::{Error, Trouble};
-use crate::metrics::Lines;
-use crate::plan::Event;
+use crate::metrics::LineCounts;
+use crate::plan::PlanEvent;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,8 +46,8 @@ pub(super) const MOST_MISSING: u64 = 1_000_000;
 ///
 /// # Errors
 /// Trouble as with [`decode`], or with a number that the worker cannot have come to.
-pub(super) fn decode_signal(bytes: &[u8], latest: u64) -> Result<Numbered, Error> {
-    let numbered = decode::<Numbered>(bytes)?;
+pub(super) fn decode_signal(bytes: &[u8], latest: u64) -> Result<NumberedSignal, Error> {
+    let numbered = decode::<NumberedSignal>(bytes)?;
     if numbered.sequence > latest.saturating_add(MOST_MISSING) {
         let text = format!("it has number {} after {latest}", numbered.sequence);
         let cannot = Trouble::cannot("read a message from the broker");
@@ -63,7 +63,7 @@ pub(super) fn is_due(skipped: u64) -> bool {
 
 /// A worker's answer to [`names::HELLO`](super::names::HELLO).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Presence {
+pub(crate) struct WorkerPresence {
     /// Identity of the process, unique among all.
     pub(crate) id: String,
     pub(crate) name: String,
@@ -97,16 +97,16 @@ pub(crate) struct GatherPresence {
 
 /// A request to one worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Request {
+pub(super) struct WorkerRequest {
     /// The run that it is about.
     pub(super) run: String,
     pub(super) kind: RequestKind,
 }
 
-impl Request {
-    pub(super) fn new(run: &str, kind: RequestKind) -> Request {
+impl WorkerRequest {
+    pub(super) fn new(run: &str, kind: RequestKind) -> WorkerRequest {
         let run = run.to_owned();
-        Request { run, kind }
+        WorkerRequest { run, kind }
     }
 }
 
@@ -123,22 +123,22 @@ pub(super) enum RequestKind {
     /// Load that version of the plan from its pieces.
     Load {
         plan_version: u64,
-        place: Option<Place>,
+        place: Option<WorkerAssignment>,
     },
     /// Run the plan's function for this event.
-    Event(Event),
+    Event(PlanEvent),
     /// What the user that runs the event is to do from now on.
     EventOrder(EventOrder),
     /// The value that `test_start` returned on another worker, as JSON.
     Share(String),
     /// Start users.
-    Begin {
+    Start {
         /// The start on the manager's clock, in nanoseconds.
         at: u64,
         /// Time from the origin of log times to the start.
         since_origin: Duration,
         revision: u64,
-        order: Box<Order>,
+        order: Box<RunOrder>,
     },
     /// Log nothing more, and hand over what is logged.
     EndLogs,
@@ -150,9 +150,9 @@ pub(super) enum RequestKind {
 
 /// Place of a worker in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct WorkerAssignment {
     /// The part of the load that it generates, one share for each of its threads.
-    pub(super) part: Part,
+    pub(super) part: LoadPart,
     /// Number of its first shard in the figures.
     pub(super) first_shard: u64,
     /// The slot under which it publishes its signals, if a gather adds them up.
@@ -161,30 +161,30 @@ pub(super) struct Place {
 
 /// An answer to a [`Request`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Reply {
+pub(super) enum WorkerReply {
     Done,
     /// The plan is loaded; the offset of the worker's clock, if it was measured.
-    Loaded(Option<Offset>),
+    Loaded(Option<ClockOffset>),
     Event(Box<WorkerEvent>),
     /// The lines that this worker would have written to each log with nothing left out; `None` if it keeps no logs.
-    Logs(Option<Lines>),
+    Logs(Option<LineCounts>),
     /// The worker cannot or will not do it; the text says why.
     Refused(String),
 }
 
 /// The order that all workers follow, with a revision that increases with each change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Revised {
+pub(super) struct RevisedOrder {
     pub(super) revision: u64,
-    pub(super) order: Order,
+    pub(super) order: RunOrder,
 }
 
 /// What another manager needs to go on with a run, besides what follows this record in the stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct ManagerRecord {
     /// Version of lgoose.
     pub(super) version: String,
-    pub(super) facts: RunFacts,
+    pub(super) facts: RunDescription,
     /// Time from the record to the start of users.
     pub(super) ahead: Duration,
     /// Time from the origin of log times to the start of users.
@@ -198,7 +198,7 @@ pub(super) struct Record {
 
 /// What a view or a report needs to know about a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct RunFacts {
+pub(crate) struct RunDescription {
     /// Name of the plan.
     pub(crate) name: String,
     /// The target as reports show it.
@@ -213,26 +213,26 @@ pub(crate) struct RunFacts {
 /// A worker of a run, as the record lists it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RecordedMember {
-    pub(super) presence: Presence,
-    pub(super) place: Place,
-    pub(super) offset: Option<Offset>,
+    pub(super) presence: WorkerPresence,
+    pub(super) place: WorkerAssignment,
+    pub(super) offset: Option<ClockOffset>,
 }
 
 /// A line of a run's journal, numbered from 1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct JournalLine {
+pub(super) struct ManagerLogLine {
     pub(super) number: u64,
     /// The manager that wrote it.
     pub(super) leader: String,
     /// Time since the run began.
     pub(super) at: Duration,
-    pub(super) kind: LineKind,
+    pub(super) kind: ManagerLogEvent,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum LineKind {
+pub(super) enum ManagerLogEvent {
     /// A note of the director.
-    Told(Told),
+    Action(DirectorEvent),
     /// The worker with that number is silent.
     Away { worker: usize, text: String },
     /// A warning about the worker with that number.
@@ -247,7 +247,7 @@ pub(super) enum LineKind {
 
 /// A signal of a worker, numbered from 1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Numbered {
+pub(super) struct NumberedSignal {
     pub(super) sequence: u64,
     pub(super) signal: WorkerSignal,
 }
@@ -260,7 +260,7 @@ pub(super) struct LogPiece {
     /// Name of the worker.
     pub(super) worker: String,
     /// Lines that the worker would have written to each log so far with nothing left out.
-    pub(super) made: Lines,
+    pub(super) made: LineCounts,
     /// Whether it is the last one.
     pub(super) last: bool,
     /// Entries as [`RunLogs::admit`](crate::metrics::RunLogs::admit) takes them, packed.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_signal_with_a_number_that_no_run_comes_to_is_none() {
         let signal = |sequence| {
-            encode(&Numbered {
+            encode(&NumberedSignal {
                 sequence,
                 signal: WorkerSignal::AllStarted,
             })
@@ -296,18 +296,20 @@ mod tests {
 
     #[test]
     fn messages_come_back_and_those_of_another_version_are_refused() {
-        let reply = Reply::Refused("busy".to_owned());
+        let reply = WorkerReply::Refused("busy".to_owned());
         let mut bytes = encode(&reply);
         match decode(&bytes) {
-            Ok(Reply::Refused(why)) => assert_eq!(why, "busy"),
+            Ok(WorkerReply::Refused(why)) => assert_eq!(why, "busy"),
             other => panic!("{other:?}"),
         }
         bytes[0] = 9;
-        let told = decode::<Reply>(&bytes)
+        let message = decode::<WorkerReply>(&bytes)
             .expect_err("another version")
             .to_string();
         let versions = format!("of version 9 and not {PROTOCOL}");
-        assert!(told.contains(&versions), "{told}");
-        assert!(decode::<Reply>(&[]).is_err() && decode::<Reply>(&[PROTOCOL, 99]).is_err());
+        assert!(message.contains(&versions), "{message}");
+        assert!(
+            decode::<WorkerReply>(&[]).is_err() && decode::<WorkerReply>(&[PROTOCOL, 99]).is_err()
+        );
     }
 }

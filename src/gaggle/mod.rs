@@ -16,13 +16,13 @@ mod reading;
 mod simulation;
 mod worker;
 
-pub(crate) use broker::{Address, Broker};
+pub(crate) use broker::{Broker, BrokerAddress};
 pub(crate) use gather::{gathers, serve_gather};
 pub(crate) use manager::{
-    About, Attached, Leave, Manager, Recruitment, WorkerLoss, attach, present,
+    BrokerRun, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss, attach, present,
 };
-pub(crate) use messages::{GatherPresence, Presence};
+pub(crate) use messages::{GatherPresence, WorkerPresence};
 pub(crate) use names::{identity, inbox};
 #[cfg(feature = "internals")]
 pub use simulation::simulate;
-pub(crate) use worker::{Offer, serve};
+pub(crate) use worker::{PlanOffer, serve};

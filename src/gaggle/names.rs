@@ -34,7 +34,7 @@ pub(super) fn worker(id: &str) -> String {
 
 /// Returns the worker that a subject of requests is about; empty for other subjects.
 #[cfg(feature = "internals")]
-pub(super) fn asked(subject: &str) -> &str {
+pub(super) fn addressed_worker(subject: &str) -> &str {
     subject.strip_prefix("lgoose.worker.").unwrap_or_default()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn reading(run: &str) -> [String; 2] {
 }
 
 /// Returns the subjects that the stream of a run keeps.
-pub(super) fn kept(run: &str) -> Vec<String> {
+pub(super) fn stored_subjects(run: &str) -> Vec<String> {
     vec![
         all_signals(run),
         format!("lgoose.run.{run}.part.>"),
@@ -137,17 +137,17 @@ pub(super) fn all_logs(run: &str) -> String {
 }
 
 /// Returns the subject on which a worker says why it cannot hand over its signals.
-pub(super) fn told(run: &str, worker: &str) -> String {
+pub(super) fn failures(run: &str, worker: &str) -> String {
     format!("lgoose.run.{run}.told.{worker}")
 }
 
 /// Returns the subjects on which any worker of a run says so.
-pub(super) fn all_told(run: &str) -> String {
+pub(super) fn all_failures(run: &str) -> String {
     format!("lgoose.run.{run}.told.>")
 }
 
 /// Returns the worker in a subject of [`logs`] or [`told`]; `None` for other subjects.
-pub(super) fn teller(subject: &str) -> Option<&str> {
+pub(super) fn worker_of_subject(subject: &str) -> Option<&str> {
     let mut words = subject.splitn(5, '.').skip(3);
     let kind = words.next()?;
     words.next().filter(|_| matches!(kind, "log" | "told"))
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_tells_who_has_sent_what_has_it() {
+    fn a_subject_names_the_sender_of_its_messages() {
         let worker = identity("up", 7);
         for subject in [
             signals("r", None, &worker),
@@ -228,8 +228,8 @@ mod tests {
             let id = identity(name, 255);
             assert_eq!(id, expected);
             assert_eq!(sender(&signals("run", None, &id)), id);
-            assert_eq!(teller(&logs("run", &id)), Some(&*id));
-            assert_eq!(teller(&told("run", &id)), Some(&*id));
+            assert_eq!(worker_of_subject(&logs("run", &id)), Some(&*id));
+            assert_eq!(worker_of_subject(&failures("run", &id)), Some(&*id));
         }
     }
 }

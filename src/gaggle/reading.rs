@@ -1,6 +1,6 @@
 //! Reader of a run's stream: delivers its messages in order, whatever fails on the way.
 
-use super::broker::{Broker, Contact};
+use super::broker::{Broker, ContactState};
 use super::names;
 use crate::error::Error;
 use futures_util::StreamExt as _;
@@ -19,48 +19,51 @@ pub(super) const READ_AHEAD: usize = 4_096;
 
 /// A message of the stream.
 #[derive(Debug, Clone)]
-pub(super) struct Heard {
+pub(super) struct RunMessage {
     pub(super) subject: String,
     /// The worker's identity, or the name of a slot.
     pub(super) sender: String,
     /// Sequence number in the run's stream.
     pub(super) number: u64,
     /// When the broker stored it, in nanoseconds since 1970.
-    pub(super) kept_at: i128,
+    pub(super) stored_at: i128,
     /// Whether no other message followed when it was read.
     pub(super) is_last: bool,
     pub(super) bytes: Vec<u8>,
 }
 
 /// Tracks an operation that is tried again and again, and reports failures that last.
-pub(super) struct Failing {
+pub(super) struct FailureTracker {
     since: Option<Instant>,
-    told: mpsc::UnboundedSender<Error>,
+    reports: mpsc::UnboundedSender<Error>,
 }
 
-impl Failing {
-    pub(super) fn new(told: mpsc::UnboundedSender<Error>) -> Failing {
-        Failing { since: None, told }
+impl FailureTracker {
+    pub(super) fn new(reports: mpsc::UnboundedSender<Error>) -> FailureTracker {
+        FailureTracker {
+            since: None,
+            reports: reports,
+        }
     }
 
     /// Notes a failure, and reports it once failures have lasted for [`PATIENCE`].
     pub(super) fn note(&mut self, broker: &Broker, error: Error) {
         tracing::debug!(target: "lgoose::gaggle", "{error}");
-        if *broker.contact().borrow() != Contact::Up {
+        if *broker.contact().borrow() != ContactState::Up {
             self.since = None;
             return;
         }
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= PATIENCE {
-            self.tell(error);
+            self.report(error);
             self.since = None;
         }
     }
 
     /// Reports a failure that will not pass.
-    fn tell(&mut self, error: Error) {
+    fn report(&mut self, error: Error) {
         // Nobody receives it once the run is over.
-        let _over = self.told.send(error);
+        let _over = self.reports.send(error);
     }
 
     pub(super) fn forget(&mut self) {
@@ -77,8 +80,8 @@ pub(super) async fn read(
     run: String,
     subject: String,
     from: u64,
-    heard: mpsc::Sender<Heard>,
-    mut failing: Failing,
+    messages: mpsc::Sender<RunMessage>,
+    mut failing: FailureTracker,
 ) {
     let mut contact = broker.contact();
     let mut next = from;
@@ -90,8 +93,8 @@ pub(super) async fn read(
     loop {
         contact.mark_unchanged();
         let opened = tokio::select! {
-            opened = broker.kept(&run, &subject, next) => opened,
-            error = &mut denial => return failing.tell(error),
+            opened = broker.stored_messages(&run, &subject, next) => opened,
+            error = &mut denial => return failing.report(error),
         };
         let mut signals = match opened {
             Ok((signals, _)) => signals,
@@ -105,9 +108,9 @@ pub(super) async fn read(
         loop {
             let message = tokio::select! {
                 message = signals.next() => message,
-                error = &mut denial => return failing.tell(error),
+                error = &mut denial => return failing.report(error),
                 changed = contact.changed() => match changed {
-                    Ok(()) if *contact.borrow() != Contact::Up => continue,
+                    Ok(()) if *contact.borrow() != ContactState::Up => continue,
                     _ => break,
                 },
             };
@@ -117,15 +120,15 @@ pub(super) async fn read(
                         continue;
                     };
                     next = info.stream_sequence + 1;
-                    let message = Heard {
+                    let message = RunMessage {
                         subject: message.subject.to_string(),
                         sender: names::sender(&message.subject).to_owned(),
                         number: info.stream_sequence,
-                        kept_at: info.published.unix_timestamp_nanos(),
+                        stored_at: info.published.unix_timestamp_nanos(),
                         is_last: info.pending == 0,
                         bytes: message.payload.to_vec(),
                     };
-                    if heard.send(message).await.is_err() {
+                    if messages.send(message).await.is_err() {
                         return;
                     }
                 }

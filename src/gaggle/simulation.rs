@@ -2,13 +2,16 @@
 //! of a given number of requests each second.
 
 use super::broker::Broker;
-use super::clock::{Clock, Offset};
-use super::messages::{self, Numbered, Place, Presence, Reply, Request, RequestKind, Revised};
+use super::clock::{ClockOffset, ProcessClock};
+use super::messages::{
+    self, NumberedSignal, RequestKind, RevisedOrder, WorkerAssignment, WorkerPresence, WorkerReply,
+    WorkerRequest,
+};
 use super::names;
 use super::worker::compare_clocks;
 use crate::engine::WorkerSignal;
 use crate::error::Error;
-use crate::gaggle::Address;
+use crate::gaggle::BrokerAddress;
 use crate::metrics::{Effort, Phases, PortableDelta, Recorder, Sample};
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
@@ -37,15 +40,15 @@ pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], 
 }
 
 async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], Error> {
-    let broker = Broker::connect(&Address::parse(url)?, "simulation", SECOND * 5).await?;
-    let clock = Clock::start();
+    let broker = Broker::connect(&BrokerAddress::parse(url)?, "simulation", SECOND * 5).await?;
+    let clock = ProcessClock::start();
     let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
-    let mut asked = broker.listen(names::worker(">")).await?;
+    let mut inbox = broker.listen(names::worker(">")).await?;
     let mut orders = broker.listen(names::order("*")).await?;
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
-    let mut places: BTreeMap<String, Place> = BTreeMap::new();
-    let mut offset: Option<Offset> = None;
-    let mut source: Option<Source> = None;
+    let mut places: BTreeMap<String, WorkerAssignment> = BTreeMap::new();
+    let mut offset: Option<ClockOffset> = None;
+    let mut source: Option<SimulatedFigures> = None;
     let (stop, stopped) = watch::channel(false);
     let (delivered, late) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut working = tokio::task::JoinSet::new();
@@ -57,55 +60,55 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
                     broker.send(inbox.to_string(), messages::encode(&presence)).await;
                 }
             },
-            Some(message) = asked.next() => {
+            Some(message) = inbox.next() => {
                 let Some(inbox) = message.reply else {
                     continue;
                 };
-                let id = names::asked(&message.subject).to_owned();
-                let request: Request = messages::decode(&message.payload)?;
+                let id = names::addressed_worker(&message.subject).to_owned();
+                let request: WorkerRequest = messages::decode(&message.payload)?;
                 let reply = match request.kind {
                     RequestKind::Claim => {
                         claimed.insert(id, request.run);
-                        Reply::Done
+                        WorkerReply::Done
                     }
                     RequestKind::Load { place, .. } => {
                         if offset.is_none() {
                             offset = compare_clocks(&broker, &request.run, clock).await;
                         }
                         places.extend(place.map(|place| (id, place)));
-                        Reply::Loaded(offset)
+                        WorkerReply::Loaded(offset)
                     }
-                    RequestKind::Begin { at, .. } => {
-                        let begin = clock.moment(at, &offset.unwrap_or(Offset::NONE));
-                        let source = source.get_or_insert_with(|| Source::new(begin, requests));
-                        let worker = Worker {
+                    RequestKind::Start { at, .. } => {
+                        let start = clock.moment(at, &offset.unwrap_or(ClockOffset::NONE));
+                        let source = source.get_or_insert_with(|| SimulatedFigures::new(start, requests));
+                        let worker = SimulatedWorker {
                             broker: broker.clone(),
                             run: request.run,
                             first_shard: places.get(&id).map_or(0, |place| place.first_shard),
                             slot: places.get(&id).and_then(|place| place.slot.clone()),
                             id,
-                            begin,
+                            start,
                             source: source.clone(),
                             delivered: delivered.clone(),
                             late: late.clone(),
                         };
                         working.spawn(worker.work(stopped.clone()));
-                        Reply::Done
+                        WorkerReply::Done
                     }
                     RequestKind::Release => {
                         claimed.remove(&id);
                         if claimed.is_empty() && working.is_empty() {
-                            broker.send(inbox.to_string(), messages::encode(&Reply::Done)).await;
+                            broker.send(inbox.to_string(), messages::encode(&WorkerReply::Done)).await;
                             return Ok([&delivered, &late].map(|sum| sum.load(Ordering::Relaxed)));
                         }
-                        Reply::Done
+                        WorkerReply::Done
                     }
-                    _ => Reply::Done,
+                    _ => WorkerReply::Done,
                 };
                 broker.send(inbox.to_string(), messages::encode(&reply)).await;
             }
             Some(order) = orders.next() => {
-                let revised: Revised = messages::decode(&order.payload)?;
+                let revised: RevisedOrder = messages::decode(&order.payload)?;
                 stop.send_replace(!revised.order.goes_on());
             }
             Some(_) = working.join_next() => {}
@@ -113,11 +116,11 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
     }
 }
 
-fn presence(number: usize, claimed: &BTreeMap<String, String>) -> Presence {
+fn presence(number: usize, claimed: &BTreeMap<String, String>) -> WorkerPresence {
     let name = format!("w{number}");
     let id = names::identity(&name, number as u64);
     let region = ["eu", "us", "ap"][number % 3];
-    Presence {
+    WorkerPresence {
         run: claimed.get(&id).cloned(),
         name,
         id,
@@ -129,26 +132,26 @@ fn presence(number: usize, claimed: &BTreeMap<String, String>) -> Presence {
     }
 }
 
-struct Worker {
+struct SimulatedWorker {
     broker: Broker,
     run: String,
     id: String,
     first_shard: u64,
     slot: Option<String>,
-    begin: Instant,
-    source: Source,
+    start: Instant,
+    source: SimulatedFigures,
     delivered: Arc<AtomicU64>,
     /// The largest delay of a delivery, in milliseconds.
     late: Arc<AtomicU64>,
 }
 
-impl Worker {
+impl SimulatedWorker {
     async fn work(self, mut stopped: watch::Receiver<bool>) {
         // Like real workers: a little after the second, each at its own time.
         let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
         let mut sequence = 0;
         for second in 1.. {
-            let due = self.begin + SECOND * second + after;
+            let due = self.start + SECOND * second + after;
             tokio::select! {
                 () = tokio::time::sleep_until(due.into()) => {}
                 _ = stopped.wait_for(|stopped| *stopped) => break,
@@ -168,40 +171,40 @@ impl Worker {
 
     async fn deliver(&self, sequence: u64, signal: WorkerSignal) {
         let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
-        let bytes = messages::encode(&Numbered { sequence, signal });
+        let bytes = messages::encode(&NumberedSignal { sequence, signal });
         let id = format!("{}:{sequence}", self.id);
         // Until the manager has ended the run and removed its stream.
-        while let Err((_, true)) = self.broker.keep(subject.clone(), &id, bytes.clone()).await {}
+        while let Err((_, true)) = self.broker.store(subject.clone(), &id, bytes.clone()).await {}
     }
 }
 
 /// What workers deliver. A second of one pattern is recorded once for all workers that share it, so that the cores of
 /// the machine are left to the manager: real workers record their figures on other machines.
 #[derive(Clone)]
-struct Source {
-    begin: Instant,
+struct SimulatedFigures {
+    start: Instant,
     requests: usize,
-    patterns: Arc<Mutex<Vec<Pattern>>>,
+    patterns: Arc<Mutex<Vec<FigurePattern>>>,
 }
 
-struct Pattern {
+struct FigurePattern {
     recorder: Recorder,
     /// The deltas of all seconds so far.
     seconds: Vec<PortableDelta>,
 }
 
-impl Source {
-    fn new(begin: Instant, requests: usize) -> Source {
+impl SimulatedFigures {
+    fn new(start: Instant, requests: usize) -> SimulatedFigures {
         let pattern = |_| {
-            let mut recorder = Recorder::new(0).of_run(begin, begin, None);
-            recorder.user_started("visitor", begin);
-            Pattern {
+            let mut recorder = Recorder::new(0).of_run(start, start, None);
+            recorder.user_started("visitor", start);
+            FigurePattern {
                 recorder,
                 seconds: Vec::new(),
             }
         };
-        Source {
-            begin,
+        SimulatedFigures {
+            start: start,
             requests,
             patterns: Arc::new(Mutex::new((0..PATTERNS).map(pattern).collect())),
         }
@@ -225,22 +228,22 @@ impl Source {
 
     /// Records the requests of a second that is over, with latencies spread over two decades.
     fn record(&self, recorder: &mut Recorder, pattern: u64, second: u32) {
-        let from = self.begin + SECOND * (second - 1);
+        let from = self.start + SECOND * (second - 1);
         let step = SECOND / (self.requests as u32 + 1);
         for number in 0..self.requests {
             let end = from + step * (number as u32 + 1);
             let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pattern << 17);
             let part = (mixed >> 40) as f64 / (1_u64 << 24) as f64;
             // 1 to 150 ms; several are under way at a time.
-            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp()).min(end - self.begin);
-            let begin = end - latency;
+            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp()).min(end - self.start);
+            let start = end - latency;
             let name = format!("page {}", number % NAMES);
             let request = recorder.request("GET", &name);
-            let flight = recorder.request_begins(end);
-            recorder.request_ends(flight, end, Duration::ZERO, true);
+            let flight = recorder.start_request(end);
+            recorder.end_request(flight, end, Duration::ZERO, true);
             recorder.record(&Sample {
                 request,
-                begin,
+                start: start,
                 latency,
                 delay: None,
                 phases: Phases::default(),
@@ -258,6 +261,6 @@ impl Source {
             connections: 10,
             ..Effort::default()
         });
-        recorder.come_to(self.begin + SECOND * second);
+        recorder.come_to(self.start + SECOND * second);
     }
 }

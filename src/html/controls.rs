@@ -12,12 +12,12 @@ use scraper::ElementRef;
 use std::collections::HashSet;
 
 use super::document::Document;
-use super::forms::{Button, Place};
+use super::forms::{Button, ControlPosition};
 use super::select::chosen;
 
 /// The entry list as it is collected in one walk.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(super) struct FormEntries {
     /// Name and value of each field, in the order of the page.
     pub(super) fields: Vec<(String, String)>,
     /// The submit buttons that have a name, in the order of the page.
@@ -30,7 +30,7 @@ pub(super) struct Entries {
     pub(super) required: IndexSet<String>,
     /// The places of all controls, each with the number of values that it contributes. A control may contribute none,
     /// such as a box that is not ticked.
-    places: Vec<(Place, usize)>,
+    places: Vec<(ControlPosition, usize)>,
     /// Whether the walk is inside the form element.
     inside: bool,
     /// The number of open elements whose controls are never sent: `<template>`, `<datalist>`.
@@ -40,26 +40,28 @@ pub(super) struct Entries {
     /// The open disabled fieldsets, each with its first legend, which is exempt.
     fieldsets: Vec<Option<NodeId>>,
     /// The bytes that the entries may still take; `None` if they were too many.
-    left: Option<usize>,
+    remaining: Option<usize>,
 }
 
-impl Entries {
+impl FormEntries {
     /// Returns the entries of a form of this document; `None` if they would take more than `most_bytes`.
     pub(super) fn of(doc: &Document, form: ElementRef<'_>, most_bytes: usize) -> Option<Self> {
         let mut entries = Self {
-            left: Some(most_bytes),
+            remaining: Some(most_bytes),
             ..Self::default()
         };
         entries.collect(doc, form);
-        entries.left.is_some().then_some(entries)
+        entries.remaining.is_some().then_some(entries)
     }
 
     /// Takes the memory of a control's entry before it is made. Returns whether there is so much.
     fn take(&mut self, bytes: usize) -> bool {
         /// A place and two texts, as they are kept.
         const EACH: usize = 128;
-        self.left = self.left.and_then(|left| left.checked_sub(bytes + EACH));
-        self.left.is_some()
+        self.remaining = self
+            .remaining
+            .and_then(|remaining| remaining.checked_sub(bytes + EACH));
+        self.remaining.is_some()
     }
 
     /// Walks the form; the whole page if controls elsewhere may name the form by its id.
@@ -185,7 +187,8 @@ impl Entries {
 
     fn place(&mut self, name: &str, values: usize) {
         if !name.is_empty() && self.take(2 * name.len()) {
-            self.places.push((Place::Field(name.to_owned()), values));
+            self.places
+                .push((ControlPosition::Field(name.to_owned()), values));
         }
     }
 
@@ -212,14 +215,14 @@ impl Entries {
         }
         match is_default {
             true => self.place(name, 1),
-            false if named => self.places.push((Place::Button(index), 1)),
+            false if named => self.places.push((ControlPosition::Button(index), 1)),
             false => {}
         }
     }
 
     /// Returns the places in the order of the page: one for each value, and the first one of a name that has none.
-    pub(super) fn order(&self) -> Vec<Place> {
-        let valued: HashSet<&Place> = self
+    pub(super) fn order(&self) -> Vec<ControlPosition> {
+        let valued: HashSet<&ControlPosition> = self
             .places
             .iter()
             .filter(|(_, values)| *values > 0)
@@ -240,7 +243,7 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use crate::html::forms::{Button, Place};
+    use crate::html::forms::{Button, ControlPosition};
     use crate::html::{Document, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
@@ -287,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_control_has_its_place_and_buttons_are_told_apart() {
+    fn every_control_has_its_place_and_buttons_are_distinguished() {
         let page = "<form><input type=checkbox name=t value=1><button type=submit name=save value=s>S</button>\
             <input type=checkbox name=t value=2 checked><input type=file name=f><input type=image name=i>\
             <select name=m multiple><option selected>x<option selected>y</select><input name=d disabled>\
@@ -298,21 +301,21 @@ mod tests {
             &fixture::page_url(),
         );
         let form = form.expect("the form");
-        let field = |name: &str| Place::Field(name.to_owned());
+        let field = |name: &str| ControlPosition::Field(name.to_owned());
         let expected = [
             field("save"),
             field("t"),
             field("f"),
-            Place::Button(1),
+            ControlPosition::Button(1),
             field("m"),
             field("m"),
             field("d"),
-            Place::Button(2),
+            ControlPosition::Button(2),
         ];
         assert_eq!(form.order, expected);
         assert_eq!((form.default, form.files), (Some(0), vec!["f".to_owned()]));
-        let told = |button: &Button| (button.name.clone(), button.value.clone(), button.image);
-        let buttons: Vec<_> = form.buttons.iter().map(told).collect();
+        let facts = |button: &Button| (button.name.clone(), button.value.clone(), button.image);
+        let buttons: Vec<_> = form.buttons.iter().map(facts).collect();
         let named = |name: &str, value: &str, image| (name.to_owned(), value.to_owned(), image);
         assert_eq!(
             buttons,

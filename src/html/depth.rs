@@ -128,9 +128,9 @@ mod tests {
             "<p><i class=a>",
         ] {
             let page = unit.repeat(DEEPEST + 1);
-            let kept = shallow(page.as_bytes()).len();
+            let retained_bytes = shallow(page.as_bytes()).len();
             assert_eq!(
-                kept / unit.len(),
+                retained_bytes / unit.len(),
                 if unit.contains("/b") {
                     DEEPEST - 1
                 } else {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 use super::address::text_of;
 use super::depth::{DEEPEST, shallow};
-use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, Scale};
+use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, TreeWeight};
 use super::{collapse, matching};
 
 /// A CSS selector, or a list of them, ready to be matched.
@@ -83,7 +83,7 @@ impl Document {
     ) -> Option<Self> {
         let tree = HtmlTreeSink::new(Html::new_document());
         let mut parser = html5ever::parse_document(tree, ParseOpts::default());
-        let mut scale = Scale::default();
+        let mut scale = TreeWeight::default();
         let mut fed = 0;
         let mut bytes = shallow(body);
         let mut is_deep = false;
@@ -252,8 +252,8 @@ fn part_end(bytes: &[u8]) -> usize {
         return bytes.len();
     }
     let ends = LONGEST_PIECE - LONGEST_CHARACTER..=LONGEST_PIECE;
-    let begins_one = |end: &usize| (bytes[*end] as i8) >= -0x40;
-    ends.rev().find(begins_one).unwrap_or(LONGEST_PIECE)
+    let starts_one = |end: &usize| (bytes[*end] as i8) >= -0x40;
+    ends.rev().find(starts_one).unwrap_or(LONGEST_PIECE)
 }
 
 /// Returns the length of the next piece to parse: each tag in it may open everything again that was left open in the
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_tells_its_text_attributes_and_html() {
+    fn an_element_has_its_text_attributes_and_html() {
         let doc =
             Document::parse(b"<p id=a class='x y' title='&lt;'>one\n <b>two</b>&nbsp;<br>\xff");
         let p = doc.select(&css("p.y"), None)[0];

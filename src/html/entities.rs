@@ -13,17 +13,17 @@ use memchr::memchr;
 /// Returns the text of an attribute's value: `&amp;` and all other references decoded as the HTML standard does
 /// inside attributes, where `?a=1&copy=2` keeps its ampersand.
 pub fn decode_entities(text: &str) -> Cow<'_, str> {
-    decode(text, Place::Attribute)
+    decode(text, TextContext::Attribute)
 }
 
 /// Returns the same for text between tags, where `&copy=2` is a copyright sign.
 pub(super) fn decode_text(text: &str) -> Cow<'_, str> {
-    decode(text, Place::Text)
+    decode(text, TextContext::Text)
 }
 
 /// The place of the text; the standard's rules for a reference without its semicolon depend on it.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum TextContext {
     Attribute,
     Text,
 }
@@ -31,7 +31,7 @@ enum Place {
 /// What a reference stands for, which is one or two characters, and the number of bytes read after its ampersand.
 type Reference = (char, Option<char>, usize);
 
-fn decode(text: &str, place: Place) -> Cow<'_, str> {
+fn decode(text: &str, place: TextContext) -> Cow<'_, str> {
     let Some(first) = memchr(b'&', text.as_bytes()) else {
         return Cow::Borrowed(text);
     };
@@ -56,7 +56,7 @@ fn decode(text: &str, place: Place) -> Cow<'_, str> {
 }
 
 /// Reads the reference after an ampersand; `None` if there is none, and the ampersand stands for itself.
-fn reference(rest: &str, place: Place) -> Option<Reference> {
+fn reference(rest: &str, place: TextContext) -> Option<Reference> {
     match rest.strip_prefix('#') {
         Some(number) => numeric(number).map(|(one, length)| (one, None, length + 1)),
         None => named(rest, place),
@@ -88,7 +88,7 @@ fn numeric(number: &str) -> Option<(char, usize)> {
 
 /// Reads `eacute;`, and `eacute` where the standard knows the name without its semicolon, too: the longest name that
 /// the text begins with.
-fn named(rest: &str, place: Place) -> Option<Reference> {
+fn named(rest: &str, place: TextContext) -> Option<Reference> {
     // Most references of addresses: one look instead of four into the table.
     const AMPERSAND: &str = "amp;";
     if rest.starts_with(AMPERSAND) {
@@ -107,7 +107,7 @@ fn named(rest: &str, place: Place) -> Option<Reference> {
     }
     let ((one, two), length) = found?;
     let goes_on = |byte: &u8| *byte == b'=' || byte.is_ascii_alphanumeric();
-    let is_part_of_query = place == Place::Attribute
+    let is_part_of_query = place == TextContext::Attribute
         && bytes[length - 1] != b';'
         && bytes.get(length).is_some_and(goes_on);
     if is_part_of_query {
@@ -121,25 +121,25 @@ fn named(rest: &str, place: Place) -> Option<Reference> {
 mod tests {
     use std::borrow::Cow;
 
-    use super::{Place, decode, decode_entities, decode_text};
+    use super::{TextContext, decode, decode_entities, decode_text};
     use crate::html::fixture;
     use html5ever::data::NAMED_ENTITIES;
     use scraper::{ElementRef, Html};
 
     /// Decodes with the HTML parser, by handing it an element around the text.
-    fn decode_by_parser(text: &str, place: Place) -> String {
+    fn decode_by_parser(text: &str, place: TextContext) -> String {
         let page = match place {
-            Place::Attribute => format!("<p title=\"{}\">", text.replace('"', "&quot;")),
-            Place::Text => format!("<textarea>x{}</textarea>", text.replace('<', "&lt;")),
+            TextContext::Attribute => format!("<p title=\"{}\">", text.replace('"', "&quot;")),
+            TextContext::Text => format!("<textarea>x{}</textarea>", text.replace('<', "&lt;")),
         };
         let fragment = Html::parse_fragment(&page);
         let mut elements = fragment.tree.nodes().filter_map(ElementRef::wrap);
         match place {
-            Place::Attribute => elements
+            TextContext::Attribute => elements
                 .find_map(|p| p.attr("title"))
                 .expect("there is one")
                 .to_owned(),
-            Place::Text => {
+            TextContext::Text => {
                 let area = elements.find(|e| e.value().name() == "textarea");
                 let text: String = area.expect("there is one").text().collect();
                 text[1..].to_owned()
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn assert_decodes_as_parser(text: &str) {
-        for place in [Place::Attribute, Place::Text] {
+        for place in [TextContext::Attribute, TextContext::Text] {
             assert_eq!(decode(text, place), decode_by_parser(text, place), "{text}");
         }
     }

@@ -4,7 +4,7 @@
 use scraper::ElementRef;
 use url::Url;
 
-use super::controls::Entries;
+use super::controls::FormEntries;
 use super::document::{Document, NodeKey};
 use super::join::join;
 
@@ -49,9 +49,12 @@ pub enum Enctype {
 impl Enctype {
     /// Reads what a page says.
     pub(crate) fn parse(text: &str) -> Enctype {
-        let known = [Enctype::Multipart, Enctype::Text];
-        let said = |enctype: &Enctype| text.eq_ignore_ascii_case(enctype.name());
-        known.into_iter().find(said).unwrap_or(Enctype::UrlEncoded)
+        let enctypes = [Enctype::Multipart, Enctype::Text];
+        let is_named = |enctype: &Enctype| text.eq_ignore_ascii_case(enctype.name());
+        enctypes
+            .into_iter()
+            .find(is_named)
+            .unwrap_or(Enctype::UrlEncoded)
     }
 
     /// Returns its media type.
@@ -66,7 +69,7 @@ impl Enctype {
 
 /// The place of a control in its form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ControlPosition {
     /// A field with that name, or the button that a form is submitted with unless another is pressed.
     Field(String),
     /// Any other submit button, by its index.
@@ -112,7 +115,7 @@ pub struct Form {
     pub required: Vec<String>,
     /// The places of fields and buttons in the order of the page: one for each value, and one for each name that
     /// contributes none.
-    pub order: Vec<Place>,
+    pub order: Vec<ControlPosition>,
 }
 
 /// The form is larger than it may be.
@@ -156,16 +159,16 @@ fn form(doc: &Document, key: NodeKey, page: &Url, most_bytes: usize) -> Result<F
     let element = doc.element(key);
     let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
     let mut entries = match element {
-        Some(form) => Entries::of(doc, form, most_bytes).ok_or(FormTooLarge)?,
-        None => Entries::default(),
+        Some(form) => FormEntries::of(doc, form, most_bytes).ok_or(FormTooLarge)?,
+        None => FormEntries::default(),
     };
     let base = base_of(doc, page);
-    let mut left = most_bytes;
+    let mut remaining = most_bytes;
     for button in &mut entries.buttons {
         let own = button.action.as_deref().filter(|url| !url.is_empty());
         button.action = own.map(|url| action(url, page, &base).into());
         let bytes = button.action.as_ref().map_or(0, String::len);
-        left = left.checked_sub(bytes).ok_or(FormTooLarge)?;
+        remaining = remaining.checked_sub(bytes).ok_or(FormTooLarge)?;
         let method = button.method.as_deref().map(FormMethod::parse);
         button.method = method.map(|method| method.name().to_owned());
         let enctype = button.enctype.as_deref().map(Enctype::parse);

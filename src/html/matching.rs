@@ -34,8 +34,8 @@ pub(super) fn select<'a>(
     itself: bool,
     go_on: &dyn Fn() -> bool,
 ) -> Option<Vec<ElementRef<'a>>> {
-    let steps = Steps {
-        left: Cell::new(STEPS),
+    let steps = SearchSteps {
+        remaining: Cell::new(STEPS),
         ended: Cell::new(false),
         go_on,
     };
@@ -52,7 +52,7 @@ pub(super) fn select<'a>(
             MatchingForInvalidation::No,
         );
         context.scope_element = Some(scope.opaque());
-        let counted = Counted {
+        let counted = CountedElement {
             element,
             steps: &steps,
         };
@@ -68,19 +68,19 @@ pub(super) fn select<'a>(
 }
 
 /// The steps that one search has taken.
-struct Steps<'s> {
-    left: Cell<usize>,
+struct SearchSteps<'s> {
+    remaining: Cell<usize>,
     ended: Cell<bool>,
     go_on: &'s dyn Fn() -> bool,
 }
 
-impl Steps<'_> {
+impl SearchSteps<'_> {
     /// Counts steps; returns whether the search goes on.
     fn take(&self, steps: usize) -> bool {
-        match self.left.get().checked_sub(steps) {
-            Some(left) => self.left.set(left),
+        match self.remaining.get().checked_sub(steps) {
+            Some(remaining) => self.remaining.set(remaining),
             None => {
-                self.left.set(STEPS);
+                self.remaining.set(STEPS);
                 if !(self.go_on)() {
                     self.ended.set(true);
                 }
@@ -92,18 +92,18 @@ impl Steps<'_> {
 
 /// An element whose neighbours are counted as they are looked at. Once the search has ended it has none.
 #[derive(Clone)]
-struct Counted<'a, 's> {
+struct CountedElement<'a, 's> {
     element: ElementRef<'a>,
-    steps: &'s Steps<'s>,
+    steps: &'s SearchSteps<'s>,
 }
 
-impl fmt::Debug for Counted<'_, '_> {
+impl fmt::Debug for CountedElement<'_, '_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.element.fmt(out)
     }
 }
 
-impl<'a, 's> Counted<'a, 's> {
+impl<'a, 's> CountedElement<'a, 's> {
     fn first(
         &self,
         mut nodes: impl Iterator<Item = ego_tree::NodeRef<'a, scraper::Node>>,
@@ -115,7 +115,7 @@ impl<'a, 's> Counted<'a, 's> {
                 Some(None)
             }
         })??;
-        Some(Counted {
+        Some(CountedElement {
             element,
             steps: self.steps,
         })
@@ -137,7 +137,7 @@ fn part_in_any_case<'o>(operation: &'o AttrSelectorOperation<&'o CssString>) -> 
     }
 }
 
-impl Counted<'_, '_> {
+impl CountedElement<'_, '_> {
     /// Returns whether a long value contains a text. The library compares them at each place, which takes time in
     /// proportion to the product of both lengths.
     fn contains_in_any_case(&self, value: &[u8], part: &[u8]) -> bool {
@@ -155,7 +155,7 @@ impl Counted<'_, '_> {
     }
 }
 
-impl Element for Counted<'_, '_> {
+impl Element for CountedElement<'_, '_> {
     type Impl = Simple;
 
     fn opaque(&self) -> OpaqueElement {
@@ -311,9 +311,9 @@ mod tests {
         for css in SELECTORS {
             let list = parse(css).expect(css);
             let found = select(&list, page.root_element(), false, &|| true).expect(css);
-            let wanted = scraper::Selector::parse(css).expect(css);
-            let wanted: Vec<_> = page.root_element().select(&wanted).collect();
-            assert_eq!(found, wanted, "{css}");
+            let selector = scraper::Selector::parse(css).expect(css);
+            let expected: Vec<_> = page.root_element().select(&selector).collect();
+            assert_eq!(found, expected, "{css}");
             assert!(!found.is_empty(), "{css} matches something here");
         }
     }
@@ -340,8 +340,8 @@ mod tests {
             let list = parse(&css).expect("it is valid");
             let matches = select(&list, page.root_element(), true, &|| true);
             assert_eq!(matches.expect("it goes on").len(), found);
-            let wanted = scraper::Selector::parse(&css).expect("it is valid");
-            assert_eq!(page.root_element().select(&wanted).count(), found);
+            let selector = scraper::Selector::parse(&css).expect("it is valid");
+            assert_eq!(page.root_element().select(&selector).count(), found);
         }
     }
 
@@ -353,14 +353,14 @@ mod tests {
             ":has(~ b)",
             ":not(a ~ :not(a ~ :not(b ~ a)))",
         ] {
-            let asked = Cell::new(0);
+            let steps = Cell::new(0);
             let go_on = || {
-                asked.set(asked.get() + 1);
-                asked.get() < 3
+                steps.set(steps.get() + 1);
+                steps.get() < 3
             };
             let list = parse(css).expect(css);
             assert_eq!(select(&list, page.root_element(), true, &go_on), None);
-            assert_eq!(asked.get(), 3, "{css}");
+            assert_eq!(steps.get(), 3, "{css}");
         }
     }
 }

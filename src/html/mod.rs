@@ -40,7 +40,7 @@ pub use document::{Document, Selector};
 pub use entities::decode_entities;
 #[cfg(any(test, feature = "internals"))]
 pub use forms::find_form;
-pub(crate) use forms::{Enctype, Form, Place, find_form_within, form_selectors};
+pub(crate) use forms::{ControlPosition, Enctype, Form, find_form_within, form_selectors};
 pub(crate) use matching::STEPS;
 pub use reason::reason;
 pub use title::title;

@@ -45,7 +45,7 @@ const LIKELY: [&[u8]; 3] = [b"error", b"errors", b"invalid-feedback"];
 
 /// The kind of an element's text, the best reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ReasonKind {
     Message,
     Likely,
     Heading,
@@ -58,8 +58,8 @@ enum Kind {
 /// page that `is_error`, its first heading with the paragraph after it, or its title. `None` if there is no such thing.
 pub fn reason(page: &[u8], is_error: bool) -> Option<String> {
     let page = &page[..page.len().min(MOST_PAGE)];
-    let mut found = Found::default();
-    let mut open: Option<Open> = None;
+    let mut found = ReasonTexts::default();
+    let mut open: Option<OpenElement> = None;
     let mut scanner = Scanner::new(page);
     let mut after = 0;
     let mut is_raw = false;
@@ -71,10 +71,16 @@ pub fn reason(page: &[u8], is_error: bool) -> Option<String> {
         match tag {
             Tag::Start(name) => {
                 let kind = kind(name, &mut scanner, &found);
-                let better = |open: &Open| kind.is_some_and(|kind| kind < open.kind);
+                let better = |open: &OpenElement| kind.is_some_and(|kind| kind < open.kind);
                 match &mut open {
-                    Some(open) if open.kind == Kind::Hidden || !better(open) => open.start(name),
-                    open => *open = kind.map(|kind| Open::new(kind, name)).or(open.take()),
+                    Some(open) if open.kind == ReasonKind::Hidden || !better(open) => {
+                        open.start(name)
+                    }
+                    open => {
+                        *open = kind
+                            .map(|kind| OpenElement::new(kind, name))
+                            .or(open.take())
+                    }
                 }
             }
             Tag::End(name) => {
@@ -101,25 +107,25 @@ pub fn reason(page: &[u8], is_error: bool) -> Option<String> {
 
 /// The texts of a page that may be its reason.
 #[derive(Debug, Default)]
-struct Found {
+struct ReasonTexts {
     messages: Vec<String>,
     likely: Vec<String>,
     heading: Option<String>,
     paragraph: Option<String>,
 }
 
-impl Found {
-    fn add(&mut self, ended: Open) {
+impl ReasonTexts {
+    fn add(&mut self, ended: OpenElement) {
         let text = collapse(std::iter::once(&*ended.text));
         if text.is_empty() {
             return;
         }
         let list = match ended.kind {
-            Kind::Message => &mut self.messages,
-            Kind::Likely => &mut self.likely,
-            Kind::Heading => return self.heading = Some(text),
-            Kind::Paragraph => return self.paragraph = Some(text),
-            Kind::Hidden => return,
+            ReasonKind::Message => &mut self.messages,
+            ReasonKind::Likely => &mut self.likely,
+            ReasonKind::Heading => return self.heading = Some(text),
+            ReasonKind::Paragraph => return self.paragraph = Some(text),
+            ReasonKind::Hidden => return,
         };
         if list.len() < MOST_TEXTS && !list.contains(&text) {
             list.push(text);
@@ -155,8 +161,8 @@ fn cut(mut text: String) -> String {
 
 /// An element whose text is read.
 #[derive(Debug)]
-struct Open {
-    kind: Kind,
+struct OpenElement {
+    kind: ReasonKind,
     name: u64,
     /// The number of open elements of that name, itself included.
     depth: u32,
@@ -164,9 +170,9 @@ struct Open {
     markup: usize,
 }
 
-impl Open {
-    fn new(kind: Kind, name: u64) -> Open {
-        Open {
+impl OpenElement {
+    fn new(kind: ReasonKind, name: u64) -> OpenElement {
+        OpenElement {
             kind,
             name,
             depth: 1,
@@ -177,7 +183,7 @@ impl Open {
 
     fn add(&mut self, markup: &[u8]) {
         self.markup += markup.len() + 1;
-        if self.kind == Kind::Hidden {
+        if self.kind == ReasonKind::Hidden {
             // It may go on for long, and takes nothing.
             self.markup = 0;
             return;
@@ -223,7 +229,7 @@ impl Open {
 }
 
 /// Returns what the text of the element is whose start tag has been met, and reads its attributes.
-fn kind(name: u64, scanner: &mut Scanner<'_>, found: &Found) -> Option<Kind> {
+fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<ReasonKind> {
     const H1: u64 = packed(b"h1");
     const P: u64 = packed(b"p");
     /// Elements that are no message themselves, whatever their class is: those without text, and whole pages and forms.
@@ -239,17 +245,17 @@ fn kind(name: u64, scanner: &mut Scanner<'_>, found: &Found) -> Option<Kind> {
         packed(b"script"),
     ];
     let mut kind = match name {
-        H1 if found.heading.is_none() => Some(Kind::Heading),
-        P if found.heading.is_some() && found.paragraph.is_none() => Some(Kind::Paragraph),
+        H1 if found.heading.is_none() => Some(ReasonKind::Heading),
+        P if found.heading.is_some() && found.paragraph.is_none() => Some(ReasonKind::Paragraph),
         _ => None,
     };
     let mut hidden = name == packed(b"template");
     while let Some((attribute, value)) = scanner.attribute() {
-        let is = |wanted: &[u8]| value.eq_ignore_ascii_case(wanted);
+        let is = |expected: &[u8]| value.eq_ignore_ascii_case(expected);
         let better = match attribute.to_ascii_lowercase().as_slice() {
             b"class" => class_kind(value),
-            b"id" if MESSAGE_IDS.iter().any(|id| is(id)) => Some(Kind::Message),
-            b"role" if is(b"alert") => Some(Kind::Likely),
+            b"id" if MESSAGE_IDS.iter().any(|id| is(id)) => Some(ReasonKind::Message),
+            b"role" if is(b"alert") => Some(ReasonKind::Likely),
             b"hidden" => {
                 hidden = true;
                 None
@@ -263,19 +269,19 @@ fn kind(name: u64, scanner: &mut Scanner<'_>, found: &Found) -> Option<Kind> {
     }
     match NO_MESSAGES.contains(&name) {
         true => None,
-        false if hidden => Some(Kind::Hidden),
+        false if hidden => Some(ReasonKind::Hidden),
         false => kind,
     }
 }
 
-fn class_kind(classes: &[u8]) -> Option<Kind> {
+fn class_kind(classes: &[u8]) -> Option<ReasonKind> {
     let among = |list: &[&[u8]]| {
         let mut classes = classes.split(u8::is_ascii_whitespace);
-        classes.any(|class| list.iter().any(|known| class.eq_ignore_ascii_case(known)))
+        classes.any(|class| list.iter().any(|listed| class.eq_ignore_ascii_case(listed)))
     };
     match (among(&MESSAGES), among(&LIKELY)) {
-        (true, _) => Some(Kind::Message),
-        (false, true) => Some(Kind::Likely),
+        (true, _) => Some(ReasonKind::Message),
+        (false, true) => Some(ReasonKind::Likely),
         (false, false) => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::address::text_of;
 use super::collapse;
 use super::entities::decode_text;
-use super::scan::{Element, Scanner};
+use super::scan::{ScannedElement, Scanner};
 
 /// The longest title, in bytes; the rest is left out. Bytes that are not UTF-8 take three times as much once decoded.
 const LONGEST: usize = 1 << 20;
@@ -12,7 +12,7 @@ const LONGEST: usize = 1 << 20;
 /// without one; a title inside an inline `<svg>`, a comment, a script or a `<template>` is not the page's.
 pub fn title(body: &[u8]) -> Option<String> {
     let mut scanner = Scanner::new(body);
-    while scanner.next()? != Element::Title {}
+    while scanner.next()? != ScannedElement::Title {}
     let text = scanner.text();
     let text = text_of(&text[..text.len().min(LONGEST)]);
     if !scanner.is_whole() {

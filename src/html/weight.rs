@@ -11,14 +11,14 @@ pub(super) const ATTRIBUTE_BYTES: usize = 40;
 
 /// Weighs a tree that grows, each node once.
 #[derive(Debug, Default)]
-pub(super) struct Scale {
+pub(super) struct TreeWeight {
     nodes: usize,
     contents: usize,
     /// The contents of the last node, a text to which the next piece may add.
     last: usize,
 }
 
-impl Scale {
+impl TreeWeight {
     /// Returns the memory that the tree takes now, in bytes.
     pub(super) fn weigh(&mut self, page: &Html) -> usize {
         /// A node's links to others.

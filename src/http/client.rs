@@ -86,8 +86,8 @@ impl Client {
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub(super) fn base(&self, url: &str) -> Result<Rc<Target>, Failure> {
         let mut latest = self.base.borrow_mut();
-        if let Some((known, target)) = &*latest
-            && known == url
+        if let Some((latest_url, target)) = &*latest
+            && latest_url == url
         {
             return Ok(target.clone());
         }

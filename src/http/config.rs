@@ -2,7 +2,7 @@
 
 use super::allowed::AllowedHosts;
 #[cfg(test)]
-use super::connect::Script;
+use super::connect::ResponseDelay;
 use super::connect::Tls;
 use super::transport::{Transport, Version};
 use http::HeaderMap;
@@ -48,7 +48,7 @@ pub struct ClientConfig {
     pub allowed: AllowedHosts,
     /// A site inside the test that responds in place of any other.
     #[cfg(test)]
-    pub(crate) script: Option<Script>,
+    pub(crate) script: Option<ResponseDelay>,
 }
 
 impl Default for ClientConfig {

@@ -29,8 +29,8 @@ pub fn head(bytes: &[u8], cut: usize) {
             method: &method,
             limits: BodyLimits {
                 max_body: MAX_BODY,
-                keep_body: true,
-                keep_failed: true,
+                retain_body: true,
+                retain_failed: true,
                 room: None,
             },
         };
@@ -70,7 +70,7 @@ pub fn head(bytes: &[u8], cut: usize) {
 /// Decodes a chunked body at once and in pieces of `size` bytes; both must give the same result.
 pub fn chunks(bytes: &[u8], size: usize) {
     let decode = |size: usize| {
-        let (mut chunks, mut body, mut left) = (ChunkDecoder::default(), BytesMut::new(), 0);
+        let (mut chunks, mut body, mut leftover) = (ChunkDecoder::default(), BytesMut::new(), 0);
         let mut done = false;
         for mut piece in bytes.chunks(size.max(1)) {
             if !done {
@@ -78,10 +78,10 @@ pub fn chunks(bytes: &[u8], size: usize) {
                     .decode(&mut piece, &mut body)
                     .map_err(|failure| failure.class)?;
             }
-            left += piece.len();
+            leftover += piece.len();
         }
         assert!(body.len() <= bytes.len());
-        Ok::<_, ErrorClass>((body, done, left))
+        Ok::<_, ErrorClass>((body, done, leftover))
     };
     assert_eq!(decode(bytes.len()), decode(size));
 }

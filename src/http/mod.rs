@@ -38,18 +38,20 @@ pub(crate) use allowed::AllowedHosts;
 pub use client::Client;
 pub use config::ClientConfig;
 #[cfg(test)]
-pub(crate) use connect::Script;
+pub(crate) use connect::ResponseDelay;
 pub(crate) use connect::{Resolver, Tls, TlsOptions};
 pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub(crate) use failure::Failure;
 pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom};
-pub(crate) use message::{CacheUse, DigestCredentials, Discard, Extras, Redirects, Referrer};
+pub(crate) use message::{
+    CacheUse, DigestCredentials, Discard, Redirects, Referrer, RequestExtras,
+};
 pub use message::{Exchange, Request, Response};
 pub use session::Session;
 #[cfg(feature = "gaggle")]
 pub(crate) use session::check_allowed;
-pub(crate) use session::{CookieScope, KeptCookie};
+pub(crate) use session::{CookieScope, StoredCookie};
 pub(crate) use session::{absolute, check_base, is_cookie, parse_set_cookie};
 pub use target::Target;
 #[cfg(feature = "reqwest")]

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct RequestProgress {
     pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
     /// The number of times it was sent again: a kept-alive connection was closed, its stream was refused, or it
@@ -29,11 +29,11 @@ pub(super) struct Progress {
     pub(super) trace: Option<Box<Trace>>,
 }
 
-impl Progress {
+impl RequestProgress {
     /// The progress of a request that begins at `begin` as part of `trace`.
-    pub(super) fn starting(begin: Instant, trace: Option<Box<Trace>>) -> Self {
-        Progress {
-            stopwatch: Stopwatch::started_at(begin),
+    pub(super) fn starting(start: Instant, trace: Option<Box<Trace>>) -> Self {
+        RequestProgress {
+            stopwatch: Stopwatch::started_at(start),
             redirects: 0,
             retries: 0,
             bytes: 0,
@@ -57,7 +57,7 @@ impl Progress {
     /// The exchange that ended with `outcome`; `None` if it timed out.
     pub(super) fn exchange(
         mut self,
-        begin: Instant,
+        start: Instant,
         outcome: Option<Result<Response, Failure>>,
     ) -> Exchange {
         let timeout = if self.connecting {
@@ -76,9 +76,9 @@ impl Progress {
             }
         };
         Exchange {
-            begin,
+            start: start,
             connection: self.connection,
-            latency: end - begin,
+            latency: end - start,
             timings: self.stopwatch.phases(),
             redirects: self.redirects,
             retries: self.retries,

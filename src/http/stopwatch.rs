@@ -19,9 +19,9 @@ type SelectPhase = fn(&mut Phases) -> &mut Duration;
 
 impl Stopwatch {
     /// A stopwatch that has been running since `begin`.
-    pub(super) fn started_at(begin: Instant) -> Self {
+    pub(super) fn started_at(start: Instant) -> Self {
         Stopwatch {
-            last: begin,
+            last: start,
             phases: Phases::default(),
             current: None,
         }

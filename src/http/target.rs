@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn references_resolve_as_the_url_standard_says() {
+    fn references_resolve_as_the_url_standard_requires() {
         for (reference, expected) in [
             ("/node/1", "http://127.0.0.1:8080/node/1"),
             ("/a?b=c&d=%20x", "http://127.0.0.1:8080/a?b=c&d=%20x"),

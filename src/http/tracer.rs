@@ -40,9 +40,9 @@ impl Tracer {
 
     /// The trace of a request that begins. `own` is the header that the request or its user has set; it replaces a
     /// new trace, and if it is not valid, the request has no trace.
-    pub(super) fn begin(&self, own: Option<&HeaderValue>) -> Option<Trace> {
-        if let Some(given) = own.or(self.of_all.as_ref()) {
-            let context = TraceContext::parse(given.as_bytes())?;
+    pub(super) fn start_trace(&self, own: Option<&HeaderValue>) -> Option<Trace> {
+        if let Some(traceparent) = own.or(self.of_all.as_ref()) {
+            let context = TraceContext::parse(traceparent.as_bytes())?;
             return Some(Trace::new(context, true));
         }
         let trace_id = loop {
@@ -76,12 +76,12 @@ mod tests {
 
     fn sampled(share: f64) -> usize {
         let tracer = Tracer::new(share, &HeaderMap::new());
-        let traces = (0..10_000).map(|_| tracer.begin(None).expect("one"));
+        let traces = (0..10_000).map(|_| tracer.start_trace(None).expect("one"));
         traces.filter(|trace| trace.first.sampled).count()
     }
 
     #[test]
-    fn the_share_that_is_sampled_is_that_which_was_asked_for() {
+    fn the_share_that_is_sampled_is_that_which_was_requested() {
         assert_eq!((sampled(0.0), sampled(1.0)), (0, 10_000));
         // Ten standard deviations: fails by chance once in 10^22 runs.
         assert!((2_067..=2_933).contains(&sampled(0.25)));
@@ -91,7 +91,7 @@ mod tests {
     fn no_two_traces_are_the_same_nor_those_of_two_tracers() {
         let tracers = [1.0, 1.0].map(|share| Tracer::new(share, &HeaderMap::new()));
         let traces = tracers.iter().flat_map(|tracer| {
-            let traces = (0..1_000).map(|_| tracer.begin(None).expect("one").first);
+            let traces = (0..1_000).map(|_| tracer.start_trace(None).expect("one").first);
             traces.map(|first| (first.trace_id, first.span_id))
         });
         let traces: Vec<_> = traces.collect();
@@ -107,8 +107,8 @@ mod tests {
         let of_all = text("00-00000000000000000000000000000003-0000000000000004-00");
         let tracer = Tracer::new(1.0, &HeaderMap::from_iter([(TRACEPARENT, of_all)]));
         let began = |own: Option<&HeaderValue>| {
-            let trace = tracer.begin(own)?;
-            assert!(trace.given);
+            let trace = tracer.start_trace(own)?;
+            assert!(trace.set_by_plan);
             Some(trace.first.trace_id.get())
         };
         assert_eq!((began(Some(&own)), began(None)), (Some(1), Some(3)));

@@ -1,23 +1,26 @@
 //! What a request carries, as options of its call.
 
-use super::exchange::{Body, Part, is_json, media_of};
+use super::exchange::{Body, RecordedPart, is_json, media_of};
 use super::lua_text::{self, is_shallow, key, list, quoted, table};
-use super::request::Call;
-use super::resolve::Place;
+use super::request::CallWriter;
+use super::resolve::ValuePosition;
 use serde_json::Value;
 
 /// The longest JSON that is written as a table.
 pub(super) const TABLE_BYTES: usize = 64 << 10;
 
 /// Returns the body as an argument, or adds the option that it is.
-pub(super) fn body(call: &mut Call<'_, '_>, options: &mut Vec<(String, String)>) -> Option<String> {
+pub(super) fn body(
+    call: &mut CallWriter<'_, '_>,
+    options: &mut Vec<(String, String)>,
+) -> Option<String> {
     let exchange = call.exchange();
     match exchange.body.as_ref()? {
         Body::Form(fields) => {
             let mut all: Vec<(String, Vec<String>)> = Vec::new();
             for (name, value) in fields {
                 let value = text(call, name, value);
-                match all.iter_mut().find(|(known, _)| *known == key(name)) {
+                match all.iter_mut().find(|(existing, _)| *existing == key(name)) {
                     Some((_, values)) => values.push(value),
                     None => all.push((key(name), vec![value])),
                 }
@@ -69,29 +72,29 @@ pub(super) fn body(call: &mut Call<'_, '_>, options: &mut Vec<(String, String)>)
     }
 }
 
-fn scalar(call: &mut Call<'_, '_>, keys: &[String], value: &Value) -> Option<String> {
+fn scalar(call: &mut CallWriter<'_, '_>, keys: &[String], value: &Value) -> Option<String> {
     let name = keys.last().map_or("", String::as_str);
     match value {
-        Value::String(text) => call.expression(Place::Field(name), text),
-        Value::Number(number) => call.expression(Place::Field(name), &number.to_string()),
+        Value::String(text) => call.expression(ValuePosition::Field(name), text),
+        Value::Number(number) => call.expression(ValuePosition::Field(name), &number.to_string()),
         _ => None,
     }
 }
 
 /// Returns the value of a field of a form.
-fn text(call: &mut Call<'_, '_>, name: &str, value: &str) -> String {
-    call.expression(Place::Field(name), value)
+fn text(call: &mut CallWriter<'_, '_>, name: &str, value: &str) -> String {
+    call.expression(ValuePosition::Field(name), value)
         .unwrap_or_else(|| quoted(value))
 }
 
-pub(super) fn part_value(call: &mut Call<'_, '_>, part: &Part) -> String {
+pub(super) fn part_value(call: &mut CallWriter<'_, '_>, part: &RecordedPart) -> String {
     match (&part.filename, &part.data) {
         (None, Some(data)) => text(call, &part.name, data),
         _ => table(&part_fields(call, part), call.indent + 2),
     }
 }
 
-fn part_fields(call: &mut Call<'_, '_>, part: &Part) -> Vec<(String, String)> {
+fn part_fields(call: &mut CallWriter<'_, '_>, part: &RecordedPart) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     fields.extend(
         part.filename
@@ -119,6 +122,6 @@ fn part_fields(call: &mut Call<'_, '_>, part: &Part) -> Vec<(String, String)> {
 }
 
 /// Returns a text, which is kept in a file if it is long.
-fn long(call: &mut Call<'_, '_>, text: String, ending: &str) -> String {
-    call.files.keep(text, ending)
+fn long(call: &mut CallWriter<'_, '_>, text: String, ending: &str) -> String {
+    call.files.store(text, ending)
 }

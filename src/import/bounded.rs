@@ -6,20 +6,20 @@ use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
 /// How many texts were cut so far.
-pub(super) type Cuts = Rc<Cell<u64>>;
+pub(super) type CutCount = Rc<Cell<u64>>;
 
 /// The most bytes that are read, which may change on the way.
 #[derive(Debug, Clone)]
-pub(super) struct Limit(Rc<Cell<u64>>);
+pub(super) struct ByteLimit(Rc<Cell<u64>>);
 
-impl Limit {
+impl ByteLimit {
     pub(super) fn set(&self, most: u64) {
         self.0.set(most);
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CutterState {
     Between,
     Text,
     Escape,
@@ -32,30 +32,30 @@ pub(super) struct BoundedTexts<R> {
     inner: R,
     cutter: Cutter,
     read: u64,
-    limit: Limit,
+    limit: ByteLimit,
 }
 
 /// Decides byte by byte.
 struct Cutter {
     most: usize,
-    state: State,
+    state: CutterState,
     /// Bytes of the text so far.
     length: usize,
     cutting: bool,
-    cuts: Cuts,
+    cuts: CutCount,
 }
 
 impl<R: BufRead> BoundedTexts<R> {
-    pub(super) fn new(inner: R, most: usize) -> (Self, Cuts, Limit) {
-        let cuts = Cuts::default();
+    pub(super) fn new(inner: R, most: usize) -> (Self, CutCount, ByteLimit) {
+        let cuts = CutCount::default();
         let cutter = Cutter {
             most,
-            state: State::Between,
+            state: CutterState::Between,
             length: 0,
             cutting: false,
             cuts: cuts.clone(),
         };
-        let limit = Limit(Rc::new(Cell::new(u64::MAX)));
+        let limit = ByteLimit(Rc::new(Cell::new(u64::MAX)));
         let texts = BoundedTexts {
             inner,
             cutter,
@@ -70,16 +70,16 @@ impl Cutter {
     /// Takes a byte in, and returns whether it stays.
     fn stays(&mut self, byte: u8) -> bool {
         match (self.state, byte) {
-            (State::Between, b'"') => {
-                (self.state, self.length, self.cutting) = (State::Text, 0, false);
+            (CutterState::Between, b'"') => {
+                (self.state, self.length, self.cutting) = (CutterState::Text, 0, false);
                 true
             }
-            (State::Between, _) => true,
-            (State::Text, b'"') => {
-                self.state = State::Between;
+            (CutterState::Between, _) => true,
+            (CutterState::Text, b'"') => {
+                self.state = CutterState::Between;
                 true
             }
-            (State::Text, _) => {
+            (CutterState::Text, _) => {
                 self.length += 1;
                 // A cut goes before an escape or a character, never through one.
                 let whole = byte & 0xc0 != 0x80;
@@ -88,22 +88,22 @@ impl Cutter {
                     self.cuts.set(self.cuts.get() + 1);
                 }
                 if byte == b'\\' {
-                    self.state = State::Escape;
+                    self.state = CutterState::Escape;
                 }
                 !self.cutting
             }
-            (State::Escape, _) => {
+            (CutterState::Escape, _) => {
                 self.state = match byte {
-                    b'u' => State::Digits(4),
-                    _ => State::Text,
+                    b'u' => CutterState::Digits(4),
+                    _ => CutterState::Text,
                 };
                 self.length += 1;
                 !self.cutting
             }
-            (State::Digits(left), _) => {
-                self.state = match left {
-                    1 => State::Text,
-                    left => State::Digits(left - 1),
+            (CutterState::Digits(remaining), _) => {
+                self.state = match remaining {
+                    1 => CutterState::Text,
+                    remaining => CutterState::Digits(remaining - 1),
                 };
                 self.length += 1;
                 !self.cutting

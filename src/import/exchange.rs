@@ -5,9 +5,9 @@ use url::Url;
 
 /// All that was recorded.
 #[derive(Debug, Default)]
-pub(super) struct Recording {
+pub(super) struct RecordedTraffic {
     /// In the order in which they began.
-    pub(super) exchanges: Vec<Exchange>,
+    pub(super) exchanges: Vec<RecordedExchange>,
     pub(super) options: PlanOptions,
     pub(super) notes: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub(super) struct PlanOptions {
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExchangeKind {
     /// A page that the browser shows.
     Page,
     /// What a page needs to be shown: images, scripts, stylesheets, fonts.
@@ -32,8 +32,8 @@ pub(super) enum Kind {
 
 /// A request and its answer.
 #[derive(Debug)]
-pub(super) struct Exchange {
-    pub(super) kind: Kind,
+pub(super) struct RecordedExchange {
+    pub(super) kind: ExchangeKind,
     pub(super) method: String,
     /// Without fragment, user and password.
     pub(super) url: Url,
@@ -43,32 +43,34 @@ pub(super) struct Exchange {
     /// Credentials of basic authentication.
     pub(super) auth: Option<(String, String)>,
     /// Milliseconds since 1970.
-    pub(super) begin_ms: f64,
+    pub(super) start_ms: f64,
     pub(super) end_ms: f64,
     /// When its answer began to come.
-    pub(super) answered_ms: f64,
+    pub(super) responded_ms: f64,
     /// Nothing was sent: the browser had it.
     pub(super) cached: bool,
     /// Redirects are followed, as browsers do.
     pub(super) follows: bool,
-    pub(super) answer: Option<Answer>,
+    pub(super) response: Option<FinalResponse>,
 }
 
-impl Exchange {
+impl RecordedExchange {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
+        let found = self.headers.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// Returns the answer, if values that later requests send may have come from it: an asset's have none.
-    pub(super) fn source(&self) -> Option<&Answer> {
-        self.answer.as_ref().filter(|_| self.kind != Kind::Asset)
+    pub(super) fn source(&self) -> Option<&FinalResponse> {
+        self.response
+            .as_ref()
+            .filter(|_| self.kind != ExchangeKind::Asset)
     }
 }
 
 /// The answer that the last request of a chain of redirects got.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct FinalResponse {
     pub(super) status: u16,
     /// Where it came from, after redirects.
     pub(super) url: Url,
@@ -80,9 +82,9 @@ pub(super) struct Answer {
     pub(super) body: Option<String>,
 }
 
-impl Answer {
+impl FinalResponse {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
+        let found = self.headers.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
@@ -96,8 +98,8 @@ impl Answer {
 }
 
 /// Returns names and values of the cookies that an answer sets.
-pub(super) fn set_cookies(answer: &Answer) -> impl Iterator<Item = (&str, &str)> {
-    let set = answer.headers.iter();
+pub(super) fn set_cookies(response: &FinalResponse) -> impl Iterator<Item = (&str, &str)> {
+    let set = response.headers.iter();
     let set = set.filter(|(name, _)| name == "set-cookie");
     // Firefox joins several by line breaks.
     let lines = set.flat_map(|(_, value)| value.lines());
@@ -111,14 +113,14 @@ pub(super) fn set_cookies(answer: &Answer) -> impl Iterator<Item = (&str, &str)>
 #[derive(Debug, Clone)]
 pub(super) enum Body {
     Form(Vec<(String, String)>),
-    Multipart(Vec<Part>),
+    Multipart(Vec<RecordedPart>),
     Json(Value),
     Text(String),
 }
 
 /// A part of a multipart body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct RecordedPart {
     pub(super) name: String,
     pub(super) filename: Option<String>,
     pub(super) media: Option<String>,

@@ -1,6 +1,6 @@
 //! Finds the form of an earlier page that a recorded request submitted, and what its author typed.
 
-use super::exchange::{Body, Exchange, Kind, Part};
+use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart};
 use super::random::is_random;
 use crate::html::{Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::BTreeSet;
@@ -14,54 +14,54 @@ const FORMS: usize = 200;
 
 /// The submission of a form.
 #[derive(Debug)]
-pub(super) struct Submit {
+pub(super) struct FormSubmission {
     /// The exchange that brought the page.
     pub(super) source: usize,
     /// `None`: the page's first form.
     pub(super) selector: Option<String>,
     /// What differs from the form as it came: names and values; without values it was not sent.
-    pub(super) fields: Vec<(String, Vec<Part>)>,
-    pub(super) press: Press,
+    pub(super) fields: Vec<(String, Vec<RecordedPart>)>,
+    pub(super) press: ButtonPress,
     /// The fields of several lines, which are written anew in each visit.
     pub(super) free: BTreeSet<String>,
 }
 
 /// What a request has sent as a form does.
-enum Sent {
-    Fields(Vec<Part>),
+enum SentForm {
+    Fields(Vec<RecordedPart>),
     /// The recording lacks it.
     Unknown,
 }
 
 /// Which button was pressed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Press {
+pub(super) enum ButtonPress {
     Default,
     None,
     Named(String),
 }
 
 /// Finds the form that an exchange submitted.
-pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
+pub(super) fn find(exchanges: &[RecordedExchange], at: usize) -> Option<FormSubmission> {
     let exchange = &exchanges[at];
     let sent_all = sent(exchange)?;
-    let sent: &[Part] = match &sent_all {
-        Sent::Fields(sent) => sent,
-        Sent::Unknown => &[],
+    let sent: &[RecordedPart] = match &sent_all {
+        SentForm::Fields(sent) => sent,
+        SentForm::Unknown => &[],
     };
     let pages = exchanges[..at].iter().enumerate().rev();
     let pages = pages
-        .filter(|(_, page)| page.kind == Kind::Page)
+        .filter(|(_, page)| page.kind == ExchangeKind::Page)
         .take(PAGES);
     for (source, page) in pages {
-        let Some((answer, body)) = page
-            .answer
+        let Some((response, body)) = page
+            .response
             .as_ref()
-            .and_then(|answer| Some((answer, answer.body.as_ref()?)))
+            .and_then(|response| Some((response, response.body.as_ref()?)))
         else {
             continue;
         };
-        if !answer.is_html() || !body.contains("<form") && !body.contains("<FORM") {
+        if !response.is_html() || !body.contains("<form") && !body.contains("<FORM") {
             continue;
         }
         let Some(document) = Document::parse_within(body.as_bytes(), PAGE_BYTES) else {
@@ -69,7 +69,7 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
         };
         let mut best: Option<(usize, NodeKey, Form)> = None;
         for key in select(&document, "form").into_iter().take(FORMS) {
-            let Some(form) = form_of(&document, Some(&[key]), &answer.url) else {
+            let Some(form) = form_of(&document, Some(&[key]), &response.url) else {
                 continue;
             };
             if let Some(distance) = distance(&form, exchange, sent)
@@ -79,11 +79,11 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
             }
         }
         if let Some((_, key, form)) = best {
-            let selector = selector(&document, key, &form, answer);
+            let selector = selector(&document, key, &form, response);
             let Some(selector) = selector else { continue };
             let (fields, press) = match &sent_all {
-                Sent::Fields(sent) => typed(&form, sent),
-                Sent::Unknown => (files(&form), Press::Default),
+                SentForm::Fields(sent) => typed(&form, sent),
+                SentForm::Unknown => (files(&form), ButtonPress::Default),
             };
             let areas = select(&document, "textarea[name]").into_iter();
             let areas = areas.filter_map(|key| document.attr(key, "name").map(str::to_owned));
@@ -91,7 +91,7 @@ pub(super) fn find(exchanges: &[Exchange], at: usize) -> Option<Submit> {
                 "POST" => areas.collect(),
                 _ => BTreeSet::new(),
             };
-            return Some(Submit {
+            return Some(FormSubmission {
                 source,
                 selector,
                 fields,
@@ -111,35 +111,35 @@ fn select(document: &Document, css: &str) -> Vec<NodeKey> {
 }
 
 /// Returns the fields that a navigation sent as a form does.
-fn sent(exchange: &Exchange) -> Option<Sent> {
-    let part = |(name, value): (String, String)| Part {
+fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
+    let part = |(name, value): (String, String)| RecordedPart {
         name,
         filename: None,
         media: None,
         data: Some(value),
     };
-    if exchange.kind != Kind::Page {
+    if exchange.kind != ExchangeKind::Page {
         return None;
     }
     match (&exchange.body, exchange.method.as_str()) {
         (Some(Body::Form(fields)), "POST") => {
             let fields = fields.iter().cloned().map(part);
-            Some(Sent::Fields(fields.collect()))
+            Some(SentForm::Fields(fields.collect()))
         }
-        (Some(Body::Multipart(parts)), "POST") => Some(Sent::Fields(parts.clone())),
-        (None, "POST") if lacks_body(exchange) => Some(Sent::Unknown),
-        (None, "POST") => Some(Sent::Fields(Vec::new())),
+        (Some(Body::Multipart(parts)), "POST") => Some(SentForm::Fields(parts.clone())),
+        (None, "POST") if lacks_body(exchange) => Some(SentForm::Unknown),
+        (None, "POST") => Some(SentForm::Fields(Vec::new())),
         (None, "GET") => {
             let query = exchange.url.query().filter(|query| !query.is_empty())?;
             let fields = super::exchange::read_query(query);
-            Some(Sent::Fields(fields.into_iter().map(part).collect()))
+            Some(SentForm::Fields(fields.into_iter().map(part).collect()))
         }
         _ => None,
     }
 }
 
 /// Returns whether a request has sent something that the recording lacks, as it may where files are sent.
-pub(super) fn lacks_body(exchange: &Exchange) -> bool {
+pub(super) fn lacks_body(exchange: &RecordedExchange) -> bool {
     let length = exchange.header("content-length");
     let length = length.and_then(|length| length.trim().parse::<u64>().ok());
     let kind = exchange.header("content-type").unwrap_or_default();
@@ -148,9 +148,9 @@ pub(super) fn lacks_body(exchange: &Exchange) -> bool {
 }
 
 /// Returns a file for each input of a form that takes some.
-fn files(form: &Form) -> Vec<(String, Vec<Part>)> {
+fn files(form: &Form) -> Vec<(String, Vec<RecordedPart>)> {
     let files = form.files.iter().map(|name| {
-        let part = Part {
+        let part = RecordedPart {
             name: name.clone(),
             filename: Some("picture.png".to_owned()),
             media: None,
@@ -162,7 +162,7 @@ fn files(form: &Form) -> Vec<(String, Vec<Part>)> {
 }
 
 /// Returns in how many names a form differs from what was sent; `None` if it is another form.
-fn distance(form: &Form, exchange: &Exchange, sent: &[Part]) -> Option<usize> {
+fn distance(form: &Form, exchange: &RecordedExchange, sent: &[RecordedPart]) -> Option<usize> {
     let mut url = exchange.url.clone();
     let mut action = form.action.clone();
     if form.method.name() == "GET" {
@@ -172,21 +172,21 @@ fn distance(form: &Form, exchange: &Exchange, sent: &[Part]) -> Option<usize> {
     if form.method.name() != exchange.method || url != action {
         return None;
     }
-    let mut known: BTreeSet<&str> = form.fields.iter().map(|(name, _)| name.as_str()).collect();
+    let mut expected: BTreeSet<&str> = form.fields.iter().map(|(name, _)| name.as_str()).collect();
     let files = form.files.iter().map(String::as_str);
-    known.extend(files);
+    expected.extend(files);
     let buttons: BTreeSet<&str> = form
         .buttons
         .iter()
         .map(|button| button.name.as_str())
         .collect();
     let names: BTreeSet<&str> = sent.iter().map(|part| part.name.as_str()).collect();
-    let missing = known.difference(&names).count();
+    let missing = expected.difference(&names).count();
     let extra = names
         .iter()
-        .filter(|name| !known.contains(**name) && !buttons.contains(**name))
+        .filter(|name| !expected.contains(**name) && !buttons.contains(**name))
         .count();
-    let common = names.intersection(&known).count();
+    let common = names.intersection(&expected).count();
     // A link with a query is no search: its names are the form's.
     let is_another = match exchange.method.as_str() {
         "GET" => extra > 0 || common == 0,
@@ -200,7 +200,7 @@ fn selector(
     document: &Document,
     key: NodeKey,
     form: &Form,
-    answer: &super::exchange::Answer,
+    response: &super::exchange::FinalResponse,
 ) -> Option<Option<String>> {
     let plain = |text: &&str| {
         !text.is_empty()
@@ -230,12 +230,12 @@ fn selector(
         attribute("class"),
     ];
     for css in candidates.into_iter().flatten() {
-        let found = form_of(document, Some(&select(document, &css)), &answer.url);
+        let found = form_of(document, Some(&select(document, &css)), &response.url);
         if found.as_ref() == Some(form) {
             return Some(Some(css));
         }
     }
-    let first = form_of(document, None, &answer.url);
+    let first = form_of(document, None, &response.url);
     (first.as_ref() == Some(form)).then_some(None)
 }
 
@@ -245,16 +245,18 @@ fn form_of(document: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option
 }
 
 /// Returns what was typed into a form, and the button.
-fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
+fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)>, ButtonPress) {
     let pressed = form.buttons.iter().position(|button| {
-        let is_sent =
-            |part: &Part| part.name == button.name && part.data.as_ref() == Some(&button.value);
-        let is_image = |part: &Part| button.image && part.name == format!("{}.x", button.name);
+        let is_sent = |part: &RecordedPart| {
+            part.name == button.name && part.data.as_ref() == Some(&button.value)
+        };
+        let is_image =
+            |part: &RecordedPart| button.image && part.name == format!("{}.x", button.name);
         sent.iter().any(|part| is_sent(part) || is_image(part))
     });
     let is_default = |at: usize| form.default == Some(at);
     let press = match pressed {
-        Some(at) if is_default(at) => Press::Default,
+        Some(at) if is_default(at) => ButtonPress::Default,
         Some(at) => {
             let button = &form.buttons[at];
             let alike = form
@@ -262,16 +264,16 @@ fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
                 .iter()
                 .filter(|other| other.name == button.name)
                 .count();
-            Press::Named(if alike == 1 {
+            ButtonPress::Named(if alike == 1 {
                 button.name.clone()
             } else {
                 button.value.clone()
             })
         }
-        None if form.default.is_some() => Press::None,
-        None => Press::Default,
+        None if form.default.is_some() => ButtonPress::None,
+        None => ButtonPress::Default,
     };
-    let of_button = |part: &Part| {
+    let of_button = |part: &RecordedPart| {
         pressed.is_some_and(|at| {
             let button = &form.buttons[at];
             let image = button.image
@@ -280,7 +282,7 @@ fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
             image || part.name == button.name && part.data.as_ref() == Some(&button.value)
         })
     };
-    let mut fields: Vec<(String, Vec<Part>)> = Vec::new();
+    let mut fields: Vec<(String, Vec<RecordedPart>)> = Vec::new();
     for part in sent.iter().filter(|part| !of_button(part)) {
         match fields.iter_mut().find(|(name, _)| *name == part.name) {
             Some((_, values)) => values.push(part.clone()),
@@ -288,7 +290,7 @@ fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
         }
     }
     for (name, _) in &form.fields {
-        if !fields.iter().any(|(known, _)| known == name) {
+        if !fields.iter().any(|(key, _)| key == name) {
             fields.push((name.clone(), Vec::new()));
         }
     }
@@ -296,7 +298,7 @@ fn typed(form: &Form, sent: &[Part]) -> (Vec<(String, Vec<Part>)>, Press) {
         let preset = form
             .fields
             .iter()
-            .filter(|(known, _)| known == name)
+            .filter(|(key, _)| key == name)
             .map(|(_, value)| Some(value));
         let empty_file = form.files.contains(name)
             && values

@@ -1,12 +1,12 @@
 //! What comes before the tasks of a plan, and the cookies with which a visit begins.
 
-use super::exchange::{Kind, PlanOptions};
+use super::exchange::{ExchangeKind, PlanOptions};
 use super::lua_text::{comment, quoted, table};
 use super::random::is_random;
-use super::request::Files;
-use super::resolve::Resolver;
+use super::request::PlanAttachments;
+use super::resolve::ValueResolver;
 use super::secrets::Secrets;
-use super::site::Kept;
+use super::site::SelectedExchanges;
 use super::visit::Visit;
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ const TRACKERS: [&str; 10] = [
 
 /// Returns what comes before the tasks.
 pub(super) fn head(
-    kept: &Kept,
+    selection: &SelectedExchanges,
     visit: &Visit,
     options: PlanOptions,
     secrets: &Secrets,
-    files: &Files,
+    files: &PlanAttachments,
 ) -> String {
-    let host = kept.site.origin().ascii_serialization();
+    let host = selection.site.origin().ascii_serialization();
     let steps = visit.tasks.iter().flat_map(|task| &task.steps);
     let requests: usize = steps.map(|step| step.requests().len()).sum();
-    let pages = kept
+    let pages = selection
         .exchanges
         .iter()
-        .filter(|exchange| exchange.kind == Kind::Page)
+        .filter(|exchange| exchange.kind == ExchangeKind::Page)
         .count();
     let counted =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -41,23 +41,23 @@ pub(super) fn head(
             counted(requests - pages.min(requests), "other request")
         ),
     };
-    let begin = kept
+    let start = selection
         .exchanges
         .iter()
-        .map(|exchange| exchange.begin_ms)
-        .find(|begin| *begin > 0.0);
-    let begin = begin.and_then(|begin| jiff::Timestamp::from_millisecond(begin as i64).ok());
-    let begin = begin
-        .map(|begin| format!(", recorded on {}", begin.strftime("%Y-%m-%d")))
+        .map(|exchange| exchange.start_ms)
+        .find(|start| *start > 0.0);
+    let start = start.and_then(|start| jiff::Timestamp::from_millisecond(start as i64).ok());
+    let start = start
+        .map(|start| format!(", recorded on {}", start.strftime("%Y-%m-%d")))
         .unwrap_or_default();
-    let given: String = secrets
+    let flags: String = secrets
         .names()
         .map(|name| format!(" -e {name}=…"))
         .collect();
     let mut out = format!(
-        "-- A visit to {}{begin}: {extent}. Written by 'lgoose import'.\n--\n\
-         --   lgoose plan.lua{given} --once             one user, every request shown\n\
-         --   lgoose plan.lua{given} -u 10 -t 1m        ten users, one minute\n\n",
+        "-- A visit to {}{start}: {extent}. Written by 'lgoose import'.\n--\n\
+         --   lgoose plan.lua{flags} --once             one user, every request shown\n\
+         --   lgoose plan.lua{flags} -u 10 -t 1m        ten users, one minute\n\n",
         comment(&host)
     );
     let mut plan = vec![
@@ -73,7 +73,7 @@ pub(super) fn head(
 }
 
 /// Returns the variables of a plan for its secrets and files.
-pub(super) fn variables(secrets: &Secrets, files: &Files) -> String {
+pub(super) fn variables(secrets: &Secrets, files: &PlanAttachments) -> String {
     let mut out = String::new();
     for name in secrets.locals() {
         out += &format!("local {name} = env {}\n", quoted(name));
@@ -97,11 +97,14 @@ pub(super) fn variables(secrets: &Secrets, files: &Files) -> String {
 }
 
 /// Returns the statements with which a visit begins: without cookies, but for those that the recording had from before.
-pub(super) fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
+pub(super) fn cookies(
+    selection: &SelectedExchanges,
+    resolver: &mut ValueResolver<'_>,
+) -> Vec<String> {
     let mut set_before: Vec<String> = Vec::new();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut any = false;
-    for exchange in &kept.exchanges {
+    for exchange in &selection.exchanges {
         for pair in exchange.header("cookie").unwrap_or_default().split(';') {
             let Some((name, value)) = pair.split_once('=') else {
                 continue;
@@ -114,8 +117,11 @@ pub(super) fn cookies(kept: &Kept, resolver: &mut Resolver<'_>) -> Vec<String> {
                 first.entry(name).or_insert_with(|| value.trim().to_owned());
             }
         }
-        let answer = exchange.answer.iter().flat_map(|answer| &answer.headers);
-        for (_, lines) in answer.filter(|(name, _)| name == "set-cookie") {
+        let headers = exchange
+            .response
+            .iter()
+            .flat_map(|response| &response.headers);
+        for (_, lines) in headers.filter(|(name, _)| name == "set-cookie") {
             any = true;
             let names = lines
                 .lines()

@@ -1,6 +1,6 @@
 //! Where the values that requests send stand in answers: all texts are searched once for all of them.
 
-use super::exchange::{Body, Exchange};
+use super::exchange::{Body, RecordedExchange};
 use super::places::{is_id_value, named_token};
 use super::random::{is_plain, is_random, plain};
 use aho_corasick::AhoCorasick;
@@ -14,11 +14,11 @@ const BYTES: usize = 32;
 /// The shortest part of a value that is looked for.
 const LEAST: usize = 4;
 /// The most answers that are kept for a value.
-const ANSWERS: usize = 64;
+const MOST_RESPONSES: usize = 64;
 
 /// The places of values. Numbers are those of exchanges.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct ValueIndex {
     /// Values that nobody types, and their numbers.
     random: HashMap<String, usize>,
     /// The answers that may have them.
@@ -32,17 +32,17 @@ pub(super) struct Index {
 }
 
 /// What the index says of a value.
-pub(super) struct Known {
+pub(super) struct IndexedValue {
     /// The answers that may have brought it, in their order.
-    pub(super) answers: Vec<usize>,
+    pub(super) responses: Vec<usize>,
     /// The first request that sends it, where that is known.
     pub(super) first_sent: Option<Option<usize>>,
 }
 
-impl Index {
+impl ValueIndex {
     /// Searches all answers for what these requests send.
-    pub(super) fn new(exchanges: &[Exchange], requests: &[usize]) -> Index {
-        let mut index = Index::default();
+    pub(super) fn new(exchanges: &[RecordedExchange], requests: &[usize]) -> ValueIndex {
+        let mut index = ValueIndex::default();
         let mut ids: HashSet<String> = HashSet::new();
         for at in requests {
             for_each_value(&exchanges[*at], &mut |key, value| {
@@ -61,12 +61,12 @@ impl Index {
                 }
             });
         }
-        index.search_answers(exchanges, &ids);
+        index.search_responses(exchanges, &ids);
         index.search_requests(exchanges);
         index
     }
 
-    fn search_answers(&mut self, exchanges: &[Exchange], ids: &HashSet<String>) {
+    fn search_responses(&mut self, exchanges: &[RecordedExchange], ids: &HashSet<String>) {
         self.brought = vec![Vec::new(); self.random.len()];
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
@@ -81,7 +81,7 @@ impl Index {
             self.ids.insert(id.clone(), Vec::new());
         }
         for (at, exchange) in exchanges.iter().enumerate() {
-            let Some(answer) = exchange.source() else {
+            let Some(response) = exchange.source() else {
                 continue;
             };
             for text in elsewhere(exchange) {
@@ -89,7 +89,7 @@ impl Index {
                     add(self.elsewhere.entry(text).or_default(), at);
                 }
             }
-            let Some(body) = &answer.body else { continue };
+            let Some(body) = &response.body else { continue };
             if let Some(search) = &search {
                 for found in search.find_overlapping_iter(body) {
                     add(&mut self.brought[found.pattern().as_usize()], at);
@@ -100,8 +100,8 @@ impl Index {
                     .split(|c: char| !is_plain(c))
                     .filter(|run| run.len() <= 40)
                 {
-                    if let Some(answers) = self.ids.get_mut(run) {
-                        add(answers, at);
+                    if let Some(responses) = self.ids.get_mut(run) {
+                        add(responses, at);
                     }
                 }
             }
@@ -109,7 +109,7 @@ impl Index {
     }
 
     /// Finds the first request that sends each of the values that nobody types.
-    fn search_requests(&mut self, exchanges: &[Exchange]) {
+    fn search_requests(&mut self, exchanges: &[RecordedExchange]) {
         self.sent = vec![None; self.random.len()];
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
@@ -142,44 +142,44 @@ impl Index {
     }
 
     /// Returns what is known of a value; `None` if it was not looked for.
-    pub(super) fn known(&self, value: &str, is_random: bool) -> Option<Known> {
+    pub(super) fn look_up(&self, value: &str, is_random: bool) -> Option<IndexedValue> {
         let number = self.random.get(value);
         let (in_bodies, first_sent) = match (is_random, number) {
             (true, Some(number)) => (&self.brought[*number], Some(self.sent[*number])),
             (true, None) => return None,
             (false, _) => (self.ids.get(value)?, None),
         };
-        let mut answers = in_bodies.clone();
-        answers.extend(self.elsewhere.get(value).into_iter().flatten());
-        answers.sort_unstable();
-        answers.dedup();
-        Some(Known {
-            answers,
+        let mut responses = in_bodies.clone();
+        responses.extend(self.elsewhere.get(value).into_iter().flatten());
+        responses.sort_unstable();
+        responses.dedup();
+        Some(IndexedValue {
+            responses: responses,
             first_sent,
         })
     }
 }
 
-fn add(answers: &mut Vec<usize>, at: usize) {
-    if answers.last() != Some(&at) && answers.len() < ANSWERS {
-        answers.push(at);
+fn add(responses: &mut Vec<usize>, at: usize) {
+    if responses.last() != Some(&at) && responses.len() < MOST_RESPONSES {
+        responses.push(at);
     }
 }
 
 /// Returns the headers of an answer, and the parts of the addresses that it names.
-fn elsewhere(exchange: &Exchange) -> Vec<String> {
-    let Some(answer) = &exchange.answer else {
+fn elsewhere(exchange: &RecordedExchange) -> Vec<String> {
+    let Some(response) = &exchange.response else {
         return Vec::new();
     };
-    let mut texts: Vec<String> = answer
+    let mut texts: Vec<String> = response
         .headers
         .iter()
         .map(|(_, value)| value.clone())
         .collect();
-    let location = answer
+    let location = response
         .header("location")
         .and_then(|location| exchange.url.join(location).ok());
-    let led = Some(&answer.url).filter(|url| **url != exchange.url);
+    let led = Some(&response.url).filter(|url| **url != exchange.url);
     for url in location.iter().chain(led) {
         texts.extend(url.path_segments().into_iter().flatten().map(str::to_owned));
         texts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
@@ -188,7 +188,7 @@ fn elsewhere(exchange: &Exchange) -> Vec<String> {
 }
 
 /// Hands out all values that a request sends, each with its name, which parts of the path lack.
-fn for_each_value(exchange: &Exchange, take: &mut dyn FnMut(&str, &str)) {
+fn for_each_value(exchange: &RecordedExchange, take: &mut dyn FnMut(&str, &str)) {
     let decoded = |text: &str| {
         percent_encoding::percent_decode_str(text)
             .decode_utf8_lossy()

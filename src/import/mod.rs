@@ -38,8 +38,8 @@ mod writer;
 mod tests;
 
 use crate::error::Diagnostic;
-use exchange::Recording;
-use har::{DOCUMENT_BYTES, Json};
+use exchange::RecordedTraffic;
+use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
 use imported::KINDS;
 pub(crate) use site::Choices;
@@ -58,21 +58,21 @@ pub(crate) fn import(
         Diagnostic::new(format!("cannot read {name}: {error}"))
             .help("name a file that was recorded, or '-' for standard input")
     };
-    let begin = skip_blank(&mut reader).map_err(unreadable)?;
-    let recording = match begin {
+    let first = skip_blank(&mut reader).map_err(unreadable)?;
+    let recording = match first {
         Some(b'{') => match har::read(name, reader)? {
-            Json::Recording(recording) => recording,
-            Json::Other(file) if postman::is_postman(&file) => {
+            JsonFile::Recording(recording) => recording,
+            JsonFile::Other(file) if postman::is_postman(&file) => {
                 return postman::import(name, file, choices);
             }
-            Json::Other(file) if openapi::is_openapi(&file) => {
+            JsonFile::Other(file) if openapi::is_openapi(&file) => {
                 return openapi::import(name, file, choices);
             }
-            Json::Other(_) => {
-                let told = format!(
+            JsonFile::Other(_) => {
+                let message = format!(
                     "{name} is JSON, and none of what is imported: it has no 'log', 'item' or 'openapi'"
                 );
-                return Err(Diagnostic::new(told).help(KINDS));
+                return Err(Diagnostic::new(message).help(KINDS));
             }
         },
         Some(b'[' | b'<') => return Err(unknown(name)),
@@ -81,11 +81,11 @@ pub(crate) fn import(
             let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
             read.map_err(unreadable)?;
             if bytes.len() as u64 > DOCUMENT_BYTES {
-                let told = format!(
+                let message = format!(
                     "{name} is larger than {} MiB, and no HAR file",
                     DOCUMENT_BYTES >> 20
                 );
-                return Err(Diagnostic::new(told).help(KINDS));
+                return Err(Diagnostic::new(message).help(KINDS));
             }
             let text = String::from_utf8(bytes).map_err(|_| unknown(name))?;
             if openapi::is_yaml(&text) {
@@ -95,23 +95,27 @@ pub(crate) fn import(
             curl::read(name, &text)?
         }
         None => {
-            let told = Diagnostic::new(format!("{name} is empty"));
-            return Err(told.help(KINDS));
+            let diagnostic = Diagnostic::new(format!("{name} is empty"));
+            return Err(diagnostic.help(KINDS));
         }
     };
     write(name, recording, choices)
 }
 
-fn write(name: &str, recording: Recording, choices: &Choices) -> Result<Imported, Diagnostic> {
+fn write(
+    name: &str,
+    recording: RecordedTraffic,
+    choices: &Choices,
+) -> Result<Imported, Diagnostic> {
     let mut notes = recording.notes;
-    let kept = site::choose(recording.exchanges, choices, &mut notes);
-    let Some(kept) = kept else {
-        let told = format!("{name} has no request that a plan could send");
+    let selection = site::choose(recording.exchanges, choices, &mut notes);
+    let Some(selection) = selection else {
+        let message = format!("{name} has no request that a plan could send");
         let help = "record a visit to a site over http or https, with the network view open from its first page on";
-        return Err(Diagnostic::new(told).help(help));
+        return Err(Diagnostic::new(message).help(help));
     };
-    let visit = visit::arrange(&kept);
-    let mut written = writer::write(&kept, visit, choices.files, recording.options);
+    let visit = visit::arrange(&selection);
+    let mut written = writer::write(&selection, visit, choices.files, recording.options);
     notes.append(&mut written.notes);
     Ok(Imported {
         plan: written.plan,

@@ -1,9 +1,9 @@
 //! Multipart bodies as recordings have them: with all of their text, or without the contents of files.
 
-use super::exchange::Part;
+use super::exchange::RecordedPart;
 
 /// Reads a body; `None` if it is none.
-pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<Part>> {
+pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<RecordedPart>> {
     let boundary = parameter(content_type, "boundary")?;
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
@@ -24,19 +24,19 @@ pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<Part>> {
             .unwrap_or(data);
         let line = |name: &str| {
             let mut lines = head.lines().filter_map(|line| line.split_once(':'));
-            let found = lines.find(|(known, _)| known.trim().eq_ignore_ascii_case(name));
+            let found = lines.find(|(key, _)| key.trim().eq_ignore_ascii_case(name));
             found.map(|(_, value)| value.trim().to_owned())
         };
         let disposition = line("content-disposition")?;
         let filename = parameter(&disposition, "filename");
         // Browsers leave out what files contain.
-        let left_out = filename.is_some()
+        let is_omitted = filename.is_some()
             && (data.is_empty() || data == "(binary)" || data.contains('\u{fffd}'));
-        parts.push(Part {
+        parts.push(RecordedPart {
             name: parameter(&disposition, "name")?,
             filename,
             media: line("content-type").map(|value| super::exchange::media_of(&value)),
-            data: (!left_out).then(|| data.to_owned()),
+            data: (!is_omitted).then(|| data.to_owned()),
         });
     }
     Some(parts)
@@ -45,14 +45,13 @@ pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<Part>> {
 /// Returns a parameter of a header's value, such as `name` of `form-data; name="a"`.
 fn parameter(header: &str, name: &str) -> Option<String> {
     header.split(';').skip(1).find_map(|parameter| {
-        let (known, value) = parameter.split_once('=')?;
+        let (key, value) = parameter.split_once('=')?;
         let value = value.trim();
         let value = value
             .strip_prefix('"')
             .and_then(|value| value.strip_suffix('"'))
             .unwrap_or(value);
-        known
-            .trim()
+        key.trim()
             .eq_ignore_ascii_case(name)
             .then(|| value.to_owned())
     })
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_have_names_types_and_data_unless_it_was_left_out() {
+    fn parts_have_names_types_and_data_unless_it_was_omitted() {
         let body = "--X\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\na b\r\n\
                     --X\r\nContent-Disposition: form-data; name=\"f\"; filename=\"c.png\"\r\nContent-Type: image/png\r\n\r\n\r\n--X--\r\n";
         let parts = read("multipart/form-data; boundary=X", body).expect("a body");

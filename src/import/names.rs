@@ -55,17 +55,17 @@ const TAKEN: [&str; 46] = [
 
 /// The names that a plan has used.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct UsedNames {
     all: BTreeSet<String>,
     /// The numbers that come next for names that others had.
     next: BTreeMap<String, u64>,
 }
 
-impl Names {
+impl UsedNames {
     /// Returns a name in lower case with underscores that nothing else has.
-    pub(super) fn unique(&mut self, wanted: &str) -> String {
+    pub(super) fn unique(&mut self, proposed: &str) -> String {
         let mut name = String::new();
-        for c in wanted.chars().take(40) {
+        for c in proposed.chars().take(40) {
             match c {
                 c if c.is_ascii_uppercase() && name.ends_with(|c: char| c.is_ascii_lowercase()) => {
                     name.push('_');

@@ -1,6 +1,6 @@
 //! Where in an answer a value stands, and the expression of the plan that takes it from there.
 
-use super::exchange::{Answer, Exchange};
+use super::exchange::{FinalResponse, RecordedExchange};
 use super::lua_text::{field, quoted};
 use super::random::plain;
 use crate::html::{Document, Selector};
@@ -13,7 +13,7 @@ const PAGE_BYTES: usize = 128 << 20;
 
 /// How a value is taken from an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum ValueExtraction {
     /// Keys and indices, as Lua after `:json()`.
     Json(String),
     /// A header, or what a pattern finds in it.
@@ -28,32 +28,34 @@ pub(super) enum How {
     Form(Option<String>),
 }
 
-impl How {
+impl ValueExtraction {
     /// Returns the expression for an answer in a variable.
-    pub(super) fn expression(&self, answer: &str) -> String {
+    pub(super) fn expression(&self, response: &str) -> String {
         match self {
-            How::Json(steps) => format!("{answer}:json(){steps}"),
-            How::Header(name, None) => format!("{answer}:header({})", quoted(name)),
-            How::Header(name, Some(pattern)) => {
+            ValueExtraction::Json(steps) => format!("{response}:json(){steps}"),
+            ValueExtraction::Header(name, None) => format!("{response}:header({})", quoted(name)),
+            ValueExtraction::Header(name, Some(pattern)) => {
                 format!(
-                    "regex({}):match({answer}:header({}))",
+                    "regex({}):match({response}:header({}))",
                     quoted(pattern),
                     quoted(name)
                 )
             }
-            How::Address(pattern) => format!("regex({}):match({answer}.url)", quoted(pattern)),
-            How::Attribute(css, name) => {
-                format!("{answer}:attr({}, {})", quoted(css), quoted(name))
+            ValueExtraction::Address(pattern) => {
+                format!("regex({}):match({response}.url)", quoted(pattern))
             }
-            How::Match(pattern) => format!("{answer}:match({})", quoted(pattern)),
-            How::Form(None) => format!("{answer}:form()"),
-            How::Form(Some(css)) => format!("{answer}:form({})", quoted(css)),
+            ValueExtraction::Attribute(css, name) => {
+                format!("{response}:attr({}, {})", quoted(css), quoted(name))
+            }
+            ValueExtraction::Match(pattern) => format!("{response}:match({})", quoted(pattern)),
+            ValueExtraction::Form(None) => format!("{response}:form()"),
+            ValueExtraction::Form(Some(css)) => format!("{response}:form({})", quoted(css)),
         }
     }
 }
 
 /// A value that is looked for.
-pub(super) struct Wanted<'a> {
+pub(super) struct SoughtValue<'a> {
     pub(super) value: &'a str,
     /// Nobody types such a value: it is what it is wherever it stands.
     pub(super) is_random: bool,
@@ -62,49 +64,56 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Returns how a value is taken from an exchange's answer, and what it is called there.
-pub(super) fn find(exchange: &Exchange, wanted: &Wanted<'_>) -> Option<(How, String)> {
-    let answer = exchange.answer.as_ref()?;
-    let elsewhere = from_address(exchange, answer, wanted).or_else(|| from_header(answer, wanted));
+pub(super) fn find(
+    exchange: &RecordedExchange,
+    sought: &SoughtValue<'_>,
+) -> Option<(ValueExtraction, String)> {
+    let response = exchange.response.as_ref()?;
+    let elsewhere =
+        from_address(exchange, response, sought).or_else(|| from_header(response, sought));
     if elsewhere.is_some() {
         return elsewhere;
     }
-    let body = answer.body.as_ref()?;
-    memchr::memmem::find(body.as_bytes(), plain(wanted.value).as_bytes())?;
-    from_json(exchange, answer, wanted).or_else(|| from_page(answer, wanted))
+    let body = response.body.as_ref()?;
+    memchr::memmem::find(body.as_bytes(), plain(sought.value).as_bytes())?;
+    from_json(exchange, response, sought).or_else(|| from_page(response, sought))
 }
 
 /// `Location` of what was created, or where the redirect after it led.
 fn from_address(
-    exchange: &Exchange,
-    answer: &Answer,
-    wanted: &Wanted<'_>,
-) -> Option<(How, String)> {
+    exchange: &RecordedExchange,
+    response: &FinalResponse,
+    sought: &SoughtValue<'_>,
+) -> Option<(ValueExtraction, String)> {
     let creates = !matches!(exchange.method.as_str(), "GET" | "HEAD");
-    if !creates && !wanted.is_random {
+    if !creates && !sought.is_random {
         return None;
     }
-    if let Some(location) = answer.header("location") {
+    if let Some(location) = response.header("location") {
         let target = exchange.url.join(location).ok()?;
-        if let Some((pattern, name)) = address_pattern(&target, wanted)
-            && captures(&pattern, location).as_deref() == Some(wanted.value)
+        if let Some((pattern, name)) = address_pattern(&target, sought)
+            && captures(&pattern, location).as_deref() == Some(sought.value)
         {
-            return Some((How::Header("location".to_owned(), Some(pattern)), name));
+            return Some((
+                ValueExtraction::Header("location".to_owned(), Some(pattern)),
+                name,
+            ));
         }
     }
-    if answer.url != exchange.url {
-        let (pattern, name) = address_pattern(&answer.url, wanted)?;
-        if captures(&pattern, answer.url.as_str()).as_deref() == Some(wanted.value) {
-            return Some((How::Address(pattern), name));
+    if response.url != exchange.url {
+        let (pattern, name) = address_pattern(&response.url, sought)?;
+        if captures(&pattern, response.url.as_str()).as_deref() == Some(sought.value) {
+            return Some((ValueExtraction::Address(pattern), name));
         }
     }
     None
 }
 
 /// Returns the pattern that finds a value as a part of an address, and what it is called there.
-fn address_pattern(url: &url::Url, wanted: &Wanted<'_>) -> Option<(String, String)> {
-    let value = wanted.value;
+fn address_pattern(url: &url::Url, sought: &SoughtValue<'_>) -> Option<(String, String)> {
+    let value = sought.value;
     let segments: Vec<&str> = url.path_segments()?.collect();
-    let fits = |at: usize| wanted.is_random || at > 0 && singular(segments[at - 1]) == wanted.stem;
+    let fits = |at: usize| sought.is_random || at > 0 && singular(segments[at - 1]) == sought.stem;
     let place = segments.iter().position(|segment| *segment == value);
     if let Some(at) = place.filter(|at| fits(*at)) {
         let before = if at == 0 { "" } else { segments[at - 1] };
@@ -116,7 +125,7 @@ fn address_pattern(url: &url::Url, wanted: &Wanted<'_>) -> Option<(String, Strin
         };
         return Some((pattern, format!("{}_id", singular(before))));
     }
-    let mut pairs = url.query_pairs().filter(|_| wanted.is_random);
+    let mut pairs = url.query_pairs().filter(|_| sought.is_random);
     let (name, _) = pairs.find(|(_, found)| found == value)?;
     Some((
         format!("[?&]{}=([^&#]+)", regex::escape(&name)),
@@ -124,7 +133,10 @@ fn address_pattern(url: &url::Url, wanted: &Wanted<'_>) -> Option<(String, Strin
     ))
 }
 
-fn from_header(answer: &Answer, wanted: &Wanted<'_>) -> Option<(How, String)> {
+fn from_header(
+    response: &FinalResponse,
+    sought: &SoughtValue<'_>,
+) -> Option<(ValueExtraction, String)> {
     const OTHERS: [&str; 6] = [
         "set-cookie",
         "date",
@@ -133,29 +145,33 @@ fn from_header(answer: &Answer, wanted: &Wanted<'_>) -> Option<(How, String)> {
         "last-modified",
         "content-length",
     ];
-    if !wanted.is_random {
+    if !sought.is_random {
         return None;
     }
-    let mut headers = answer.headers.iter();
+    let mut headers = response.headers.iter();
     let (name, _) =
-        headers.find(|(name, value)| value == wanted.value && !OTHERS.contains(&name.as_str()))?;
+        headers.find(|(name, value)| value == sought.value && !OTHERS.contains(&name.as_str()))?;
     Some((
-        How::Header(name.clone(), None),
+        ValueExtraction::Header(name.clone(), None),
         name.trim_start_matches("x-").to_owned(),
     ))
 }
 
-fn from_json(exchange: &Exchange, answer: &Answer, wanted: &Wanted<'_>) -> Option<(How, String)> {
-    let body = answer
+fn from_json(
+    exchange: &RecordedExchange,
+    response: &FinalResponse,
+    sought: &SoughtValue<'_>,
+) -> Option<(ValueExtraction, String)> {
+    let body = response
         .body
         .as_ref()
         .filter(|body| body.len() <= JSON_BYTES)?;
-    if !answer.is_json() {
+    if !response.is_json() {
         return None;
     }
     let json: Value = serde_json::from_str(body).ok()?;
     let mut search = JsonSearch {
-        wanted,
+        sought: sought,
         place: exchange.url.path().to_ascii_lowercase(),
         keys: Vec::new(),
         steps: String::new(),
@@ -164,14 +180,14 @@ fn from_json(exchange: &Exchange, answer: &Answer, wanted: &Wanted<'_>) -> Optio
 }
 
 struct JsonSearch<'a> {
-    wanted: &'a Wanted<'a>,
+    sought: &'a SoughtValue<'a>,
     place: String,
     keys: Vec<String>,
     steps: String,
 }
 
 impl JsonSearch<'_> {
-    fn walk(&mut self, value: &Value) -> Option<(How, String)> {
+    fn walk(&mut self, value: &Value) -> Option<(ValueExtraction, String)> {
         match value {
             Value::Object(fields) => fields.iter().find_map(|(name, value)| {
                 self.keys.push(name.clone());
@@ -183,13 +199,13 @@ impl JsonSearch<'_> {
                 let mut items = items.iter().enumerate();
                 items.find_map(|(at, item)| self.step(&format!("[{}]", at + 1), item))
             }
-            Value::String(text) if text == self.wanted.value => self.here(),
-            Value::Number(number) if number.to_string() == self.wanted.value => self.here(),
+            Value::String(text) if text == self.sought.value => self.here(),
+            Value::Number(number) if number.to_string() == self.sought.value => self.here(),
             _ => None,
         }
     }
 
-    fn step(&mut self, step: &str, value: &Value) -> Option<(How, String)> {
+    fn step(&mut self, step: &str, value: &Value) -> Option<(ValueExtraction, String)> {
         let length = self.steps.len();
         self.steps.push_str(step);
         let found = self.walk(value);
@@ -197,40 +213,43 @@ impl JsonSearch<'_> {
         found
     }
 
-    fn here(&self) -> Option<(How, String)> {
+    fn here(&self) -> Option<(ValueExtraction, String)> {
         let key = self.keys.last().map_or("", String::as_str);
         let place = format!(
             "{}/{}",
             self.place,
             self.keys.join("/").to_ascii_lowercase()
         );
-        let fits = self.wanted.is_random || is_id(key) && place.contains(self.wanted.stem);
+        let fits = self.sought.is_random || is_id(key) && place.contains(self.sought.stem);
         let name = match key.to_ascii_lowercase().as_str() {
-            "id" | "uuid" | "" if !self.wanted.stem.is_empty() => {
-                format!("{}_id", self.wanted.stem)
+            "id" | "uuid" | "" if !self.sought.stem.is_empty() => {
+                format!("{}_id", self.sought.stem)
             }
             "" => "value".to_owned(),
             _ => key.to_owned(),
         };
-        fits.then(|| (How::Json(self.steps.clone()), name))
+        fits.then(|| (ValueExtraction::Json(self.steps.clone()), name))
     }
 }
 
-fn from_page(answer: &Answer, wanted: &Wanted<'_>) -> Option<(How, String)> {
-    let body = answer.body.as_ref().filter(|_| wanted.is_random)?;
-    if !body.contains(wanted.value) {
+fn from_page(
+    response: &FinalResponse,
+    sought: &SoughtValue<'_>,
+) -> Option<(ValueExtraction, String)> {
+    let body = response.body.as_ref().filter(|_| sought.is_random)?;
+    if !body.contains(sought.value) {
         return None;
     }
-    let element = if answer.is_html() {
-        from_element(body, wanted.value)
+    let element = if response.is_html() {
+        from_element(body, sought.value)
     } else {
         None
     };
-    element.or_else(|| from_text(body, wanted.value))
+    element.or_else(|| from_text(body, sought.value))
 }
 
 /// A hidden field or a `<meta>`.
-fn from_element(body: &str, value: &str) -> Option<(How, String)> {
+fn from_element(body: &str, value: &str) -> Option<(ValueExtraction, String)> {
     let document = Document::parse_within(body.as_bytes(), PAGE_BYTES)?;
     let select = |css: &str| {
         let selector = Selector::parse(css).ok()?;
@@ -252,7 +271,7 @@ fn from_element(body: &str, value: &str) -> Option<(How, String)> {
             let css = format!("{element}[{by}=\"{name}\"]");
             let first = select(&css)?.first().copied();
             if first.is_some_and(|first| document.attr(first, attribute) == Some(value)) {
-                return Some((How::Attribute(css, attribute), name.to_owned()));
+                return Some((ValueExtraction::Attribute(css, attribute), name.to_owned()));
             }
         }
     }
@@ -260,7 +279,7 @@ fn from_element(body: &str, value: &str) -> Option<(How, String)> {
 }
 
 /// A text in a script: found again by what stands before it.
-fn from_text(body: &str, value: &str) -> Option<(How, String)> {
+fn from_text(body: &str, value: &str) -> Option<(ValueExtraction, String)> {
     let at = body.find(value)?;
     let line = body[..at].rfind('\n').map_or(0, |line| line + 1);
     let before = &body[line..at];
@@ -275,7 +294,7 @@ fn from_text(body: &str, value: &str) -> Option<(How, String)> {
         if !context.is_empty() && captures(&pattern, body).as_deref() == Some(value) {
             let mut words = context.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             let name = words.rfind(|word| word.len() > 2).unwrap_or("token");
-            return Some((How::Match(pattern), name.to_owned()));
+            return Some((ValueExtraction::Match(pattern), name.to_owned()));
         }
     }
     None

@@ -1,6 +1,6 @@
 //! Parts of a call that need no more than their request: what is expected, and texts put together.
 
-use super::exchange::{Exchange, Kind};
+use super::exchange::{ExchangeKind, RecordedExchange};
 use super::lua_text::{quoted, table, table_after};
 use super::random::is_random;
 use super::visit::title_of;
@@ -8,18 +8,20 @@ use super::visit::title_of;
 /// The characters of `local page = user:submit(` and what follows.
 pub(super) const CALL: usize = 30;
 
-pub(super) type Fields = Vec<(String, String)>;
+pub(super) type FieldPairs = Vec<(String, String)>;
 
 /// Returns what the answer is expected to be, and how far redirects are followed.
-pub(super) fn expect(exchange: &Exchange) -> (Option<Fields>, Option<(String, String)>) {
+pub(super) fn expect(
+    exchange: &RecordedExchange,
+) -> (Option<FieldPairs>, Option<(String, String)>) {
     let stays = ("max_redirects".to_owned(), "0".to_owned());
-    let Some(answer) = &exchange.answer else {
+    let Some(response) = &exchange.response else {
         return (None, (!exchange.follows).then_some(stays));
     };
-    let status = if answer.status == 304 {
+    let status = if response.status == 304 {
         200
     } else {
-        answer.status
+        response.status
     };
     let redirects = (300..400).contains(&status);
     if redirects && exchange.follows {
@@ -27,7 +29,7 @@ pub(super) fn expect(exchange: &Exchange) -> (Option<Fields>, Option<(String, St
         return (None, None);
     }
     let mut expect = vec![("status".to_owned(), status.to_string())];
-    let title = title_of(answer).filter(|_| exchange.kind == Kind::Page);
+    let title = title_of(response).filter(|_| exchange.kind == ExchangeKind::Page);
     let title = title.filter(|title| !title.split_whitespace().any(is_random));
     expect.extend(title.map(|title| ("title".to_owned(), quoted(&title))));
     (Some(expect), redirects.then_some(stays))
@@ -38,7 +40,7 @@ pub(super) fn call(
     method: &str,
     path: String,
     body: Option<String>,
-    options: Fields,
+    options: FieldPairs,
     indent: usize,
 ) -> String {
     let with_body = matches!(method, "POST" | "PUT" | "PATCH");
@@ -76,17 +78,17 @@ pub(super) fn entry(
     method: &str,
     path: String,
     body: Option<String>,
-    options: Fields,
+    options: FieldPairs,
     indent: usize,
 ) -> String {
     let method = Some(method).filter(|method| *method != "GET");
     let method = method.map(|method| ("method".to_owned(), quoted(method)));
-    let mut request: Fields = method.into_iter().collect();
+    let mut request: FieldPairs = method.into_iter().collect();
     request.extend(described(path, body, options));
     table(&request, indent)
 }
 
-fn described(path: String, body: Option<String>, options: Fields) -> Fields {
+fn described(path: String, body: Option<String>, options: FieldPairs) -> FieldPairs {
     let mut fields = vec![("path".to_owned(), path)];
     fields.extend(body.map(|body| ("body".to_owned(), body)));
     fields.extend(options);

@@ -1,13 +1,13 @@
 //! Which places of a request have ids and tokens, and which have them already.
 
-use super::exchange::{Body, Exchange};
-use super::origin::{self, Wanted, singular};
-use super::resolve::Place;
+use super::exchange::{Body, RecordedExchange};
+use super::origin::{self, SoughtValue, singular};
+use super::resolve::ValuePosition;
 
 /// Returns whether a request sends a value itself.
-pub(super) fn sends(exchange: &Exchange, wanted: &Wanted<'_>) -> bool {
-    let value = wanted.value;
-    if !wanted.is_random {
+pub(super) fn sends(exchange: &RecordedExchange, sought: &SoughtValue<'_>) -> bool {
+    let value = sought.value;
+    if !sought.is_random {
         let mut segments = exchange.url.path_segments().into_iter().flatten();
         return segments.any(|segment| segment == value);
     }
@@ -53,7 +53,7 @@ pub(super) fn is_id_value(value: &str) -> bool {
 }
 
 /// Returns whether a place may have an id at all: not a page's number, a quantity or a version.
-pub(super) fn may_be_id(place: Place<'_>, stem: &str) -> bool {
+pub(super) fn may_be_id(place: ValuePosition<'_>, stem: &str) -> bool {
     const NONE: [&str; 16] = [
         "page", "limit", "offset", "size", "count", "quantity", "qty", "year", "month", "day",
         "width", "height", "per_page", "api", "version", "amount",
@@ -62,11 +62,11 @@ pub(super) fn may_be_id(place: Place<'_>, stem: &str) -> bool {
         .strip_prefix('v')
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     match place {
-        Place::Path(_) => stem.len() > 1 && !NONE.contains(&stem) && !version,
-        Place::Field(name) => {
+        ValuePosition::Path(_) => stem.len() > 1 && !NONE.contains(&stem) && !version,
+        ValuePosition::Field(name) => {
             (stem.is_empty() && origin::is_id(name)) || stem.len() > 1 && !NONE.contains(&stem)
         }
-        Place::Header(_) => false,
+        ValuePosition::Header(_) => false,
     }
 }
 

@@ -1,12 +1,12 @@
 //! One request as a call in the plan: its path, what it sends, and what is expected of it.
 
 use super::body::{body, part_value};
-use super::exchange::{Body, Exchange, Kind, media_of};
-use super::forms::{Press, Submit};
+use super::exchange::{Body, ExchangeKind, RecordedExchange, media_of};
+use super::forms::{ButtonPress, FormSubmission};
 use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
-use super::parts::{CALL, Concatenation, Fields, call, encoded, entry, expect, is_token};
-use super::resolve::{Meaning, Place, Resolver};
-use super::site::Kept;
+use super::parts::{CALL, Concatenation, FieldPairs, call, encoded, entry, expect, is_token};
+use super::resolve::{ValueOrigin, ValuePosition, ValueResolver};
+use super::site::SelectedExchanges;
 use super::stand_in::stand_in;
 use std::collections::HashSet;
 
@@ -61,16 +61,16 @@ const BROWSERS: [&str; 40] = [
 
 /// The files that go with the plan.
 #[derive(Debug, Default)]
-pub(super) struct Files {
-    pub(super) wanted: bool,
+pub(super) struct PlanAttachments {
+    pub(super) enabled: bool,
     /// Name of the variable, name of the file, and content.
     pub(super) all: Vec<(String, String, Vec<u8>)>,
 }
 
-impl Files {
+impl PlanAttachments {
     /// Returns the expression for a text, which is kept in a file if it is long.
-    pub(super) fn keep(&mut self, text: String, ending: &str) -> String {
-        if !self.wanted || text.len() <= INLINE || self.all.len() >= MOST_FILES {
+    pub(super) fn store(&mut self, text: String, ending: &str) -> String {
+        if !self.enabled || text.len() <= INLINE || self.all.len() >= MOST_FILES {
             return quoted(&text);
         }
         self.file("body", text.into_bytes(), ending)
@@ -80,25 +80,25 @@ impl Files {
     pub(super) fn stand_in(&mut self, name: &str, media: Option<&str>) -> (String, String) {
         let (content, ending) = stand_in(name, media);
         let shown = lua_text::comment(name);
-        if !self.wanted || self.all.len() >= MOST_FILES {
-            let told = format!(
+        if !self.enabled || self.all.len() >= MOST_FILES {
+            let message = format!(
                 "what is in '{shown}' is not known, and a small file is sent: put it beside the plan and write data = file(\"NAME\")"
             );
-            return (quoted_bytes(&content), told);
+            return (quoted_bytes(&content), message);
         }
         let variable = self.file("upload", content, ending);
         let mut files = self.all.iter();
-        let file = files.find(|(known, ..)| *known == variable);
+        let file = files.find(|(key, ..)| *key == variable);
         let file = file.map_or("", |(_, file, _)| file.as_str());
-        let told = format!(
+        let message = format!(
             "what is in '{shown}' is not known, and a small file is sent: put what it was into '{file}'"
         );
-        (variable, told)
+        (variable, message)
     }
 
     fn file(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
-        let mut known = self.all.iter();
-        if let Some((variable, ..)) = known.find(|(.., known)| *known == content) {
+        let mut files = self.all.iter();
+        if let Some((variable, ..)) = files.find(|(.., existing)| *existing == content) {
             return variable.clone();
         }
         let number = self.all.len() + 1;
@@ -110,13 +110,13 @@ impl Files {
 }
 
 /// Writes the call of one exchange.
-pub(super) struct Call<'a, 'b> {
-    pub(super) kept: &'a Kept,
+pub(super) struct CallWriter<'a, 'b> {
+    pub(super) selection: &'a SelectedExchanges,
     pub(super) at: usize,
     pub(super) task: usize,
     pub(super) indent: usize,
-    pub(super) resolver: &'b mut Resolver<'a>,
-    pub(super) files: &'b mut Files,
+    pub(super) resolver: &'b mut ValueResolver<'a>,
+    pub(super) files: &'b mut PlanAttachments,
     /// What is to be told about its line.
     pub(super) told: Vec<LineNote>,
 }
@@ -135,9 +135,9 @@ impl From<String> for LineNote {
     }
 }
 
-impl<'a> Call<'a, '_> {
-    pub(super) fn exchange(&self) -> &'a Exchange {
-        &self.kept.exchanges[self.at]
+impl<'a> CallWriter<'a, '_> {
+    pub(super) fn exchange(&self) -> &'a RecordedExchange {
+        &self.selection.exchanges[self.at]
     }
 
     /// Returns the call that sends the request.
@@ -153,7 +153,7 @@ impl<'a> Call<'a, '_> {
     }
 
     /// Returns path, body and options.
-    fn described(&mut self) -> (String, Option<String>, Fields) {
+    fn described(&mut self) -> (String, Option<String>, FieldPairs) {
         let exchange = self.exchange();
         let path = self.address(exchange);
         let mut options = self.options();
@@ -165,7 +165,7 @@ impl<'a> Call<'a, '_> {
     }
 
     /// Returns the call that submits a form, which is an expression.
-    pub(super) fn submit(&mut self, form: &str, submit: &Submit) -> String {
+    pub(super) fn submit(&mut self, form: &str, submit: &FormSubmission) -> String {
         let mut fields = Vec::new();
         for (name, values) in &submit.fields {
             let mut items: Vec<String> = values.iter().map(|part| part_value(self, part)).collect();
@@ -186,9 +186,9 @@ impl<'a> Call<'a, '_> {
         }
         let mut options = self.options();
         match &submit.press {
-            Press::Default => {}
-            Press::None => options.push(("button".to_owned(), "false".to_owned())),
-            Press::Named(name) => options.push(("button".to_owned(), quoted(name))),
+            ButtonPress::Default => {}
+            ButtonPress::None => options.push(("button".to_owned(), "false".to_owned())),
+            ButtonPress::Named(name) => options.push(("button".to_owned(), quoted(name))),
         }
         let (expect, follow) = expect(self.exchange());
         options.extend(follow);
@@ -210,17 +210,17 @@ impl<'a> Call<'a, '_> {
     }
 
     /// Returns the path, or the URL on another host, as an expression.
-    fn address(&mut self, exchange: &Exchange) -> String {
+    fn address(&mut self, exchange: &RecordedExchange) -> String {
         let url = &exchange.url;
         let mut text = Concatenation::default();
-        if !self.kept.is_site(url) {
+        if !self.selection.is_site(url) {
             text.literal(&url.origin().ascii_serialization());
         }
         let mut before = "";
         for segment in url.path().split('/').skip(1) {
             text.literal("/");
             let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy();
-            match self.expression(Place::Path(before), &decoded) {
+            match self.expression(ValuePosition::Path(before), &decoded) {
                 Some(expression) => text.expression(encoded(&expression, &decoded)),
                 None => text.literal(segment),
             }
@@ -237,7 +237,7 @@ impl<'a> Call<'a, '_> {
                 text.literal("=");
                 let spaced = value.replace('+', " ");
                 let decoded = percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy();
-                match self.expression(Place::Field(name), &decoded) {
+                match self.expression(ValuePosition::Field(name), &decoded) {
                     Some(expression) => text.expression(encoded(&expression, &decoded)),
                     None => text.literal(value),
                 }
@@ -247,14 +247,14 @@ impl<'a> Call<'a, '_> {
     }
 
     /// Returns the expression for a value that is not as it was recorded.
-    pub(super) fn expression(&mut self, place: Place<'_>, value: &str) -> Option<String> {
+    pub(super) fn expression(&mut self, place: ValuePosition<'_>, value: &str) -> Option<String> {
         match self.resolver.meaning(self.at, self.task, place, value) {
-            Meaning::Plain => None,
-            Meaning::Unknown => {
+            ValueOrigin::Plain => None,
+            ValueOrigin::Unknown => {
                 let what = match place {
-                    Place::Path(_) => "a part of its path".to_owned(),
-                    Place::Field(name) => format!("'{}'", lua_text::comment(name)),
-                    Place::Header(name) => format!("header '{}'", lua_text::comment(name)),
+                    ValuePosition::Path(_) => "a part of its path".to_owned(),
+                    ValuePosition::Field(name) => format!("'{}'", lua_text::comment(name)),
+                    ValuePosition::Header(name) => format!("header '{}'", lua_text::comment(name)),
                 };
                 let start: String = value.chars().take(24).collect();
                 let dots = if start.len() < value.len() { "…" } else { "" };
@@ -266,12 +266,14 @@ impl<'a> Call<'a, '_> {
                 });
                 None
             }
-            Meaning::Value(number) => Some(self.resolver.expression(number)),
-            Meaning::Cookie(name, false) => Some(format!("user.cookies:get({})", quoted(&name))),
-            Meaning::Cookie(name, true) => {
+            ValueOrigin::Value(number) => Some(self.resolver.expression(number)),
+            ValueOrigin::Cookie(name, false) => {
+                Some(format!("user.cookies:get({})", quoted(&name)))
+            }
+            ValueOrigin::Cookie(name, true) => {
                 Some(format!("url.decode(user.cookies:get({}))", quoted(&name)))
             }
-            Meaning::Secret(name) => Some(name),
+            ValueOrigin::Secret(name) => Some(name),
         }
     }
 
@@ -280,22 +282,22 @@ impl<'a> Call<'a, '_> {
         let exchange = self.exchange();
         let mut options = Vec::new();
         let mut headers: Vec<(String, String)> = Vec::new();
-        let mut known = HashSet::new();
+        let mut sent = HashSet::new();
         for (name, value) in &exchange.headers {
             let is_own = BROWSERS.contains(&name.as_str())
                 || name.starts_with("sec-")
                 || name.starts_with(':')
                 || !is_token(name);
             // What a page is asked for with, browsers choose.
-            let wanted = exchange.kind == Kind::Call
+            let is_sent = exchange.kind == ExchangeKind::Call
                 && !(name == "accept"
                     && (value.is_empty()
                         || value.starts_with("*/*")
                         || value.starts_with("text/html")));
-            if is_own || !wanted || value.chars().any(char::is_control) || !known.insert(name) {
+            if is_own || !is_sent || value.chars().any(char::is_control) || !sent.insert(name) {
                 continue;
             }
-            let value = match self.expression(Place::Header(name), value) {
+            let value = match self.expression(ValuePosition::Header(name), value) {
                 Some(expression) => expression,
                 None => quoted(value),
             };
@@ -317,7 +319,7 @@ impl<'a> Call<'a, '_> {
         options
     }
 
-    fn credentials(&mut self, exchange: &Exchange) -> Option<String> {
+    fn credentials(&mut self, exchange: &RecordedExchange) -> Option<String> {
         let header = exchange
             .header("authorization")
             .map(|value| value.split_once(' ').unwrap_or(("", value)));
@@ -346,7 +348,7 @@ impl<'a> Call<'a, '_> {
         }
         let (scheme, value) = header?;
         if scheme.eq_ignore_ascii_case("bearer") {
-            let token = self.expression(Place::Header("authorization"), value.trim());
+            let token = self.expression(ValuePosition::Header("authorization"), value.trim());
             return Some(format!(
                 "{{ bearer = {} }}",
                 token.unwrap_or_else(|| quoted(value))

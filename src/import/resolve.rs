@@ -1,10 +1,10 @@
 //! What the values of requests are: brought by an earlier answer, a secret, or what was typed. Keeps what it has found, so
 //! that a plan written twice is the same: the first time shows which values are used where.
 
-use super::exchange::{Exchange, set_cookies};
-use super::index::Index;
-use super::names::Names;
-use super::origin::{self, How, Wanted, singular};
+use super::exchange::{RecordedExchange, set_cookies};
+use super::index::ValueIndex;
+use super::names::UsedNames;
+use super::origin::{self, SoughtValue, ValueExtraction, singular};
 use super::places::{is_id_value, may_be_id, named_token, sends, stem};
 use super::random::is_random;
 use super::secrets::{self, Secrets};
@@ -17,7 +17,7 @@ const LOCALS: usize = 100;
 
 /// Where in a request a value stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum ValuePosition<'a> {
     /// After this part of the path.
     Path(&'a str),
     /// A field of a query, a form or JSON of that name.
@@ -27,7 +27,7 @@ pub(super) enum Place<'a> {
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum ValueOrigin {
     /// What it says.
     Plain,
     /// Changes from visit to visit, as it seems, and no answer brought it.
@@ -41,39 +41,39 @@ pub(super) enum Meaning {
 
 /// A value that an answer brings.
 #[derive(Debug)]
-pub(super) struct Value {
+pub(super) struct ResponseValue {
     pub(super) name: String,
     pub(super) source: usize,
-    pub(super) how: How,
+    pub(super) how: ValueExtraction,
     /// The tasks that use it.
     used_in: BTreeSet<usize>,
     is_local: bool,
 }
 
-pub(super) struct Resolver<'a> {
-    exchanges: &'a [Exchange],
-    index: Index,
-    pub(super) values: Vec<Value>,
+pub(super) struct ValueResolver<'a> {
+    exchanges: &'a [RecordedExchange],
+    index: ValueIndex,
+    pub(super) values: Vec<ResponseValue>,
     pub(super) secrets: Secrets,
-    known: HashMap<(usize, String, String), Meaning>,
-    names: Names,
+    meanings: HashMap<(usize, String, String), ValueOrigin>,
+    names: UsedNames,
     searched: usize,
     /// Some values were not looked for any more.
-    pub(super) gave_up: bool,
+    pub(super) is_incomplete: bool,
 }
 
-impl<'a> Resolver<'a> {
+impl<'a> ValueResolver<'a> {
     /// `requests` are the exchanges that the plan sends.
-    pub(super) fn new(exchanges: &'a [Exchange], requests: &[usize]) -> Self {
-        Resolver {
+    pub(super) fn new(exchanges: &'a [RecordedExchange], requests: &[usize]) -> Self {
+        ValueResolver {
             exchanges,
-            index: Index::new(exchanges, requests),
+            index: ValueIndex::new(exchanges, requests),
             values: Vec::new(),
             secrets: Secrets::default(),
-            known: HashMap::new(),
-            names: Names::default(),
+            meanings: HashMap::new(),
+            names: UsedNames::default(),
             searched: 0,
-            gave_up: false,
+            is_incomplete: false,
         }
     }
 
@@ -82,55 +82,55 @@ impl<'a> Resolver<'a> {
         &mut self,
         at: usize,
         task: usize,
-        place: Place<'_>,
+        place: ValuePosition<'_>,
         value: &str,
-    ) -> Meaning {
+    ) -> ValueOrigin {
         let key = (at, format!("{place:?}"), value.to_owned());
-        let meaning = match self.known.get(&key) {
-            Some(known) => known.clone(),
+        let meaning = match self.meanings.get(&key) {
+            Some(existing) => existing.clone(),
             None => {
                 let found = self.look_up(at, place, value);
-                self.known.insert(key, found.clone());
+                self.meanings.insert(key, found.clone());
                 found
             }
         };
-        if let Meaning::Value(number) = meaning {
+        if let ValueOrigin::Value(number) = meaning {
             self.values[number].used_in.insert(task);
         }
         meaning
     }
 
-    fn look_up(&mut self, at: usize, place: Place<'_>, value: &str) -> Meaning {
+    fn look_up(&mut self, at: usize, place: ValuePosition<'_>, value: &str) -> ValueOrigin {
         let exchanges = self.exchanges;
         if value.is_empty() || value.len() > 8192 {
-            return Meaning::Plain;
+            return ValueOrigin::Plain;
         }
         let (key, is_header) = match place {
-            Place::Path(_) => ("", false),
-            Place::Field(name) => (name, false),
-            Place::Header(name) => (name, true),
+            ValuePosition::Path(_) => ("", false),
+            ValuePosition::Field(name) => (name, false),
+            ValuePosition::Header(name) => (name, true),
         };
         if !is_header && secrets::is_secret(key) {
             let request = &exchanges[at];
             let what = format!("field '{key}' of {} {}", request.method, request.url.path());
-            return Meaning::Secret(self.secrets.variable(key, value, &what));
+            return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
         let is_token = named_token(key) && value.len() >= 6;
         let random = is_random(value) || is_token;
         let stem = match place {
-            Place::Path(before) => singular(before),
-            Place::Field(name) => stem(name),
-            Place::Header(_) => String::new(),
+            ValuePosition::Path(before) => singular(before),
+            ValuePosition::Field(name) => stem(name),
+            ValuePosition::Header(_) => String::new(),
         };
         let id = is_id_value(value) && !is_header && may_be_id(place, &stem);
         let secret_header = is_header && secrets::is_secret_header(key);
         if !(random || id || secret_header) {
-            return Meaning::Plain;
+            return ValueOrigin::Plain;
         }
         if self.searched > SEARCHED_BYTES {
-            self.gave_up = true;
+            self.is_incomplete = true;
         } else {
-            let wanted = Wanted {
+            let sought = SoughtValue {
                 value,
                 is_random: random,
                 stem: &stem,
@@ -138,8 +138,8 @@ impl<'a> Resolver<'a> {
             if random && let Some(cookie) = self.cookie(at, value) {
                 return cookie;
             }
-            if let Some((source, how, name)) = self.brought(at, &wanted) {
-                return Meaning::Value(self.value(source, how, &name));
+            if let Some((source, how, name)) = self.brought(at, &sought) {
+                return ValueOrigin::Value(self.value(source, how, &name));
             }
         }
         if secret_header {
@@ -149,7 +149,7 @@ impl<'a> Resolver<'a> {
                 exchanges[at].method,
                 exchanges[at].url.path()
             );
-            return Meaning::Secret(self.secrets.variable(name, value, &what));
+            return ValueOrigin::Secret(self.secrets.variable(name, value, &what));
         }
         if !is_header
             && matches!(
@@ -162,68 +162,72 @@ impl<'a> Resolver<'a> {
                 exchanges[at].method,
                 exchanges[at].url.path()
             );
-            return Meaning::Secret(self.secrets.variable(key, value, &what));
+            return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
         if random {
-            Meaning::Unknown
+            ValueOrigin::Unknown
         } else {
-            Meaning::Plain
+            ValueOrigin::Plain
         }
     }
 
     /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
-    fn brought(&mut self, at: usize, wanted: &Wanted<'_>) -> Option<(usize, How, String)> {
+    fn brought(
+        &mut self,
+        at: usize,
+        sought: &SoughtValue<'_>,
+    ) -> Option<(usize, ValueExtraction, String)> {
         let exchanges = self.exchanges;
-        let known = self.index.known(wanted.value, wanted.is_random);
-        let candidates: Vec<usize> = match &known {
-            Some(known) => known.answers.clone(),
+        let indexed = self.index.look_up(sought.value, sought.is_random);
+        let candidates: Vec<usize> = match &indexed {
+            Some(indexed) => indexed.responses.clone(),
             None => (0..at).collect(),
         };
         let candidates = candidates.into_iter().take_while(|source| *source < at);
         for source in candidates {
             let exchange = &exchanges[source];
-            let Some(answer) = exchange.source() else {
+            let Some(response) = exchange.source() else {
                 continue;
             };
-            self.searched += answer.body.as_ref().map_or(0, String::len);
-            let Some((how, name)) = origin::find(exchange, wanted) else {
+            self.searched += response.body.as_ref().map_or(0, String::len);
+            let Some((how, name)) = origin::find(exchange, sought) else {
                 continue;
             };
-            let sent = match known.and_then(|known| known.first_sent) {
+            let sent = match indexed.and_then(|indexed| indexed.first_sent) {
                 Some(first) => first.is_some_and(|first| first <= source),
                 None => exchanges[..=source]
                     .iter()
-                    .any(|exchange| sends(exchange, wanted)),
+                    .any(|exchange| sends(exchange, sought)),
             };
             return (!sent).then_some((source, how, name));
         }
         None
     }
 
-    fn cookie(&self, at: usize, value: &str) -> Option<Meaning> {
-        let answers = self.exchanges[..at]
+    fn cookie(&self, at: usize, value: &str) -> Option<ValueOrigin> {
+        let earlier = self.exchanges[..at]
             .iter()
-            .filter_map(|exchange| exchange.answer.as_ref());
-        let set: Vec<(&str, &str)> = answers.flat_map(set_cookies).collect();
+            .filter_map(|exchange| exchange.response.as_ref());
+        let set: Vec<(&str, &str)> = earlier.flat_map(set_cookies).collect();
         set.into_iter().rev().find_map(|(name, found)| {
             let decoded = percent_encoding::percent_decode_str(found).decode_utf8_lossy();
             match () {
-                () if found == value => Some(Meaning::Cookie(name.to_owned(), false)),
-                () if decoded == value => Some(Meaning::Cookie(name.to_owned(), true)),
+                () if found == value => Some(ValueOrigin::Cookie(name.to_owned(), false)),
+                () if decoded == value => Some(ValueOrigin::Cookie(name.to_owned(), true)),
                 () => None,
             }
         })
     }
 
     /// Returns the number of a value, which is new unless it is taken from the same place already.
-    pub(super) fn value(&mut self, source: usize, how: How, name: &str) -> usize {
-        let known = self
+    pub(super) fn value(&mut self, source: usize, how: ValueExtraction, name: &str) -> usize {
+        let position = self
             .values
             .iter()
             .position(|value| value.source == source && value.how == how);
-        known.unwrap_or_else(|| {
+        position.unwrap_or_else(|| {
             let name = self.names.unique(name);
-            self.values.push(Value {
+            self.values.push(ResponseValue {
                 name,
                 source,
                 how,
@@ -236,7 +240,7 @@ impl<'a> Resolver<'a> {
 
     /// Returns the number of a form that a task submits.
     pub(super) fn form(&mut self, source: usize, selector: Option<String>, task: usize) -> usize {
-        let number = self.value(source, How::Form(selector), "form");
+        let number = self.value(source, ValueExtraction::Form(selector), "form");
         self.values[number].used_in.insert(task);
         number
     }
@@ -244,10 +248,10 @@ impl<'a> Resolver<'a> {
     /// Returns which answers brought what each request sends.
     pub(super) fn needs(&self) -> HashMap<usize, Vec<usize>> {
         let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
-        for ((at, _, value), meaning) in &self.known {
+        for ((at, _, value), meaning) in &self.meanings {
             let source = match meaning {
-                Meaning::Value(number) => Some(self.values[*number].source),
-                Meaning::Cookie(name, _) => self.first_setter(*at, name, value),
+                ValueOrigin::Value(number) => Some(self.values[*number].source),
+                ValueOrigin::Cookie(name, _) => self.first_setter(*at, name, value),
                 _ => None,
             };
             needs.entry(*at).or_default().extend(source);
@@ -259,10 +263,10 @@ impl<'a> Resolver<'a> {
     fn first_setter(&self, at: usize, name: &str, value: &str) -> Option<usize> {
         let mut before = self.exchanges[..at].iter();
         before.position(|exchange| {
-            let mut set = exchange.answer.iter().flat_map(set_cookies);
-            set.any(|(known, found)| {
+            let mut set = exchange.response.iter().flat_map(set_cookies);
+            set.any(|(key, found)| {
                 let decoded = || percent_encoding::percent_decode_str(found).decode_utf8_lossy();
-                known == name && (found == value || decoded() == value)
+                key == name && (found == value || decoded() == value)
             })
         })
     }
@@ -291,13 +295,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the statement that takes a value from the variable of an answer.
-    pub(super) fn extraction(&self, number: usize, answer: &str) -> String {
+    pub(super) fn extraction(&self, number: usize, response: &str) -> String {
         let value = &self.values[number];
         let local = if value.is_local { "local " } else { "" };
         format!(
             "{local}{} = {}",
             self.expression(number),
-            value.how.expression(answer)
+            value.how.expression(response)
         )
     }
 }

@@ -56,13 +56,13 @@ impl Secrets {
 
     /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
-        let known = if value.is_empty() {
+        let existing = if value.is_empty() {
             self.by_what.get(what)
         } else {
             self.by_value.get(value)
         };
-        if let Some(known) = known {
-            return self.expression(known);
+        if let Some(existing) = existing {
+            return self.expression(existing);
         }
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {

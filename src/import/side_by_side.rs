@@ -1,15 +1,19 @@
 //! Which calls of a page go side by side: those that the browser had sent before any of them was answered. Driven by the
 //! writer of visits, once it is known which answers brought what requests send.
 
-use super::exchange::{Exchange, Kind, set_cookies};
-use super::visit::{POLL_MS, Step, Visit};
+use super::exchange::{ExchangeKind, RecordedExchange, set_cookies};
+use super::visit::{POLL_MS, Visit, VisitStep};
 use std::collections::HashMap;
 
 /// How much earlier than the first answer a request has begun, in milliseconds: browsers cut times off there.
 const LEAST_MS: f64 = 1.0;
 
 /// Puts such calls into batches. `needs` are the answers that brought what requests send.
-pub(super) fn join(visit: &mut Visit, exchanges: &[Exchange], needs: &HashMap<usize, Vec<usize>>) {
+pub(super) fn join(
+    visit: &mut Visit,
+    exchanges: &[RecordedExchange],
+    needs: &HashMap<usize, Vec<usize>>,
+) {
     for task in &mut visit.tasks {
         let mut joined = Vec::new();
         let mut group: Vec<usize> = Vec::new();
@@ -17,10 +21,10 @@ pub(super) fn join(visit: &mut Visit, exchanges: &[Exchange], needs: &HashMap<us
         let mut until = f64::INFINITY;
         for step in std::mem::take(&mut task.steps) {
             let call = match &step {
-                Step::Request { at, submit: None } if may_join(&exchanges[*at]) => Some(*at),
+                VisitStep::Request { at, submit: None } if may_join(&exchanges[*at]) => Some(*at),
                 _ => None,
             };
-            let goes_on = call.is_some_and(|at| exchanges[at].begin_ms + LEAST_MS <= until);
+            let goes_on = call.is_some_and(|at| exchanges[at].start_ms + LEAST_MS <= until);
             if !goes_on {
                 joined.extend(batches(&group, exchanges, needs));
                 (group, until) = (Vec::new(), f64::INFINITY);
@@ -28,7 +32,7 @@ pub(super) fn join(visit: &mut Visit, exchanges: &[Exchange], needs: &HashMap<us
             match call {
                 Some(at) => {
                     group.push(at);
-                    until = until.min(exchanges[at].answered_ms);
+                    until = until.min(exchanges[at].responded_ms);
                 }
                 None => joined.push(step),
             }
@@ -39,17 +43,19 @@ pub(super) fn join(visit: &mut Visit, exchanges: &[Exchange], needs: &HashMap<us
 }
 
 /// Returns whether a request is a call whose times are known, and which does not wait for news.
-fn may_join(exchange: &Exchange) -> bool {
-    let took = exchange.answered_ms - exchange.begin_ms;
-    exchange.kind == Kind::Call && took > 0.0 && exchange.end_ms - exchange.begin_ms < POLL_MS
+fn may_join(exchange: &RecordedExchange) -> bool {
+    let took = exchange.responded_ms - exchange.start_ms;
+    exchange.kind == ExchangeKind::Call
+        && took > 0.0
+        && exchange.end_ms - exchange.start_ms < POLL_MS
 }
 
 /// Returns the steps of calls that went side by side: what needs the answer of another comes after it.
 fn batches(
     group: &[usize],
-    exchanges: &[Exchange],
+    exchanges: &[RecordedExchange],
     needs: &HashMap<usize, Vec<usize>>,
-) -> Vec<Step> {
+) -> Vec<VisitStep> {
     let mut levels: Vec<Vec<usize>> = Vec::new();
     let mut level_of: HashMap<usize, usize> = HashMap::new();
     let mut cookies: HashMap<(&str, &str), usize> = HashMap::new();
@@ -61,7 +67,7 @@ fn batches(
         let level = before.max().map_or(0, |level| level + 1);
         level_of.insert(*at, level);
         // One that is set to what it was already brings nothing.
-        let set = exchanges[*at].answer.iter().flat_map(set_cookies);
+        let set = exchanges[*at].response.iter().flat_map(set_cookies);
         for cookie in set.filter(|cookie| !sent.contains(cookie)) {
             cookies.entry(cookie).or_insert(level);
         }
@@ -71,13 +77,13 @@ fn batches(
         }
     }
     let steps = levels.into_iter().map(|level| match level[..] {
-        [at] => Step::Request { at, submit: None },
-        _ => Step::Batch(level),
+        [at] => VisitStep::Request { at, submit: None },
+        _ => VisitStep::Batch(level),
     });
     steps.collect()
 }
 
-fn sent_cookies(exchange: &Exchange) -> Vec<(&str, &str)> {
+fn sent_cookies(exchange: &RecordedExchange) -> Vec<(&str, &str)> {
     let sent = exchange.headers.iter().filter(|(name, _)| name == "cookie");
     let pairs = sent.flat_map(|(_, value)| value.split(';'));
     let pairs = pairs.filter_map(|pair| pair.split_once('='));

@@ -1,6 +1,6 @@
 //! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
 
-use super::exchange::{Exchange, Kind};
+use super::exchange::{ExchangeKind, RecordedExchange};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use url::Url;
@@ -21,13 +21,13 @@ pub(crate) struct Choices {
 
 /// The requests that the plan sends.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct SelectedExchanges {
     /// Any URL of the site.
     pub(super) site: Url,
-    pub(super) exchanges: Vec<Exchange>,
+    pub(super) exchanges: Vec<RecordedExchange>,
 }
 
-impl Kept {
+impl SelectedExchanges {
     pub(super) fn is_site(&self, url: &Url) -> bool {
         url.origin() == self.site.origin()
     }
@@ -35,23 +35,23 @@ impl Kept {
 
 /// Chooses them; `None` if there are none. Hosts that are left out are noted.
 pub(super) fn choose(
-    mut exchanges: Vec<Exchange>,
+    mut exchanges: Vec<RecordedExchange>,
     choices: &Choices,
     notes: &mut Vec<String>,
-) -> Option<Kept> {
+) -> Option<SelectedExchanges> {
     let site = main_site(&exchanges)?;
-    let is_kept = |url: &Url| {
+    let is_retained = |url: &Url| {
         url.origin() == site.origin() || choices.hosts.iter().any(|host| is_host(url, host))
     };
-    let gone = merge_redirects(&mut exchanges, &is_kept);
+    let gone = merge_redirects(&mut exchanges, &is_retained);
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for (exchange, gone) in exchanges.into_iter().zip(gone) {
         if gone {
             continue;
         }
-        if is_kept(&exchange.url) {
-            kept.push(exchange);
+        if is_retained(&exchange.url) {
+            retained.push(exchange);
         } else {
             let host = exchange.url.host_str().unwrap_or_default();
             let port = exchange
@@ -86,59 +86,65 @@ pub(super) fn choose(
             hosts[0].0
         ));
     }
-    if kept.is_empty() {
+    if retained.is_empty() {
         None
     } else {
-        Some(Kept {
+        Some(SelectedExchanges {
             site,
-            exchanges: kept,
+            exchanges: retained,
         })
     }
 }
 
 /// Returns a URL of the site that was visited: of its first page that came, else of the first request.
-fn main_site(exchanges: &[Exchange]) -> Option<Url> {
-    let came = |exchange: &&Exchange| {
-        let status = exchange.answer.as_ref().map_or(200, |answer| answer.status);
-        exchange.kind == Kind::Page && !(300..400).contains(&status)
+fn main_site(exchanges: &[RecordedExchange]) -> Option<Url> {
+    let came = |exchange: &&RecordedExchange| {
+        let status = exchange
+            .response
+            .as_ref()
+            .map_or(200, |response| response.status);
+        exchange.kind == ExchangeKind::Page && !(300..400).contains(&status)
     };
     let first = exchanges.iter().find(came);
     let first = first.or_else(|| {
         exchanges
             .iter()
-            .find(|exchange| exchange.kind != Kind::Asset)
+            .find(|exchange| exchange.kind != ExchangeKind::Asset)
     });
     first
         .or(exchanges.first())
         .map(|exchange| exchange.url.clone())
 }
 
-fn is_host(url: &Url, wanted: &str) -> bool {
+fn is_host(url: &Url, named: &str) -> bool {
     let host = url.host_str().unwrap_or_default();
     let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or(0));
-    wanted == "*" || wanted.eq_ignore_ascii_case(host) || wanted.eq_ignore_ascii_case(&with_port)
+    named == "*" || named.eq_ignore_ascii_case(host) || named.eq_ignore_ascii_case(&with_port)
 }
 
 /// Returns whether an origin, such as `https://example.com`, is that of a host the author has named.
-pub(super) fn is_host_named(origin: &str, wanted: &str) -> bool {
-    Url::parse(origin).is_ok_and(|url| is_host(&url, wanted))
+pub(super) fn is_host_named(origin: &str, named: &str) -> bool {
+    Url::parse(origin).is_ok_and(|url| is_host(&url, named))
 }
 
 /// Gives each redirected request the answer that its chain ended with, and returns which requests those chains made.
-fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -> Vec<bool> {
+fn merge_redirects(
+    exchanges: &mut [RecordedExchange],
+    is_retained: &dyn Fn(&Url) -> bool,
+) -> Vec<bool> {
     let mut gone = vec![false; exchanges.len()];
     for first in 0..exchanges.len() {
         if gone[first] {
             continue;
         }
         let mut last = first;
-        while let Some((target, keeps_method)) = redirect(&exchanges[last]) {
-            if is_kept(&exchanges[first].url) && !is_kept(&target) {
+        while let Some((target, retains_method)) = redirect(&exchanges[last]) {
+            if is_retained(&exchanges[first].url) && !is_retained(&target) {
                 // What another host says is not the site's answer.
                 exchanges[first].follows = false;
                 break;
             }
-            let method = match keeps_method {
+            let method = match retains_method {
                 true => exchanges[last].method.clone(),
                 false if exchanges[last].method == "HEAD" => "HEAD".to_owned(),
                 false => "GET".to_owned(),
@@ -154,29 +160,30 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
         if last == first {
             continue;
         }
-        let mut answer = exchanges[last].answer.take();
-        let (kind, end_ms, answered_ms, url) = (
+        let mut response = exchanges[last].response.take();
+        let (kind, end_ms, responded_ms, url) = (
             exchanges[last].kind,
             exchanges[last].end_ms,
-            exchanges[last].answered_ms,
+            exchanges[last].responded_ms,
             exchanges[last].url.clone(),
         );
         let hop = &mut exchanges[first];
-        if let (Some(answer), Some(before)) = (&mut answer, &hop.answer) {
+        if let (Some(response), Some(before)) = (&mut response, &hop.response) {
             let set = before
                 .headers
                 .iter()
                 .filter(|(name, _)| name == "set-cookie");
-            answer.headers.extend(set.cloned());
+            response.headers.extend(set.cloned());
         }
-        hop.answer = answer;
+        hop.response = response;
         hop.end_ms = end_ms;
-        hop.answered_ms = answered_ms;
-        if kind == Kind::Page {
+        hop.responded_ms = responded_ms;
+        if kind == ExchangeKind::Page {
             hop.kind = kind;
         }
         // `http://example.com` that leads to `https://www.example.com`: the visit begins there.
-        if !is_kept(&hop.url) && is_kept(&url) && hop.method == "GET" && hop.body.is_none() {
+        if !is_retained(&hop.url) && is_retained(&url) && hop.method == "GET" && hop.body.is_none()
+        {
             hop.url = url;
         }
     }
@@ -184,14 +191,14 @@ fn merge_redirects(exchanges: &mut [Exchange], is_kept: &dyn Fn(&Url) -> bool) -
 }
 
 /// Returns where an answer redirects to, and whether the method stays.
-fn redirect(exchange: &Exchange) -> Option<(Url, bool)> {
-    let answer = exchange.answer.as_ref()?;
-    let keeps = match answer.status {
+fn redirect(exchange: &RecordedExchange) -> Option<(Url, bool)> {
+    let response = exchange.response.as_ref()?;
+    let retains_method = match response.status {
         301..=303 => matches!(exchange.method.as_str(), "GET" | "HEAD"),
         307 | 308 => true,
         _ => return None,
     };
-    let mut target = exchange.url.join(answer.header("location")?).ok()?;
+    let mut target = exchange.url.join(response.header("location")?).ok()?;
     target.set_fragment(None);
-    Some((target, keeps))
+    Some((target, retains_method))
 }

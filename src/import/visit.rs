@@ -1,8 +1,8 @@
 //! Arranges requests as a visit: a task per page, its assets, what it asks for, and the times in between.
 
-use super::exchange::{Exchange, Kind};
-use super::forms::{self, Submit};
-use super::site::Kept;
+use super::exchange::{ExchangeKind, RecordedExchange};
+use super::forms::{self, FormSubmission};
+use super::site::SelectedExchanges;
 use crate::html;
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,84 +22,89 @@ pub(super) const MOST: usize = 2_000;
 /// What a user does, in order.
 #[derive(Debug)]
 pub(super) struct Visit {
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<VisitTask>,
     /// Requests beyond [`MOST`].
-    pub(super) left_out: usize,
+    pub(super) omitted: usize,
     /// Paths of assets that the site did not have.
     pub(super) missing: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct VisitTask {
     pub(super) name: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<VisitStep>,
     /// Seconds.
     pub(super) wait: Option<f64>,
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum VisitStep {
     /// Seconds.
     Wait(f64),
     /// The exchange of that number.
-    Request { at: usize, submit: Option<Submit> },
+    Request {
+        at: usize,
+        submit: Option<FormSubmission>,
+    },
     /// The exchanges of those numbers, side by side.
     Batch(Vec<usize>),
     /// Assets of the page before, as it names them, and the exchanges of more.
     Assets { page: bool, more: Vec<usize> },
 }
 
-impl Step {
+impl VisitStep {
     /// Returns the numbers of the exchanges that it asks for, assets apart.
     pub(super) fn requests(&self) -> &[usize] {
         match self {
-            Step::Request { at, .. } => std::slice::from_ref(at),
-            Step::Batch(all) => all,
-            Step::Wait(_) | Step::Assets { .. } => &[],
+            VisitStep::Request { at, .. } => std::slice::from_ref(at),
+            VisitStep::Batch(all) => all,
+            VisitStep::Wait(_) | VisitStep::Assets { .. } => &[],
         }
     }
 }
 
 /// Arranges all requests.
-pub(super) fn arrange(kept: &Kept) -> Visit {
-    let exchanges = &kept.exchanges;
-    let has_pages = exchanges.iter().any(|exchange| exchange.kind == Kind::Page);
-    let mut tasks: Vec<Task> = Vec::new();
+pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
+    let exchanges = &selection.exchanges;
+    let has_pages = exchanges
+        .iter()
+        .any(|exchange| exchange.kind == ExchangeKind::Page);
+    let mut tasks: Vec<VisitTask> = Vec::new();
     // The first exchange of the task, and the place of the page's assets among its steps.
-    let (mut task_begin, mut assets_place) = (0, None::<(usize, usize)>);
+    let (mut task_start, mut assets_place) = (0, None::<(usize, usize)>);
     let mut assets: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     let mut pages: HashMap<(usize, usize), usize> = HashMap::new();
     let mut busy_until = f64::MIN;
     let mut missing = BTreeSet::new();
-    let (mut requests, mut left_out) = (0, 0);
+    let (mut requests, mut omitted) = (0, 0);
     for (at, exchange) in exchanges.iter().enumerate() {
-        let gap = pause((exchange.begin_ms - busy_until) / 1e3);
-        if exchange.kind != Kind::Asset {
+        let gap = pause((exchange.start_ms - busy_until) / 1e3);
+        if exchange.kind != ExchangeKind::Asset {
             requests += 1;
             if requests > MOST {
-                left_out += 1;
+                omitted += 1;
                 continue;
             }
         }
         match exchange.kind {
-            Kind::Asset if exchange.cached => continue,
-            Kind::Asset
+            ExchangeKind::Asset if exchange.cached => continue,
+            ExchangeKind::Asset
                 if exchange
-                    .answer
+                    .response
                     .as_ref()
-                    .is_some_and(|answer| answer.status >= 400) =>
+                    .is_some_and(|response| response.status >= 400) =>
             {
                 missing.insert(exchange.url.path().to_owned());
                 continue;
             }
-            Kind::Asset => {
+            ExchangeKind::Asset => {
                 if tasks.is_empty() {
                     tasks.push(new_task(exchange));
-                    task_begin = at;
+                    task_start = at;
                 }
                 let place = *assets_place.get_or_insert_with(|| {
                     let task = tasks.len() - 1;
-                    tasks[task].steps.push(Step::Assets {
+                    tasks[task].steps.push(VisitStep::Assets {
                         page: false,
                         more: Vec::new(),
                     });
@@ -107,18 +112,18 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
                 });
                 assets.entry(place).or_default().push(at);
             }
-            Kind::Page => {
+            ExchangeKind::Page => {
                 let submit = forms::find(exchanges, at);
                 let goes_on = submit
                     .as_ref()
-                    .is_some_and(|submit| submit.source >= task_begin && !tasks.is_empty());
-                begin(&mut tasks, !goes_on, gap, exchange);
+                    .is_some_and(|submit| submit.source >= task_start && !tasks.is_empty());
+                start_task(&mut tasks, !goes_on, gap, exchange);
                 if !goes_on {
-                    task_begin = at;
+                    task_start = at;
                 }
                 let task = tasks.len() - 1;
-                tasks[task].steps.push(Step::Request { at, submit });
-                tasks[task].steps.push(Step::Assets {
+                tasks[task].steps.push(VisitStep::Request { at, submit });
+                tasks[task].steps.push(VisitStep::Assets {
                     page: false,
                     more: Vec::new(),
                 });
@@ -126,35 +131,38 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
                 pages.insert(place, at);
                 assets_place = Some(place);
             }
-            Kind::Call => {
+            ExchangeKind::Call => {
                 let breaks =
-                    !has_pages && gap.is_none_or(|gap| gap >= BREAK) && exchange.answer.is_none()
+                    !has_pages && gap.is_none_or(|gap| gap >= BREAK) && exchange.response.is_none()
                         || !has_pages && gap.is_some_and(|gap| gap >= BREAK);
                 let is_new = tasks.is_empty() || breaks;
-                begin(&mut tasks, is_new, gap, exchange);
+                start_task(&mut tasks, is_new, gap, exchange);
                 if is_new {
-                    (task_begin, assets_place) = (at, None);
+                    (task_start, assets_place) = (at, None);
                 }
                 let task = tasks.len() - 1;
-                tasks[task].steps.push(Step::Request { at, submit: None });
+                tasks[task]
+                    .steps
+                    .push(VisitStep::Request { at, submit: None });
             }
         }
-        if exchange.end_ms - exchange.begin_ms < POLL_MS {
+        if exchange.end_ms - exchange.start_ms < POLL_MS {
             busy_until = busy_until.max(exchange.end_ms);
         } else {
-            busy_until = busy_until.max(exchange.begin_ms);
+            busy_until = busy_until.max(exchange.start_ms);
         }
     }
     for (place, found) in assets {
         let (page, more) = match pages.get(&place) {
-            Some(page) => of_page(kept, &exchanges[*page], found),
+            Some(page) => of_page(selection, &exchanges[*page], found),
             None => (false, found),
         };
-        tasks[place.0].steps[place.1] = Step::Assets { page, more };
+        tasks[place.0].steps[place.1] = VisitStep::Assets { page, more };
     }
     for task in &mut tasks {
-        task.steps
-            .retain(|step| !matches!(step, Step::Assets { page: false, more } if more.is_empty()));
+        task.steps.retain(
+            |step| !matches!(step, VisitStep::Assets { page: false, more } if more.is_empty()),
+        );
     }
     // The visitor comes back: after the last page as after the others.
     let mut waits: Vec<f64> = tasks.iter().filter_map(|task| task.wait).collect();
@@ -165,16 +173,21 @@ pub(super) fn arrange(kept: &Kept) -> Visit {
     make_unique(&mut tasks);
     Visit {
         tasks,
-        left_out,
+        omitted: omitted,
         missing,
     }
 }
 
 /// Goes on with the last task after a pause, or begins another.
-fn begin(tasks: &mut Vec<Task>, is_new: bool, gap: Option<f64>, exchange: &Exchange) {
+fn start_task(
+    tasks: &mut Vec<VisitTask>,
+    is_new: bool,
+    gap: Option<f64>,
+    exchange: &RecordedExchange,
+) {
     match tasks.last_mut() {
         Some(last) if is_new => last.wait = gap,
-        Some(last) => last.steps.extend(gap.map(Step::Wait)),
+        Some(last) => last.steps.extend(gap.map(VisitStep::Wait)),
         None => {}
     }
     if is_new {
@@ -193,31 +206,35 @@ fn pause(seconds: f64) -> Option<f64> {
 }
 
 /// Returns whether a page names most of the assets that were loaded with it, and which it does not.
-fn of_page(kept: &Kept, page: &Exchange, found: Vec<usize>) -> (bool, Vec<usize>) {
-    let answer = page.answer.as_ref().filter(|answer| answer.is_html());
-    let body = answer.and_then(|answer| Some((answer.body.as_ref()?, &answer.url)));
+fn of_page(
+    selection: &SelectedExchanges,
+    page: &RecordedExchange,
+    found: Vec<usize>,
+) -> (bool, Vec<usize>) {
+    let response = page.response.as_ref().filter(|response| response.is_html());
+    let body = response.and_then(|response| Some((response.body.as_ref()?, &response.url)));
     let named =
         body.and_then(|(body, url)| html::assets_within(body.as_bytes(), &url.into(), LIST_BYTES));
     let named: BTreeSet<String> = named
         .map(|named| named.urls.into_iter().collect())
         .unwrap_or_default();
-    let is_named = |at: &usize| named.contains(kept.exchanges[*at].url.as_str());
+    let is_named = |at: &usize| named.contains(selection.exchanges[*at].url.as_str());
     let loaded: BTreeSet<&str> = found
         .iter()
         .filter(|at| is_named(at))
-        .map(|at| kept.exchanges[*at].url.as_str())
+        .map(|at| selection.exchanges[*at].url.as_str())
         .collect();
     let is_most = !loaded.is_empty() && loaded.len() * 2 >= named.len();
     let mut seen = BTreeSet::new();
     let more = found.into_iter().filter(|at| !(is_most && is_named(at)));
     let more = more
-        .filter(|at| seen.insert(kept.exchanges[*at].url.as_str().to_owned()))
+        .filter(|at| seen.insert(selection.exchanges[*at].url.as_str().to_owned()))
         .collect();
     (is_most, more)
 }
 
-fn new_task(exchange: &Exchange) -> Task {
-    Task {
+fn new_task(exchange: &RecordedExchange) -> VisitTask {
+    VisitTask {
         name: name_of(exchange),
         steps: Vec::new(),
         wait: None,
@@ -225,14 +242,14 @@ fn new_task(exchange: &Exchange) -> Task {
 }
 
 /// Returns the name of a page: the first part of its title, else its path.
-fn name_of(exchange: &Exchange) -> String {
-    let answer = exchange.answer.as_ref();
-    let title = answer
-        .filter(|_| exchange.kind == Kind::Page)
+fn name_of(exchange: &RecordedExchange) -> String {
+    let response = exchange.response.as_ref();
+    let title = response
+        .filter(|_| exchange.kind == ExchangeKind::Page)
         .and_then(title_of);
     let path = || match (exchange.kind, exchange.url.path()) {
-        (Kind::Page, "/") => "front page".to_owned(),
-        (Kind::Page, path) => path.to_owned(),
+        (ExchangeKind::Page, "/") => "front page".to_owned(),
+        (ExchangeKind::Page, path) => path.to_owned(),
         (_, path) => format!("{} {path}", exchange.method),
     };
     let name = title.unwrap_or_else(path);
@@ -244,8 +261,8 @@ fn name_of(exchange: &Exchange) -> String {
 }
 
 /// Returns the first part of a page's title: what the page is, without the name of the site.
-pub(super) fn title_of(answer: &super::exchange::Answer) -> Option<String> {
-    let body = answer.body.as_ref().filter(|_| answer.is_html())?;
+pub(super) fn title_of(response: &super::exchange::FinalResponse) -> Option<String> {
+    let body = response.body.as_ref().filter(|_| response.is_html())?;
     let title = html::title(body.as_bytes())?;
     let ends = [
         " | ", " - ", " – ", " — ", " · ", " :: ", " » ", " ‹ ", " « ",
@@ -256,7 +273,7 @@ pub(super) fn title_of(answer: &super::exchange::Answer) -> Option<String> {
     (!first.is_empty() && first.chars().count() <= 200).then(|| first.to_owned())
 }
 
-fn make_unique(tasks: &mut [Task]) {
+fn make_unique(tasks: &mut [VisitTask]) {
     let mut taken = BTreeSet::new();
     for task in tasks {
         let name = task.name.clone();

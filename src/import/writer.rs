@@ -1,22 +1,22 @@
 //! Writes the plan. It is written twice: the first time finds out which values are used where, so that the second can take
 //! each from its answer.
 
-use super::exchange::{Kind, PlanOptions};
-use super::forms::{Submit, lacks_body};
+use super::exchange::{ExchangeKind, PlanOptions};
+use super::forms::{FormSubmission, lacks_body};
 use super::head::{cookies, head};
 use super::lua_text::{comment, list, quoted};
-use super::request::{Call, Files, LineNote};
-use super::resolve::Resolver;
+use super::request::{CallWriter, LineNote, PlanAttachments};
+use super::resolve::ValueResolver;
 use super::side_by_side;
-use super::site::Kept;
-use super::visit::{MOST, Step, Task, Visit};
+use super::site::SelectedExchanges;
+use super::visit::{MOST, Visit, VisitStep, VisitTask};
 use std::collections::HashMap;
 
 /// The indentation of what a task does.
 const INDENT: usize = 4;
 
 /// A plan, and what goes with it.
-pub(super) struct Written {
+pub(super) struct WrittenPlan {
     pub(super) plan: String,
     pub(super) files: Vec<(String, Vec<u8>)>,
     pub(super) notes: Vec<String>,
@@ -24,28 +24,28 @@ pub(super) struct Written {
 
 /// Writes the plan of a visit; long bodies get files if those are wanted.
 pub(super) fn write(
-    kept: &Kept,
+    selection: &SelectedExchanges,
     mut visit: Visit,
-    wants_files: bool,
+    with_files: bool,
     options: PlanOptions,
-) -> Written {
+) -> WrittenPlan {
     let tasks = tasks_of(&visit);
     let mut requests: Vec<usize> = tasks.keys().copied().collect();
     requests.sort_unstable();
-    let mut resolver = Resolver::new(&kept.exchanges, &requests);
-    let cookies = cookies(kept, &mut resolver);
+    let mut resolver = ValueResolver::new(&selection.exchanges, &requests);
+    let cookies = cookies(selection, &mut resolver);
     let mut text = String::new();
     let mut notes = Vec::new();
-    let mut files = Files::default();
+    let mut files = PlanAttachments::default();
     for pass in 0..2 {
         text.clear();
         notes.clear();
-        files = Files {
-            wanted: wants_files,
-            ..Files::default()
+        files = PlanAttachments {
+            enabled: with_files,
+            ..PlanAttachments::default()
         };
-        let mut writer = Writer {
-            kept,
+        let mut writer = PlanWriter {
+            selection: selection,
             visit: &visit,
             resolver: &mut resolver,
             files: &mut files,
@@ -60,16 +60,16 @@ pub(super) fn write(
         notes.append(&mut writer.notes);
         resolver.settle(&|at| tasks.get(&at).copied());
         if pass == 0 {
-            side_by_side::join(&mut visit, &kept.exchanges, &resolver.needs());
+            side_by_side::join(&mut visit, &selection.exchanges, &resolver.needs());
         }
     }
-    let head = head(kept, &visit, options, &resolver.secrets, &files);
+    let head = head(selection, &visit, options, &resolver.secrets, &files);
     let offset = head.lines().count();
-    let mut told = by_line(&notes, offset);
-    if visit.left_out > 0 {
-        told.push(format!(
+    let mut listed = by_line(&notes, offset);
+    if visit.omitted > 0 {
+        listed.push(format!(
             "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
-            visit.left_out
+            visit.omitted
         ));
     }
     if !visit.missing.is_empty() {
@@ -80,34 +80,34 @@ pub(super) fn write(
             .map(|path| comment(path))
             .collect();
         let more = if visit.missing.len() > 5 { ", …" } else { "" };
-        told.push(format!(
+        listed.push(format!(
             "left out what the site did not have: {}{more}",
             shown.join(", ")
         ));
     }
-    if resolver.gave_up {
-        told.push(
+    if resolver.is_incomplete {
+        listed.push(
             "the recording is long: what its last requests sent was not looked for in answers"
                 .to_owned(),
         );
     }
     for (name, secret) in resolver.secrets.iter() {
-        told.push(format!(
+        listed.push(format!(
             "set {name} ('-e {name}=…', the environment or '--env-file'): {}",
             comment(&secret.what)
         ));
         if secret.value.len() >= 6 && text.contains(&secret.value) {
-            told.push(format!("what {name} stands for is in the plan elsewhere, too: look for it before you share the plan"));
+            listed.push(format!("what {name} stands for is in the plan elsewhere, too: look for it before you share the plan"));
         }
     }
     let files = files
         .all
         .into_iter()
         .map(|(_, name, content)| (name, content));
-    Written {
+    WrittenPlan {
         plan: format!("{head}{text}}}\n"),
         files: files.collect(),
-        notes: told,
+        notes: listed,
     }
 }
 
@@ -143,11 +143,11 @@ fn tasks_of(visit: &Visit) -> HashMap<usize, usize> {
     tasks
 }
 
-struct Writer<'a, 'b> {
-    kept: &'a Kept,
+struct PlanWriter<'a, 'b> {
+    selection: &'a SelectedExchanges,
     visit: &'b Visit,
-    resolver: &'b mut Resolver<'a>,
-    files: &'b mut Files,
+    resolver: &'b mut ValueResolver<'a>,
+    files: &'b mut PlanAttachments,
     out: String,
     /// Lines, counted from the first task, and what is told about them.
     notes: Vec<(usize, LineNote)>,
@@ -155,14 +155,14 @@ struct Writer<'a, 'b> {
     settled: bool,
 }
 
-impl Writer<'_, '_> {
+impl PlanWriter<'_, '_> {
     fn line(&mut self, indent: usize, text: &str) {
         self.out.push_str(&" ".repeat(indent));
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    fn task(&mut self, number: usize, begin: &[String]) {
+    fn task(&mut self, number: usize, statements: &[String]) {
         let visit = self.visit;
         let task = &visit.tasks[number];
         let wait = task
@@ -173,23 +173,23 @@ impl Writer<'_, '_> {
             2,
             &format!("task {{ {},{wait} function(user)", quoted(&task.name)),
         );
-        for statement in begin {
+        for statement in statements {
             self.line(INDENT, statement);
         }
         let mut page = None;
         let mut declared: Vec<&str> = Vec::new();
         for (place, step) in task.steps.iter().enumerate() {
             match step {
-                Step::Wait(seconds) => self.line(INDENT, &format!("user:wait({seconds})")),
-                Step::Assets { page, more } => self.assets(*page, more),
-                Step::Batch(all) => {
+                VisitStep::Wait(seconds) => self.line(INDENT, &format!("user:wait({seconds})")),
+                VisitStep::Assets { page, more } => self.assets(*page, more),
+                VisitStep::Batch(all) => {
                     let is_used = all.iter().any(|at| !self.taken(*at).is_empty());
                     let variable = is_used.then(|| !declared.contains(&"answers"));
                     declared.extend(is_used.then_some("answers"));
                     self.batch(number, all, variable);
                 }
-                Step::Request { at, submit } => {
-                    let is_page = self.kept.exchanges[*at].kind == Kind::Page;
+                VisitStep::Request { at, submit } => {
+                    let is_page = self.selection.exchanges[*at].kind == ExchangeKind::Page;
                     let is_used = self.is_used(task, place, *at);
                     let variable = is_used.then_some(if is_page { "page" } else { "answer" });
                     let local = variable.is_some_and(|name| !declared.contains(&name));
@@ -211,20 +211,20 @@ impl Writer<'_, '_> {
     }
 
     /// Returns whether something later needs the answer of a request.
-    fn is_used(&self, task: &Task, place: usize, at: usize) -> bool {
+    fn is_used(&self, task: &VisitTask, place: usize, at: usize) -> bool {
         if !self.taken(at).is_empty() {
             return true;
         }
         let mut later = task.steps[place + 1..].iter();
-        let is_page = self.kept.exchanges[at].kind == Kind::Page;
+        let is_page = self.selection.exchanges[at].kind == ExchangeKind::Page;
         if !is_page {
             return false;
         }
         for step in &mut later {
             match step {
-                Step::Assets { page: true, .. } => return true,
-                Step::Request { at: next, submit }
-                    if self.kept.exchanges[*next].kind == Kind::Page =>
+                VisitStep::Assets { page: true, .. } => return true,
+                VisitStep::Request { at: next, submit }
+                    if self.selection.exchanges[*next].kind == ExchangeKind::Page =>
                 {
                     return submit.as_ref().is_some_and(|submit| submit.source == at);
                 }
@@ -238,14 +238,14 @@ impl Writer<'_, '_> {
         &mut self,
         task: usize,
         at: usize,
-        submit: Option<&Submit>,
+        submit: Option<&FormSubmission>,
         page: Option<usize>,
         variable: Option<(&str, bool)>,
     ) {
         let line = self.out.matches('\n').count() + 1;
         let form = submit.map(|submit| {
             if page == Some(submit.source) {
-                super::origin::How::Form(submit.selector.clone()).expression("page")
+                super::origin::ValueExtraction::Form(submit.selector.clone()).expression("page")
             } else {
                 let number = self
                     .resolver
@@ -253,8 +253,8 @@ impl Writer<'_, '_> {
                 self.resolver.expression(number)
             }
         });
-        let mut call = Call {
-            kept: self.kept,
+        let mut call = CallWriter {
+            selection: self.selection,
             at,
             task,
             indent: INDENT,
@@ -266,8 +266,8 @@ impl Writer<'_, '_> {
             (Some(submit), Some(form)) => call.submit(&form, submit),
             _ => call.send(),
         };
-        let told = std::mem::take(&mut call.told);
-        self.tell(line, at, told, submit.is_some());
+        let notes = std::mem::take(&mut call.told);
+        self.tell(line, at, notes, submit.is_some());
         let taken = self.taken(at);
         let ensure = if taken.is_empty() { "" } else { ":ensure()" };
         match variable {
@@ -285,16 +285,16 @@ impl Writer<'_, '_> {
 
     /// Writes requests that go side by side; `variable` where their answers are used, and whether it is new.
     fn batch(&mut self, task: usize, all: &[usize], variable: Option<bool>) {
-        let begin = match variable {
+        let start = match variable {
             Some(true) => "local answers = ",
             Some(false) => "answers = ",
             None => "",
         };
-        self.line(INDENT, &format!("{begin}user:batch {{"));
+        self.line(INDENT, &format!("{start}user:batch {{"));
         for at in all {
             let line = self.out.matches('\n').count() + 1;
-            let mut call = Call {
-                kept: self.kept,
+            let mut call = CallWriter {
+                selection: self.selection,
                 at: *at,
                 task,
                 indent: INDENT + 2,
@@ -303,16 +303,16 @@ impl Writer<'_, '_> {
                 told: Vec::new(),
             };
             let text = call.entry();
-            let told = std::mem::take(&mut call.told);
-            self.tell(line, *at, told, false);
+            let notes = std::mem::take(&mut call.told);
+            self.tell(line, *at, notes, false);
             self.line(INDENT + 2, &format!("{text},"));
         }
         self.line(INDENT, "}");
         for (place, at) in all.iter().enumerate() {
             let mut ensure = ":ensure()";
             for number in self.taken(*at) {
-                let answer = format!("answers[{}]{ensure}", place + 1);
-                let statement = self.resolver.extraction(number, &answer);
+                let response = format!("answers[{}]{ensure}", place + 1);
+                let statement = self.resolver.extraction(number, &response);
                 self.line(INDENT, &statement);
                 ensure = "";
             }
@@ -331,7 +331,7 @@ impl Writer<'_, '_> {
 
     /// Notes what is told about a request in its line.
     fn tell(&mut self, line: usize, at: usize, mut told: Vec<LineNote>, is_form: bool) {
-        let request = &self.kept.exchanges[at];
+        let request = &self.selection.exchanges[at];
         if lacks_body(request) {
             let what = if is_form {
                 "the form is submitted as it comes, with a small file where one is wanted"
@@ -358,8 +358,8 @@ impl Writer<'_, '_> {
         let paths: Vec<String> = more
             .iter()
             .map(|at| {
-                let url = &self.kept.exchanges[*at].url;
-                if self.kept.is_site(url) {
+                let url = &self.selection.exchanges[*at].url;
+                if self.selection.is_site(url) {
                     quoted(&url[url::Position::BeforePath..])
                 } else {
                     quoted(url.as_str())

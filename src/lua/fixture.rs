@@ -39,7 +39,7 @@ pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
 pub(super) fn unanswered() -> Box<Finished> {
     let exchange = Exchange {
         trace: None,
-        begin: tokio::time::Instant::now(),
+        start: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::ZERO,
         timings: Phases::default(),

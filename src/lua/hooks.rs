@@ -3,10 +3,10 @@
 
 use crate::error::Error;
 use crate::lua::api::start_prelude;
-use crate::lua::diagnostics::{self, Raised};
-use crate::lua::limits::{self, Heartbeat, Limits};
+use crate::lua::diagnostics::{self, RaisedError};
+use crate::lua::limits::{self, Heartbeat, VmLimits};
 use crate::lua::plan_files::Program;
-use crate::lua::sandbox::{self, Host};
+use crate::lua::sandbox::{self, VmHost};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::plan::Hook;
 use crate::tags::Tags;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// A request that has been counted, as `on("request")` sees it.
 #[derive(Debug, Default)]
-pub(crate) struct HeardRequest<'a> {
+pub(crate) struct HookRequest<'a> {
     pub(crate) method: &'a str,
     /// The name of its row, without the method.
     pub(crate) name: Cow<'a, str>,
@@ -36,7 +36,7 @@ pub(crate) struct HeardRequest<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
-impl HeardRequest<'_> {
+impl HookRequest<'_> {
     /// Makes the table that a plan is given.
     pub(in crate::lua) fn facts(&self, lua: &Lua) -> mlua::Result<Table> {
         let facts = lua.create_table_with_capacity(0, 11)?;
@@ -56,19 +56,19 @@ impl HeardRequest<'_> {
 }
 
 /// Warns of an error in the function of `on("request")`, each once in a run.
-pub(in crate::lua) fn warn(host: &Host, raised: &Raised) {
-    let told = told(Hook::Request, raised);
-    if !host.program.claim_warning(&told) {
+pub(in crate::lua) fn warn(host: &VmHost, raised: &RaisedError) {
+    let message = describe_raised(Hook::Request, raised);
+    if !host.program.claim_warning(&message) {
         return;
     }
     let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{told}");
+    tracing::warn!(target: "plan", user, scenario, "{message}");
     if let Some(recorder) = host.recorder.get() {
-        recorder.borrow_mut().warn(told);
+        recorder.borrow_mut().warn(message);
     }
 }
 
-fn told(hook: Hook, raised: &Raised) -> String {
+fn describe_raised(hook: Hook, raised: &RaisedError) -> String {
     let name = hook.name();
     let line = raised.line.as_deref();
     let place = line.map_or_else(String::new, |line| format!(" ({line})"));
@@ -102,7 +102,7 @@ pub(crate) fn report(
 ) -> Result<Vec<Written>, Error> {
     let raised = |error: mlua::Error| {
         let raised = diagnostics::to_raised(&error, &program.sources);
-        Error::trouble(told(Hook::Report, &raised))
+        Error::trouble(describe_raised(Hook::Report, &raised))
     };
     let written = call(program, report, heartbeat).map_err(raised)?;
     written.map_err(|problem| Error::trouble(format!("on(\"report\"): {problem}")))
@@ -114,8 +114,8 @@ fn call(
     report: &serde_json::Value,
     heartbeat: &Arc<Heartbeat>,
 ) -> mlua::Result<Result<Vec<Written>, String>> {
-    let limits = Limits::of_loading(heartbeat.clone());
-    let host = Rc::new(Host::new(program.clone(), 0, "report", None, limits));
+    let limits = VmLimits::of_loading(heartbeat.clone());
+    let host = Rc::new(VmHost::new(program.clone(), 0, "report", None, limits));
     let lua = sandbox::new_state()?;
     lua.set_app_data(host.clone());
     let facts = lua.create_table()?;
@@ -153,8 +153,8 @@ fn read(returned: &Value) -> Result<Vec<Written>, String> {
         Value::String(text) => return Ok(vec![Written::Text(text.as_bytes().to_vec())]),
         Value::Table(files) => files,
         other => {
-            let wanted = "a text, or a table of files { [\"summary.txt\"] = text }";
-            return Err(describe_mismatch("what it returns", wanted, other));
+            let expected = "a text, or a table of files { [\"summary.txt\"] = text }";
+            return Err(describe_mismatch("what it returns", expected, other));
         }
     };
     let mut written = Vec::new();

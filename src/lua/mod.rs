@@ -34,16 +34,16 @@ mod values;
 mod vm;
 mod vm_setup;
 
-pub(crate) use diagnostics::Raised;
+pub(crate) use diagnostics::RaisedError;
 pub use hooks::Written;
-pub(crate) use hooks::{HeardRequest, report};
+pub(crate) use hooks::{HookRequest, report};
 pub use limits::Heartbeat;
 pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;
 pub(crate) use loading::{
-    STUBS, is_set, load_watched, read, review, unset_variables, variables_asked,
+    STUBS, is_set, load_watched, read, requested_variables, review, unset_variables,
 };
 #[cfg(feature = "gaggle")]
 pub(crate) use plan_files::Bundle;

@@ -147,11 +147,11 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
         Value::Number(n) => *n,
         Value::String(text) => {
             let time = crate::units::duration(&escape_invalid(text));
-            return time.map_err(|told| format!("{what}: {told}"));
+            return time.map_err(|error| format!("{what}: {error}"));
         }
         other => return Err(describe_mismatch(what, "a number of seconds", other)),
     };
-    crate::units::seconds(number).map_err(|told| format!("{what}: {number} {told}"))
+    crate::units::seconds(number).map_err(|error| format!("{what}: {number} {error}"))
 }
 
 /// Reads one status or a list of them, each from 100 to 999.

@@ -3,17 +3,17 @@
 
 use crate::error::Error;
 use crate::lua::api::start_prelude;
-use crate::lua::diagnostics::{self, Raised};
-use crate::lua::hooks::{self, HeardRequest};
+use crate::lua::diagnostics::{self, RaisedError};
+use crate::lua::hooks::{self, HookRequest};
 use crate::lua::limits::{
-    self, Arguments, Converted, Coroutine, Heartbeat, Held, Limits, Plain, Resumed,
+    self, Arguments, Converted, Coroutine, Heartbeat, HeldBytes, PlainValue, ResumeResult, VmLimits,
 };
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op};
-use crate::lua::sandbox::{self, Host, stream};
-use crate::lua::state::Value as SharedValue;
+use crate::lua::sandbox::{self, VmHost, stream};
+use crate::lua::state::SharedValue;
 use crate::lua::vm_setup::VmSetup;
-use crate::plan::{Event, Hook};
+use crate::plan::{Hook, PlanEvent};
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub enum Step {
     /// It has ended.
     Done,
     /// It has raised an error and ended.
-    Raised(Raised),
+    Raised(RaisedError),
 }
 
 /// The place where the responses of an operation are kept.
@@ -35,14 +35,14 @@ pub enum Step {
 pub(crate) struct Parked {
     index: usize,
     /// The memory of the requests themselves.
-    _held: Held,
+    _held: HeldBytes,
 }
 
 /// A user's VM.
 #[derive(Debug)]
 pub struct Vm {
     lua: Lua,
-    host: Rc<Host>,
+    host: Rc<VmHost>,
     run: Function,
     /// The plan's function that sees each request.
     on_request: Option<Function>,
@@ -67,8 +67,8 @@ impl Vm {
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let limits = Limits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
-        let mut host = Host::new(
+        let limits = VmLimits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
+        let mut host = VmHost::new(
             program.clone(),
             setup.user,
             setup.scenario,
@@ -112,7 +112,7 @@ impl Vm {
         let run: Function = prelude.raw_get("run")?;
         let live = prelude.raw_get("live")?;
         host.live.get_or_init(|| live);
-        let on_request = if program.hears_requests {
+        let on_request = if program.observes_requests {
             prelude
                 .raw_get::<Table>("handlers")?
                 .raw_get(Hook::Request.name())?
@@ -140,13 +140,13 @@ impl Vm {
         }
         self.host.task.set(Some(task));
         self.enter([
-            Plain::Integer(task as i64 + 1),
-            Plain::Integer(iteration as i64),
+            PlainValue::Integer(task as i64 + 1),
+            PlainValue::Integer(iteration as i64),
         ])
     }
 
     /// Starts the plan's function for an event.
-    pub fn start_event(&mut self, event: Event) -> Step {
+    pub fn start_event(&mut self, event: PlanEvent) -> Step {
         self.host.task.set(None);
         self.enter(Converted((event.name(), 1)))
     }
@@ -238,7 +238,7 @@ impl Vm {
     }
 
     /// Resumes the task after [`Op::Request`] with its outcome.
-    pub fn answer(&mut self, finished: Box<Finished>) -> Step {
+    pub fn resume_request(&mut self, finished: Box<Finished>) -> Step {
         let full = self.is_full();
         let status = finished.status();
         let failed = finished.failure.is_some();
@@ -248,16 +248,16 @@ impl Vm {
             self.raise_full(failed)
         } else {
             self.step([
-                Plain::Integer(status.into()),
-                Plain::Integer(slot as i64),
-                Plain::Flag(failed),
+                PlainValue::Integer(status.into()),
+                PlainValue::Integer(slot as i64),
+                PlainValue::Flag(failed),
             ])
         }
     }
 
     /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list; with `overfull`, their bodies
     /// took more memory than the plan may hold, and are missing.
-    pub fn answer_list(&mut self, finished: Vec<Finished>, overfull: bool) -> Step {
+    pub fn resume_list(&mut self, finished: Vec<Finished>, overfull: bool) -> Step {
         let full = overfull || self.is_full();
         let count = finished.len() as i64;
         let failed = finished.iter().any(|finished| finished.failure.is_some());
@@ -270,9 +270,9 @@ impl Vm {
             self.raise_full(failed)
         } else {
             self.step([
-                Plain::Integer(slot as i64),
-                Plain::Integer(count),
-                Plain::Flag(failed),
+                PlainValue::Integer(slot as i64),
+                PlainValue::Integer(count),
+                PlainValue::Flag(failed),
             ])
         }
     }
@@ -285,7 +285,7 @@ impl Vm {
     }
 
     /// Resumes the task after [`Op::Take`] with what was taken.
-    pub(crate) fn answer_value(&mut self, value: Option<SharedValue>) -> Step {
+    pub(crate) fn resume_value(&mut self, value: Option<SharedValue>) -> Step {
         let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
         match value {
             Ok(value) => self.step(Converted(value)),
@@ -334,8 +334,8 @@ impl Vm {
             return Ok(step);
         }
         let yielded = match resumed {
-            Ok(Resumed::Yielded(yielded)) => yielded,
-            Ok(Resumed::Ended) => return Ok(Step::Done),
+            Ok(ResumeResult::Yielded(yielded)) => yielded,
+            Ok(ResumeResult::Ended) => return Ok(Step::Done),
             Err(error) => return Ok(ended(host, &error, &mut self.ended_by_limit)),
         };
         let random = || self.host.random.borrow_mut().random::<f64>();
@@ -348,13 +348,13 @@ impl Vm {
                     return killed(&self.host, &mut self.ended_by_limit).ok_or(problem);
                 }
                 if let Some(found) = &*self.host.found.borrow() {
-                    found.tell(&mut op);
+                    found.set_referrers(&mut op);
                 }
                 Ok(Step::Op(op))
             }
             // Reading it may have taken the rest of the time.
             Some(Err(problem)) => killed(&self.host, &mut self.ended_by_limit).ok_or(problem),
-            None => Ok(Step::Raised(Raised {
+            None => Ok(Step::Raised(RaisedError {
                 message: "the task waits for nothing that lgoose knows".to_owned(),
                 line: None,
                 backtrace: None,
@@ -374,7 +374,7 @@ impl Vm {
 
     /// Shows the plan requests that have been counted. An error in its function is a warning. However many they are, they
     /// are one time slice: nothing else runs on the thread meanwhile.
-    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HeardRequest<'a>>) {
+    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HookRequest<'a>>) {
         let Some(handler) = &self.on_request else {
             return;
         };
@@ -457,7 +457,7 @@ impl Vm {
         let session = self.host.session.as_ref();
         let connections = session.map_or(0, |session| session.shard_connections());
         let responses = self.host.responses.borrow();
-        responses.wants_collection(connections)
+        responses.needs_collection(connections)
     }
 
     /// Runs a full collection if the plan seems to hold more than it may. Returns whether a collection has run.
@@ -495,14 +495,14 @@ impl Vm {
 }
 
 /// Returns the end of a task by the limit of its time, if that is over; sets `ended_by_limit` then.
-fn killed(host: &Host, ended_by_limit: &mut bool) -> Option<Step> {
+fn killed(host: &VmHost, ended_by_limit: &mut bool) -> Option<Step> {
     let raised = host.limits.killed()?;
     *ended_by_limit = true;
     Some(Step::Raised(host.located(raised)))
 }
 
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
-fn ended(host: &Host, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
+fn ended(host: &VmHost, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
     let mut raised = diagnostics::to_raised(error, &host.program.sources);
     if let Some((lossy, shown)) = host.raised_bytes.take() {
         raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());

@@ -56,11 +56,11 @@ fn usable(free: u64) -> u64 {
 fn addresses() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let status = read("/proc/self/status")?;
-    Some(addresses_left(&status, limit)? / 3)
+    Some(free_addresses(&status, limit)? / 3)
 }
 
 /// Returns the addresses that are left, and those that the allocator has reserved at once and not used yet.
-fn addresses_left(status: &str, limit: u64) -> Option<u64> {
+fn free_addresses(status: &str, limit: u64) -> Option<u64> {
     let size = amount(status, "VmSize:")?;
     let data = amount(status, "VmData:")?;
     let reserved = data.saturating_sub(amount(status, "VmRSS:")?);
@@ -123,7 +123,7 @@ fn group_paths(groups: &str) -> Vec<(String, u8)> {
 fn counter(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines
-        .find(|(known, _)| *known == name)?
+        .find(|(label, _)| *label == name)?
         .1
         .trim()
         .parse()
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_is_left_free_in_part_and_of_much_a_tenth_is() {
+    fn little_memory_stays_free_in_part_and_of_much_a_tenth_does() {
         const MIB: u64 = 1 << 20;
         let cores = cores() as u64;
         let spare = 64 * MIB + cores * 32 * MIB;
@@ -160,11 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn reserved_addresses_are_left_like_those_that_were_never_asked_for() {
+    fn reserved_addresses_are_free_like_those_that_were_never_requested() {
         let status = "VmSize:  1200 kB\nVmRSS:  30 kB\nVmData:  1030 kB\n";
-        assert_eq!(addresses_left(status, 1_500 << 10), Some(1_300 << 10));
-        assert_eq!(addresses_left(status, 1_000 << 10), Some(1_000 << 10));
-        assert_eq!(addresses_left("VmSize:  1 kB\n", 1 << 20), None);
+        assert_eq!(free_addresses(status, 1_500 << 10), Some(1_300 << 10));
+        assert_eq!(free_addresses(status, 1_000 << 10), Some(1_000 << 10));
+        assert_eq!(free_addresses("VmSize:  1 kB\n", 1 << 20), None);
     }
 
     #[test]

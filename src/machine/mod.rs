@@ -114,7 +114,7 @@ fn model(text: &str) -> Option<String> {
     let labels = ["model name", "Model", "Hardware", "cpu model"];
     labels.iter().find_map(|label| {
         let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-        let (_, name) = lines.find(|(known, _)| known.trim() == *label)?;
+        let (_, name) = lines.find(|(name_part, _)| name_part.trim() == *label)?;
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     })
 }

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn connections_are_counted_by_where_they_go_and_servers_are_left_out() {
+    fn connections_are_counted_by_where_they_go_and_servers_are_not_counted() {
         let line =
             |local: &str, remote: &str, state: &str| format!(" 0: {local} {remote} {state} 00:0\n");
         let mut tcp = "  sl  local_address rem_address   st\n".to_owned();
@@ -137,12 +137,12 @@ mod tests {
         tcp += "nonsense\n";
         let tables = [tcp.clone(), String::new()];
         let address = "127.0.0.1:8080".parse().expect("an address");
-        let wanted = Destination {
+        let expected = Destination {
             address,
             open: 3,
             waiting: 0,
         };
-        assert_eq!(busiest(&tables, (40_000, 40_009)), Some(wanted));
+        assert_eq!(busiest(&tables, (40_000, 40_009)), Some(expected));
         assert_eq!(busiest(&tables, (50_000, 50_009)), None);
         let mut tcp6 = String::from("names\n");
         for port in ["9C40", "9C41", "9C42", "9C43"] {
@@ -150,11 +150,11 @@ mod tests {
             tcp6 += &line(&local, "0000000000000000FFFF00000200007F:1F90", "06");
         }
         let address = "127.0.0.2:8080".parse().expect("an address");
-        let wanted = Destination {
+        let expected = Destination {
             address,
             open: 0,
             waiting: 4,
         };
-        assert_eq!(busiest(&[tcp, tcp6], (40_000, 40_009)), Some(wanted));
+        assert_eq!(busiest(&[tcp, tcp6], (40_000, 40_009)), Some(expected));
     }
 }

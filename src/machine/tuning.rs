@@ -38,9 +38,9 @@ pub(crate) fn wake_up_delays(times: usize) -> (Duration, Duration) {
     const NAP: Duration = Duration::from_millis(1);
     let mut delays: Vec<Duration> = (0..times.max(1))
         .map(|_| {
-            let begin = Instant::now();
+            let start = Instant::now();
             std::thread::sleep(NAP);
-            begin.elapsed().saturating_sub(NAP)
+            start.elapsed().saturating_sub(NAP)
         })
         .collect();
     delays.sort_unstable();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nap_is_never_shorter_than_wanted() {
+    fn a_nap_is_never_shorter_than_requested() {
         let (median, worst) = wake_up_delays(5);
         assert!(median <= worst);
     }

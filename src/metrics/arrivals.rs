@@ -2,7 +2,7 @@
 //! user.
 
 use super::counted::Counted;
-use super::latency::{self, Burst, Exact, nanoseconds};
+use super::latency::{self, Burst, ExactFigures, nanoseconds};
 use super::plausible;
 use super::report::ArrivalsRow;
 use crate::units::show_count;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// [`RequestDelta`](super::request::RequestDelta).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ArrivalDelta<L = Burst> {
-    delays: Exact,
+    delays: ExactFigures,
     pub(super) all: L,
     #[serde(deserialize_with = "plausible::count")]
     dropped: u64,
@@ -56,7 +56,7 @@ impl ArrivalDelta {
 
     /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
-        self.delays = Exact::default();
+        self.delays = ExactFigures::default();
         self.dropped = 0;
         self.all.clear();
     }
@@ -65,7 +65,7 @@ impl ArrivalDelta {
 /// Starts of iterations over the whole run.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalLog {
-    delays: Exact,
+    delays: ExactFigures,
     all: Option<Histogram<u64>>,
     dropped: u64,
 }

@@ -16,7 +16,7 @@ pub(super) const GRID: u64 = SECOND / 4;
 
 /// A stretch of a measurement that no border divides: at most a quarter of one of its whole seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct AxisSpan {
     /// Number of the measurement, from 0.
     pub(super) epoch: u64,
     /// Beginning of the span, in nanoseconds since the measurement began.
@@ -25,7 +25,7 @@ pub(super) struct Span {
     pub(super) to: u64,
 }
 
-impl Span {
+impl AxisSpan {
     /// Returns the whole second of the measurement that contains the span.
     pub(super) fn second(&self) -> u64 {
         self.from / SECOND
@@ -34,16 +34,16 @@ impl Span {
 
 /// A measurement and its beginning, in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Measurement {
+struct AxisMeasurement {
     epoch: u64,
-    begins: u64,
+    start: u64,
 }
 
 /// Borders of all measurements of a run so far, and of the next one if its beginning is known.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
     /// Measurements after the first, which begins with the run, in order of time.
-    later: Vec<Measurement>,
+    later: Vec<AxisMeasurement>,
     /// Additional borders within each measurement, in nanoseconds since its beginning, in order.
     marks: Arc<[u64]>,
 }
@@ -55,31 +55,30 @@ impl Axis {
     }
 
     /// Schedules measurement number `epoch` to begin at a moment, and drops any that was to begin later.
-    pub(super) fn begin(&mut self, epoch: u64, at: u64) {
-        self.later
-            .retain(|known| known.epoch < epoch && known.begins < at);
-        self.later.push(Measurement { epoch, begins: at });
+    pub(super) fn schedule(&mut self, epoch: u64, at: u64) {
+        self.later.retain(|one| one.epoch < epoch && one.start < at);
+        self.later.push(AxisMeasurement { epoch, start: at });
     }
 
     /// Returns whether measurement number `epoch`, or one after it, has begun by `now`.
-    pub(super) fn has_begun(&self, epoch: u64, now: u64) -> bool {
+    pub(super) fn has_started(&self, epoch: u64, now: u64) -> bool {
         let mut later = self.later.iter();
-        epoch == 0 || later.any(|known| known.epoch >= epoch && known.begins <= now)
+        epoch == 0 || later.any(|one| one.epoch >= epoch && one.start <= now)
     }
 
     /// Drops the measurements that were to begin after `now`.
     pub(super) fn stay(&mut self, now: u64) {
-        self.later.retain(|known| known.begins <= now);
+        self.later.retain(|one| one.start <= now);
     }
 
     /// Returns the span that contains a moment, and its two ends in nanoseconds since the run began.
-    pub(super) fn span_at(&self, at: u64) -> (Span, u64, u64) {
-        let next = self.later.partition_point(|known| known.begins <= at);
+    pub(super) fn span_at(&self, at: u64) -> (AxisSpan, u64, u64) {
+        let next = self.later.partition_point(|one| one.start <= at);
         let current = match next {
-            0 => Measurement::default(),
+            0 => AxisMeasurement::default(),
             next => self.later[next - 1],
         };
-        let since = at - current.begins;
+        let since = at - current.start;
         let step = since / GRID * GRID;
         let after = self.marks.partition_point(|mark| *mark <= since);
         let from = match after {
@@ -91,14 +90,14 @@ impl Axis {
             to = to.min(*mark);
         }
         if let Some(next) = self.later.get(next) {
-            to = to.min(next.begins - current.begins);
+            to = to.min(next.start - current.start);
         }
-        let span = Span {
+        let span = AxisSpan {
             epoch: current.epoch,
             from,
             to,
         };
-        (span, current.begins + from, current.begins + to)
+        (span, current.start + from, current.start + to)
     }
 }
 
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_quarters_of_seconds_cut_at_marks_and_where_a_measurement_begins() {
+    fn spans_are_quarters_of_seconds_cut_at_marks_and_where_a_measurement_starts() {
         let mut axis = Axis::default();
         assert_eq!(span(&axis, 0), (0, 0, 250));
         assert_eq!(span(&axis, 1_999), (0, 1_750, 2_000));
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(span(&axis, 1_199), (0, 1_000, 1_200));
         assert_eq!(span(&axis, 1_200), (0, 1_200, 1_250));
         assert_eq!(span(&axis, 1_700), (0, 1_500, 1_750));
-        axis.begin(1, 2_300_000_000);
+        axis.schedule(1, 2_300_000_000);
         assert_eq!(span(&axis, 2_299), (0, 2_250, 2_300));
         assert_eq!(span(&axis, 2_300), (1, 0, 250));
         assert_eq!(span(&axis, 3_450), (1, 1_000, 1_200));
@@ -130,17 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_that_was_to_begin_can_be_moved_or_called_off() {
+    fn a_measurement_that_was_to_start_can_be_moved_or_called_off() {
         let mut axis = Axis::default();
-        axis.begin(1, 5_000_000_000);
-        axis.begin(1, 7_000_000_000);
+        axis.schedule(1, 5_000_000_000);
+        axis.schedule(1, 7_000_000_000);
         assert_eq!(span(&axis, 6_999), (0, 6_750, 7_000));
         assert_eq!(span(&axis, 7_000), (1, 0, 250));
         axis.stay(6_000_000_000);
         assert_eq!(span(&axis, 7_000), (0, 7_000, 7_250));
-        axis.begin(1, 8_000_000_000);
+        axis.schedule(1, 8_000_000_000);
         axis.stay(8_000_000_000);
-        axis.begin(2, 8_400_000_000);
+        axis.schedule(2, 8_400_000_000);
         assert_eq!(span(&axis, 8_300), (1, 250, 400));
         assert_eq!(span(&axis, 8_400), (2, 0, 250));
     }

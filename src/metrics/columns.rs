@@ -3,7 +3,7 @@
 //! Columns instead of points: with 100 names there would be hundreds of thousands of points, and scripts want tables of
 //! numbers.
 
-use super::latency::Exact;
+use super::latency::ExactFigures;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl NameSeries {
         &mut self,
         second: u64,
         lasted: Duration,
-        figures: (Exact, u64, [Duration; 3]),
+        figures: (ExactFigures, u64, [Duration; 3]),
     ) {
         let (exact, failures, percentiles) = figures;
         let [p50, p95, p99] = percentiles.map(ms);

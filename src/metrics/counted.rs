@@ -57,7 +57,7 @@ impl Counted {
         for (us, count) in self.iter() {
             let us = round(us);
             match rounded.last_mut() {
-                Some((last, known)) if *last == us => *known += count,
+                Some((last, sum)) if *last == us => *sum += count,
                 _ => rounded.push((us, count)),
             }
         }

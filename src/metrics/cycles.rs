@@ -30,7 +30,7 @@ const MOST_STEPS: u64 = 10_000;
 pub(crate) struct Cycles {
     cadence: Cadence,
     /// Whether the correction was asked for.
-    wanted: bool,
+    requested: bool,
     /// Number, total, shortest and longest of the cycles so far in nanoseconds of work, pauses left out.
     count: u64,
     total: u64,
@@ -47,10 +47,10 @@ pub(crate) struct Cycles {
 impl Cycles {
     /// Makes the record of a user that has not finished a cycle yet. It warns about what it leaves out only if it is
     /// `wanted`.
-    pub(crate) fn new(cadence: Cadence, wanted: bool) -> Cycles {
+    pub(crate) fn new(cadence: Cadence, requested: bool) -> Cycles {
         Cycles {
             cadence,
-            wanted,
+            requested: requested,
             count: 0,
             total: 0,
             shortest: u64::MAX,
@@ -63,7 +63,7 @@ impl Cycles {
     }
 
     /// Begins the first cycle: earlier requests belong to none.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.requests.clear();
         self.paused = 0;
     }
@@ -84,9 +84,9 @@ impl Cycles {
     /// A cycle without a request does not count.
     pub(crate) fn end(&mut self, took: Duration, recorder: &mut Recorder) {
         if self.requests.is_empty() {
-            return self.begin();
+            return self.start();
         }
-        if self.requests.len() == MOST_REQUESTS && self.wanted {
+        if self.requests.len() == MOST_REQUESTS && self.requested {
             recorder.warn(
                 "an iteration has more than 1,000 requests: '--co-mitigation' fills in the first of them only"
                     .to_owned(),
@@ -112,7 +112,7 @@ impl Cycles {
         self.shortest = self.shortest.min(work);
         self.longest = self.longest.max(work);
         self.pauses += self.paused;
-        self.begin();
+        self.start();
     }
 
     fn learn(&mut self) {
@@ -126,18 +126,18 @@ impl Cycles {
         }
     }
 
-    fn fill_in(&self, missed: u64, cadence: u64, recorder: &mut Recorder) {
+    fn fill_in(&self, skipped: u64, cadence: u64, recorder: &mut Recorder) {
         recorder.late_cycle(Duration::from_nanos(cadence));
-        let step = missed.div_ceil(MOST_STEPS);
+        let step = skipped.div_ceil(MOST_STEPS);
         for (request, latency) in &self.requests {
             let usual = match self.usual.get(request.0 as usize) {
                 Some((count @ 1.., sum)) => sum / count,
                 _ => (*latency).min(cadence),
             };
-            for first in (1..=missed).step_by(step as usize) {
-                let cycles = step.min(missed - first + 1);
-                let begun = (first + cycles / 2).saturating_mul(cadence);
-                let took = latency.saturating_sub(begun).max(usual);
+            for first in (1..=skipped).step_by(step as usize) {
+                let cycles = step.min(skipped - first + 1);
+                let started = (first + cycles / 2).saturating_mul(cadence);
+                let took = latency.saturating_sub(started).max(usual);
                 recorder.fill_in(*request, took, cycles);
             }
         }
@@ -166,7 +166,7 @@ mod tests {
                 let latency = MS * *ms;
                 recorder.record(&Sample {
                     request,
-                    begin: recorder.zero(),
+                    start: recorder.zero(),
                     delay: None,
                     latency,
                     phases: Phases::default(),
@@ -192,8 +192,8 @@ mod tests {
         report.co_mitigation.expect("it is on")
     }
 
-    fn near(found: f64, wanted: f64) -> bool {
-        (found - wanted).abs() <= wanted / 500.0
+    fn near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() <= expected / 500.0
     }
 
     #[test]

@@ -5,17 +5,17 @@
 //! everything counts in the second in which it happened. Rows carry their names, so a delta explains itself.
 
 use super::arrivals::ArrivalDelta;
-use super::axis::Span;
+use super::axis::AxisSpan;
 use super::counted::Counted;
 use super::exemplars::Exemplars;
 use super::generator::Effort;
-use super::latency::{Burst, Exact};
+use super::latency::{Burst, ExactFigures};
 use super::measures::MeasureDelta;
-use super::names::Label;
+use super::names::GroupedName;
 use super::plausible;
 use super::request::RequestDelta;
-use super::sample::Failure;
-use super::under_way::Quiet;
+use super::sample::SampleFailure;
+use super::under_way::QuietTime;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct Delta {
     /// How far everything was handed over.
     pub(super) covered: Covered,
     /// The time without a response up to that moment, however short.
-    pub(super) quiet: Option<Quiet>,
+    pub(super) quiet: Option<QuietTime>,
 }
 
 impl Delta {
@@ -146,12 +146,12 @@ impl From<Covered> for u64 {
 /// Figures and the name that they are of.
 #[derive(Debug)]
 pub(super) struct NamedRow<T> {
-    pub(super) label: Arc<Label>,
+    pub(super) label: Arc<GroupedName>,
     pub(super) figures: T,
 }
 
 impl<T: Default> NamedRow<T> {
-    pub(super) fn new(label: Arc<Label>) -> Self {
+    pub(super) fn new(label: Arc<GroupedName>) -> Self {
         NamedRow {
             label,
             figures: T::default(),
@@ -161,7 +161,7 @@ impl<T: Default> NamedRow<T> {
 
 /// State of a shard at the end of a slice that is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Border {
+pub(super) struct SliceBorder {
     /// Users at work.
     #[serde(deserialize_with = "plausible::count")]
     pub(super) users: u64,
@@ -172,10 +172,10 @@ pub(super) struct Border {
     pub(super) oldest: u64,
 }
 
-impl Border {
+impl SliceBorder {
     /// Returns the state of both shards together.
-    pub(super) fn beside(&self, other: &Border) -> Border {
-        Border {
+    pub(super) fn beside(&self, other: &SliceBorder) -> SliceBorder {
+        SliceBorder {
             users: self.users + other.users,
             under_way: self.under_way + other.under_way,
             oldest: self.oldest.max(other.oldest),
@@ -186,20 +186,20 @@ impl Border {
 /// Everything one shard measured within one slice of time, or a part of it.
 #[derive(Debug, Default)]
 pub(super) struct SliceDelta {
-    pub(super) span: Span,
+    pub(super) span: AxisSpan,
     pub(super) requests: Vec<NamedRow<RequestDelta>>,
     pub(super) tasks: Vec<NamedRow<TaskDelta>>,
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
     pub(super) arrivals: ArrivalDelta,
     /// Cadences of the cycles that were late.
-    pub(super) late: Exact,
+    pub(super) late: ExactFigures,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: i64,
     /// Long times without a response that ended in the slice.
-    pub(super) quiet: Vec<Quiet>,
+    pub(super) quiet: Vec<QuietTime>,
     /// State at the end of the slice; `None` while more of it may come.
-    pub(super) border: Option<Border>,
+    pub(super) border: Option<SliceBorder>,
 }
 
 impl SliceDelta {
@@ -217,14 +217,14 @@ impl SliceDelta {
     }
 
     /// Makes a row for every name; `labels` are all that the shard knows.
-    pub(super) fn cover_requests(&mut self, labels: &[Arc<Label>]) {
+    pub(super) fn cover_requests(&mut self, labels: &[Arc<GroupedName>]) {
         for label in &labels[self.requests.len()..] {
             self.requests.push(NamedRow::new(label.clone()));
         }
     }
 
     /// Makes a row for every task; `labels` are all that the shard knows.
-    pub(super) fn cover_tasks(&mut self, labels: &[Arc<Label>]) {
+    pub(super) fn cover_tasks(&mut self, labels: &[Arc<GroupedName>]) {
         for label in &labels[self.tasks.len()..] {
             self.tasks.push(NamedRow::new(label.clone()));
         }
@@ -234,16 +234,16 @@ impl SliceDelta {
     /// those that are kept. Equal ones are found by scanning: there are few.
     pub(super) fn fail(
         &mut self,
-        source: Source,
-        failure: &Failure<'_>,
+        source: ShardErrorOrigin,
+        failure: &SampleFailure<'_>,
         count: i64,
     ) -> Option<&mut ErrorDelta> {
-        let known = self.errors.iter().position(|error| {
+        let existing = self.errors.iter().position(|error| {
             error.source == source
                 && error.message == failure.message
                 && error.line.as_deref() == failure.line
         });
-        let at = match known {
+        let at = match existing {
             Some(at) => at,
             None if self.errors.len() < MAX_ERRORS => {
                 self.errors.push(ErrorDelta {
@@ -279,7 +279,7 @@ impl SliceDelta {
         for row in requests.filter(|row| !row.figures.is_empty()) {
             row.figures.clear();
         }
-        self.late = Exact::default();
+        self.late = ExactFigures::default();
         for row in &mut self.tasks {
             row.figures.clear();
         }
@@ -300,8 +300,8 @@ impl SliceDelta {
 /// One task or transaction within one slice; `L` is the form of the latencies, as in [`RequestDelta`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TaskDelta<L = Burst> {
-    pub(super) ok: Exact,
-    pub(super) failed: Exact,
+    pub(super) ok: ExactFigures,
+    pub(super) failed: ExactFigures,
     pub(super) all: L,
 }
 
@@ -331,8 +331,8 @@ impl TaskDelta<Counted> {
 impl TaskDelta {
     /// Clears the counters and keeps their memory.
     fn clear(&mut self) {
-        self.ok = Exact::default();
-        self.failed = Exact::default();
+        self.ok = ExactFigures::default();
+        self.failed = ExactFigures::default();
         self.all.clear();
     }
 }
@@ -365,7 +365,7 @@ impl ScenarioDelta {
 
 /// Origin of an error, by the shard's own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ShardErrorOrigin {
     Request(u32),
     Task(u32),
 }
@@ -373,7 +373,7 @@ pub(super) enum Source {
 /// Equal errors within one slice, counted together.
 #[derive(Debug)]
 pub(super) struct ErrorDelta {
-    pub(super) source: Source,
+    pub(super) source: ShardErrorOrigin,
     pub(super) message: String,
     pub(super) line: Option<String>,
     /// How many; negative where a verdict was taken back.

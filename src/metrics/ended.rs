@@ -16,12 +16,12 @@ impl Snapshot {
     pub(crate) fn ended(&self, report: &Report) -> Snapshot {
         let now = |row: &LiveRow| (row.rate_now, row.failures_now, row.worst_now);
         let rows = report.requests.iter().map(|request| {
-            let known = self
+            let existing = self
                 .requests
                 .rows
                 .iter()
                 .find(|row| *row.method == *request.method && *row.name == *request.name);
-            let (rate_now, failures_now, worst_now) = known.map(now).unwrap_or_default();
+            let (rate_now, failures_now, worst_now) = existing.map(now).unwrap_or_default();
             LiveRow {
                 rate_now,
                 failures_now,

@@ -1,8 +1,8 @@
 //! Errors of a run: equal ones are counted together, and the first hundred kinds are kept.
 
-use super::delta::{MAX_ERRORS, SliceDelta, Source};
+use super::delta::{MAX_ERRORS, ShardErrorOrigin, SliceDelta};
 use super::exemplars::Exemplars;
-use super::names::Label;
+use super::names::GroupedName;
 use super::report::ErrorRow;
 
 /// Message under which all further kinds are counted.
@@ -20,13 +20,15 @@ impl ErrorLog {
     pub(super) fn merge(&mut self, delta: &SliceDelta, now_s: f64) {
         for error in &delta.errors {
             let name = match error.source {
-                Source::Request(id) => request_name(&delta.requests[id as usize].label),
-                Source::Task(id) => format!("task {}", delta.tasks[id as usize].label.name),
+                ShardErrorOrigin::Request(id) => request_name(&delta.requests[id as usize].label),
+                ShardErrorOrigin::Task(id) => {
+                    format!("task {}", delta.tasks[id as usize].label.name)
+                }
             };
-            let known = self.rows.iter().position(|(row, _)| {
+            let existing = self.rows.iter().position(|(row, _)| {
                 row.name == name && row.message == error.message && row.line == error.line
             });
-            match known {
+            match existing {
                 Some(at) => {
                     let (row, exemplars) = &mut self.rows[at];
                     row.count = row.count.saturating_add_signed(error.count);
@@ -93,7 +95,7 @@ impl ErrorLog {
 }
 
 /// Returns a request's name as one text: its method and its name.
-fn request_name(label: &Label) -> String {
+fn request_name(label: &GroupedName) -> String {
     format!("{} {}", label.group, label.name)
         .trim_start()
         .to_owned()

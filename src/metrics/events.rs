@@ -129,7 +129,7 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    pub(super) fn begin(&mut self, at: u64) {
+    pub(super) fn start(&mut self, at: u64) {
         self.since.get_or_insert(at);
     }
 
@@ -148,7 +148,7 @@ impl Pauses {
             .iter()
             .copied()
             .chain(open)
-            .map(|(begin, end)| end.min(to).saturating_sub(begin.max(from)))
+            .map(|(start, end)| end.min(to).saturating_sub(start.max(from)))
             .sum();
         to.saturating_sub(from).saturating_sub(paused)
     }
@@ -159,28 +159,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_are_left_out_of_every_time_they_overlap() {
+    fn pauses_are_subtracted_from_every_time_they_overlap() {
         let mut pauses = Pauses::default();
-        pauses.begin(10);
-        pauses.begin(12);
+        pauses.start(10);
+        pauses.start(12);
         assert_eq!(pauses.lasted(5, 20), 5, "it goes on");
         assert_eq!(pauses.end(15), Some(10));
         assert_eq!(pauses.end(16), None);
-        pauses.begin(30);
+        pauses.start(30);
         pauses.end(40);
-        for (from, to, left) in [
+        for (from, to, remaining) in [
             (0, 10, 10),
             (0, 50, 35),
             (11, 14, 0),
             (14, 31, 15),
             (41, 50, 9),
         ] {
-            assert_eq!(pauses.lasted(from, to), left, "{from}..{to}");
+            assert_eq!(pauses.lasted(from, to), remaining, "{from}..{to}");
         }
     }
 
     #[test]
-    fn events_are_told_in_order_and_counted_beyond_the_most() {
+    fn events_are_reported_in_order_and_counted_beyond_the_most() {
         let mut log = EventLog::default();
         log.add(3_500_000_000, None, EventKind::Stage, "b".to_owned());
         log.add(
@@ -190,11 +190,11 @@ mod tests {
             "a".to_owned(),
         );
         let rows = log.rows(1_000_000_000);
-        let told: Vec<_> = rows
+        let shown: Vec<_> = rows
             .iter()
             .map(|row| (row.at_s, row.lasted_s, row.text.as_str()))
             .collect();
-        assert_eq!(told, [(1.5, Some(0.5), "a"), (2.5, None, "b")]);
+        assert_eq!(shown, [(1.5, Some(0.5), "a"), (2.5, None, "b")]);
         assert_eq!(log.warning(), None);
         for _ in 0..MOST {
             log.add(0, None, EventKind::Stage, String::new());

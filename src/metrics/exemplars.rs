@@ -4,7 +4,7 @@
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
 use super::report::{Exemplar, PhasesMs, TraceRow};
-use super::request_log::Messages;
+use super::request_log::ExchangeMessages;
 use super::sample::{Context, ExchangeDetails, Sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,13 +28,13 @@ impl Exemplar {
         let details = context.details;
         let mut url = String::new();
         details.url(&mut |origin, path| url = format!("{origin}{path}"));
-        let heard = messages(details, MOST_HEADERS, MOST_BODY);
+        let exchange = messages(details, MOST_HEADERS, MOST_BODY);
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
         let phases = sample.phases.in_order();
         let phases = phases.map(|phase| (!phase.is_zero()).then(|| ms(phase)));
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
         Exemplar {
-            start_ns: sample.begin.saturating_duration_since(origin).as_nanos() as u64,
+            start_ns: sample.start.saturating_duration_since(origin).as_nanos() as u64,
             user: context.user,
             scenario: context.scenario.to_owned(),
             task: context.task.to_owned(),
@@ -47,10 +47,10 @@ impl Exemplar {
             status: sample.status,
             latency_ms: ms(sample.latency),
             phases_ms: PhasesMs::in_order(phases),
-            request_headers: lines(&heard.request_headers),
-            response_headers: lines(&heard.response_headers),
-            body: heard.body,
-            body_bytes: heard.body_bytes,
+            request_headers: lines(&exchange.request_headers),
+            response_headers: lines(&exchange.response_headers),
+            body: exchange.body,
+            body_bytes: exchange.body_bytes,
             page_says: details.page_says().unwrap_or_default(),
             trace: context.trace.map(|trace| TraceRow::of(trace, origin)),
         }
@@ -70,9 +70,9 @@ pub(super) struct Exemplars {
 }
 
 impl From<Exemplars> for (Option<Exemplar>, Vec<Exemplar>) {
-    fn from(kept: Exemplars) -> Self {
-        let slowest = kept.slowest.iter().map(|slow| Exemplar::clone(slow));
-        (kept.first.as_deref().cloned(), slowest.collect())
+    fn from(exemplars: Exemplars) -> Self {
+        let slowest = exemplars.slowest.iter().map(|slow| Exemplar::clone(slow));
+        (exemplars.first.as_deref().cloned(), slowest.collect())
     }
 }
 
@@ -110,9 +110,9 @@ impl Exemplars {
         if self.first.as_ref().is_none_or(earlier) {
             self.first = Some(exemplar.clone());
         }
-        let slower = |known: &Arc<Exemplar>| {
-            let latency = known.latency_ms.total_cmp(&exemplar.latency_ms);
-            latency.then(began(&exemplar).cmp(&began(known))).is_lt()
+        let slower = |other: &Arc<Exemplar>| {
+            let latency = other.latency_ms.total_cmp(&exemplar.latency_ms);
+            latency.then(began(&exemplar).cmp(&began(other))).is_lt()
         };
         let place = self.slowest.iter().position(slower);
         let place = place.unwrap_or(self.slowest.len());
@@ -142,16 +142,16 @@ impl Exemplars {
 }
 
 /// [`Messages`] with memory of their own.
-pub(super) struct Heard {
+pub(super) struct OwnedMessages {
     request_headers: String,
     response_headers: String,
     body: String,
     body_bytes: u64,
 }
 
-impl Heard {
-    pub(super) fn as_entry(&self) -> Messages<'_> {
-        Messages {
+impl OwnedMessages {
+    pub(super) fn as_entry(&self) -> ExchangeMessages<'_> {
+        ExchangeMessages {
             request_headers: &self.request_headers,
             response_headers: &self.response_headers,
             body: &self.body,
@@ -165,9 +165,9 @@ pub(super) fn messages(
     details: &dyn ExchangeDetails,
     most_headers: usize,
     most_body: usize,
-) -> Heard {
+) -> OwnedMessages {
     let body = details.body();
-    Heard {
+    OwnedMessages {
         request_headers: header_lines(&details.request_headers(), most_headers),
         response_headers: header_lines(&details.response_headers(), most_headers),
         body: start_of_bytes(body, most_body),
@@ -258,7 +258,7 @@ mod tests {
         })
     }
 
-    fn kept(of: &[(u64, f64)]) -> Exemplars {
+    fn exemplars_of(of: &[(u64, f64)]) -> Exemplars {
         let mut exemplars = Exemplars::default();
         for (start_ns, latency_ms) in of {
             exemplars.add(exemplar(*start_ns, *latency_ms));
@@ -274,21 +274,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_slowest_three_are_kept() {
+    fn the_first_and_the_slowest_three_are_retained() {
         let all = [(5, 1.0), (6, 9.0), (7, 2.0), (8, 7.0), (9, 8.0)];
-        assert_eq!(shown(&kept(&all)), [(5, 1.0), (6, 9.0), (9, 8.0), (8, 7.0)]);
-        assert_eq!(shown(&kept(&[(5, 9.0)])), [(5, 9.0)], "once");
+        assert_eq!(
+            shown(&exemplars_of(&all)),
+            [(5, 1.0), (6, 9.0), (9, 8.0), (8, 7.0)]
+        );
+        assert_eq!(shown(&exemplars_of(&[(5, 9.0)])), [(5, 9.0)], "once");
     }
 
     #[test]
-    fn shards_merged_in_any_order_keep_the_same() {
+    fn shards_merged_in_any_order_retain_the_same() {
         let (one, other) = (
             [(5, 1.0), (7, 4.0), (9, 3.0)],
             [(4, 2.0), (6, 5.0), (8, 0.5)],
         );
         for (first, second) in [(one, other), (other, one)] {
-            let mut merged = kept(&first);
-            merged.merge(&kept(&second));
+            let mut merged = exemplars_of(&first);
+            merged.merge(&exemplars_of(&second));
             assert_eq!(shown(&merged), [(4, 2.0), (6, 5.0), (7, 4.0), (9, 3.0)]);
         }
     }
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_message_is_bounded() {
+    fn what_is_stored_of_a_message_is_bounded() {
         let many: Vec<(String, Vec<u8>)> = (0..1_000)
             .map(|n| (format!("x-{n}"), vec![b'v'; 2_000]))
             .collect();

@@ -7,7 +7,7 @@
 //! them.
 
 use super::axis::SECOND;
-use super::latency::{Exact, FEW};
+use super::latency::{ExactFigures, FEW};
 use super::plausible;
 use super::portable::PortableDelta;
 use super::sketch::Coarse;
@@ -28,17 +28,17 @@ const MANY: usize = 4_096;
 pub(crate) struct GatheredDelta {
     pub(super) delta: PortableDelta,
     /// The share of each worker, by its identity, or by its number in the run once a manager has read it.
-    pub(super) shares: BTreeMap<u64, Share>,
+    pub(super) shares: BTreeMap<u64, WorkerShare>,
 }
 
 /// What one worker has in figures that were added up, by measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Share(pub(super) BTreeMap<u64, Counts>);
+pub(super) struct WorkerShare(pub(super) BTreeMap<u64, WorkerCounts>);
 
 /// Counts of one worker in one measurement, as tables of workers need them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Counts {
-    pub(super) exact: Exact,
+pub(super) struct WorkerCounts {
+    pub(super) exact: ExactFigures,
     /// Failures; negative where a verdict was taken back.
     #[serde(deserialize_with = "plausible::change")]
     pub(super) failures: i64,
@@ -96,7 +96,8 @@ impl GatheredDelta {
     pub(super) fn split_off(&mut self, epoch: u64) -> Option<GatheredDelta> {
         let delta = self.delta.split_off(epoch)?;
         let shares = self.shares.iter_mut();
-        let shares = shares.map(|(worker, share)| (*worker, Share(share.0.split_off(&epoch))));
+        let shares =
+            shares.map(|(worker, share)| (*worker, WorkerShare(share.0.split_off(&epoch))));
         Some(GatheredDelta {
             shares: shares.collect(),
             delta,

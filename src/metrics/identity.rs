@@ -23,7 +23,7 @@ pub(crate) struct RunIdentity {
     /// Whether reports leave out the latencies of points over time.
     pub no_intervals: bool,
     /// Beginning of the load on the clock of the logs, in nanoseconds: after `test_start`.
-    pub begin_ns: u64,
+    pub start_ns: u64,
     /// Scenarios and tasks in the order of the plan, in which rows are shown. Other rows come after them, in the
     /// order of their first appearance.
     pub order: Vec<(String, String)>,
@@ -47,7 +47,7 @@ impl RunIdentity {
             co_mitigation: None,
             co_wanted: false,
             no_intervals: false,
-            begin_ns: 0,
+            start_ns: 0,
             order: Vec::new(),
         }
     }

@@ -141,9 +141,11 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, Stri
             .unwrap_or_default(),
         seed: first.seed,
         co_mitigation: rows[0].co_mitigation.map(|(cadence, _)| cadence),
-        co_wanted: rows[0].co_mitigation.is_some_and(|(_, wanted)| wanted),
+        co_wanted: rows[0]
+            .co_mitigation
+            .is_some_and(|(_, requested)| requested),
         no_intervals: false,
-        begin_ns: first.origin_ns,
+        start_ns: first.origin_ns,
         order: rows[0].order.clone(),
     });
     let shards: u64 = rows.iter().map(|row| row.shards).sum();

@@ -42,9 +42,9 @@ pub(super) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
 }
 
 /// Passes each value of a histogram with its count to `give`, in rising order.
-pub(super) fn each_recorded(histogram: &Histogram<u64>, mut give: impl FnMut(u64, u64)) {
+pub(super) fn each_recorded(histogram: &Histogram<u64>, mut visit: impl FnMut(u64, u64)) {
     for value in histogram.iter_recorded() {
-        give(value.value_iterated_to(), value.count_at_value());
+        visit(value.value_iterated_to(), value.count_at_value());
     }
 }
 
@@ -59,16 +59,16 @@ pub(super) fn nanoseconds(duration: Duration) -> u64 {
 /// Count, minimum, maximum and sum, exact to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "ExactParts", into = "ExactParts")]
-pub(super) struct Exact {
+pub(super) struct ExactFigures {
     pub(super) count: u64,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
 }
 
-impl Default for Exact {
+impl Default for ExactFigures {
     fn default() -> Self {
-        Exact {
+        ExactFigures {
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -80,25 +80,25 @@ impl Default for Exact {
 /// Count, minimum, maximum and sum; `None` if nothing was recorded.
 type ExactParts = Option<(u64, u64, u64, u128)>;
 
-impl From<Exact> for ExactParts {
-    fn from(exact: Exact) -> ExactParts {
+impl From<ExactFigures> for ExactParts {
+    fn from(exact: ExactFigures) -> ExactParts {
         (exact.count > 0).then_some((exact.count, exact.min_ns, exact.max_ns, exact.sum_ns))
     }
 }
 
-impl TryFrom<ExactParts> for Exact {
+impl TryFrom<ExactParts> for ExactFigures {
     type Error = Implausible;
 
-    fn try_from(parts: ExactParts) -> Result<Exact, Implausible> {
+    fn try_from(parts: ExactParts) -> Result<ExactFigures, Implausible> {
         let Some((count, min_ns, max_ns, sum_ns)) = parts else {
-            return Ok(Exact::default());
+            return Ok(ExactFigures::default());
         };
         let sum_of = |ns: u64| u128::from(ns) * u128::from(count);
         let is_plausible = (1..=MOST_COUNT).contains(&count)
             && min_ns <= max_ns
             && (sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns);
         is_plausible
-            .then_some(Exact {
+            .then_some(ExactFigures {
                 count,
                 min_ns,
                 max_ns,
@@ -108,7 +108,7 @@ impl TryFrom<ExactParts> for Exact {
     }
 }
 
-impl Exact {
+impl ExactFigures {
     pub(super) fn record(&mut self, ns: u64) {
         self.record_many(ns, 1);
     }
@@ -120,7 +120,7 @@ impl Exact {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    pub(super) fn merged(mut self, other: &Exact) -> Exact {
+    pub(super) fn merged(mut self, other: &ExactFigures) -> ExactFigures {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -164,7 +164,7 @@ impl Exact {
 }
 
 /// Summarizes latencies for a report; `None` if there are none.
-pub(super) fn summary(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
+pub(super) fn summary(exact: &ExactFigures, histogram: &Histogram<u64>) -> Option<Latency> {
     if exact.count == 0 {
         return None;
     }
@@ -219,7 +219,7 @@ impl Burst {
 
     /// Records a latency in nanoseconds, rounded to the nearest microsecond.
     pub(super) fn record(&mut self, ns: u64) {
-        self.keep(rounded_us(ns));
+        self.store(rounded_us(ns));
     }
 
     /// Records a latency in nanoseconds as if it had come that many times.
@@ -233,7 +233,7 @@ impl Burst {
         }
     }
 
-    fn keep(&mut self, us: u32) {
+    fn store(&mut self, us: u32) {
         if self.few.len() < FEW {
             self.few.push(us);
         } else {
@@ -244,7 +244,7 @@ impl Burst {
     /// Adds the latencies of another burst.
     pub(super) fn merge(&mut self, other: &Burst) {
         for us in &other.few {
-            self.keep(*us);
+            self.store(*us);
         }
         if let Some(many) = other.many.as_ref().filter(|many| !many.is_empty()) {
             add(self.many.get_or_insert_with(histogram), many);
@@ -282,12 +282,12 @@ impl Burst {
     }
 
     /// Passes each latency in microseconds with its count to `give`, in no order.
-    pub(super) fn each(&self, mut give: impl FnMut(u64, u64)) {
+    pub(super) fn each(&self, mut visit: impl FnMut(u64, u64)) {
         for us in &self.few {
-            give(u64::from(*us), 1);
+            visit(u64::from(*us), 1);
         }
         if let Some(many) = &self.many {
-            each_recorded(many, give);
+            each_recorded(many, visit);
         }
     }
 
@@ -334,7 +334,7 @@ mod tests {
     fn merged_bursts_have_the_percentiles_of_all_their_latencies() {
         let quantiles = [0.5, 0.95, 0.99];
         for each in [1, FEW / 4, FEW, 3 * FEW] {
-            let (mut exact, mut all) = (Exact::default(), histogram());
+            let (mut exact, mut all) = (ExactFigures::default(), histogram());
             let mut merged = Burst::default();
             for part in 0..3 {
                 let mut burst = Burst::default();
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_percentile_never_leaves_the_exact_extremes() {
         for ns in [1, 499, 1_499, 874_400, 65_535_123, 3_600_000_000_001] {
-            let mut exact = Exact::default();
+            let mut exact = ExactFigures::default();
             let mut burst = Burst::default();
             exact.record(ns);
             burst.record(ns);

@@ -4,7 +4,7 @@
 //! Knows neither threads nor timers. A sample says how long a response that becomes readable at a random moment waits
 //! until lgoose looks at it: for a core, and for what lgoose does for other requests first.
 
-use super::latency::{Exact, nanoseconds};
+use super::latency::{ExactFigures, nanoseconds};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -20,25 +20,25 @@ const LEAST: u64 = 5;
 
 /// Delays, counted by size.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Steps", into = "Steps")]
+#[serde(from = "DelayCounts", into = "DelayCounts")]
 pub struct Lateness {
     steps: [u32; STEPS],
     count: u64,
 }
 
 /// Number and count of each step that is not empty.
-type Steps = Vec<(u8, u32)>;
+type DelayCounts = Vec<(u8, u32)>;
 
-impl From<Lateness> for Steps {
-    fn from(lateness: Lateness) -> Steps {
+impl From<Lateness> for DelayCounts {
+    fn from(lateness: Lateness) -> DelayCounts {
         let steps = lateness.steps.into_iter().enumerate();
         let held = steps.filter(|(_, count)| *count > 0);
         held.map(|(step, count)| (step as u8, count)).collect()
     }
 }
 
-impl From<Steps> for Lateness {
-    fn from(held: Steps) -> Lateness {
+impl From<DelayCounts> for Lateness {
+    fn from(held: DelayCounts) -> Lateness {
         let mut lateness = Lateness::default();
         for (step, count) in held {
             let slot = &mut lateness.steps[usize::from(step).min(STEPS - 1)];
@@ -69,7 +69,7 @@ pub(super) struct OwnPart {
 
 impl Latencies {
     /// Summarizes the latencies of independent visitors; `None` where there are none.
-    pub(super) fn of(exact: &Exact, all: &Histogram<u64>) -> Option<Latencies> {
+    pub(super) fn of(exact: &ExactFigures, all: &Histogram<u64>) -> Option<Latencies> {
         let [p50, p99] = exact.quantiles(all, [0.5, 0.99]);
         (exact.count > 0).then_some(Latencies {
             count: exact.count,
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn every_delay_is_told_within_a_sixteenth() {
+    fn every_delay_is_reported_within_a_sixteenth() {
         let mut ns = FIRST_NS;
         while ns < 16_000_000_000 {
-            let told = middle(step(ns));
-            let off = told.abs_diff(Duration::from_nanos(ns));
-            assert!(off <= Duration::from_nanos(ns / 15), "{ns} ns as {told:?}");
+            let shown = middle(step(ns));
+            let off = shown.abs_diff(Duration::from_nanos(ns));
+            assert!(off <= Duration::from_nanos(ns / 15), "{ns} ns as {shown:?}");
             ns += ns / 37;
         }
         assert_eq!(step(0), 0);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_told() {
+    fn what_was_not_measured_is_not_reported() {
         let nothing = latencies(0, us(0), us(0));
         assert_eq!(delays(3, us(500)).part_of(&nothing), None);
         let some = latencies(9, us(1), us(1));

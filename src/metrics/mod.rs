@@ -80,12 +80,14 @@ pub use report::{
     WorkerState,
 };
 pub(crate) use request_log::{
-    Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,
+    Chunk, ExchangeMessages, LogEntry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs,
+    TaskEntry,
 };
 #[cfg(feature = "gaggle")]
-pub(crate) use request_log::{Lines, LogSelection, pack_entries, pieces};
+pub(crate) use request_log::{LineCounts, LogSelection, pack_entries, pieces};
 pub(crate) use sample::{
-    Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
+    Context, ExchangeDetails, ProvisionalCounts, RequestId, Sample, SampleFailure, TaskContext,
+    TaskId, TaskRun,
 };
 pub use snapshot::{
     Aim, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, Progress, RunPhase,
@@ -95,5 +97,5 @@ pub(crate) use store::Store;
 pub(crate) use tagged_names::TagsId;
 #[cfg(any(feature = "otlp", feature = "web"))]
 pub(crate) use traced::BORDERS;
-pub(crate) use under_way::Flight;
+pub(crate) use under_way::InFlightSlot;
 pub(crate) use workers::{WorkerIdentity, label_texts, labels_text};

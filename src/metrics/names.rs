@@ -19,14 +19,14 @@ pub(super) const ITERATION: &str = "\u{0}iteration";
 
 /// A name and its group: the method of a request, the scenario of a task, the kind of a metric.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Label {
+pub(super) struct GroupedName {
     pub(super) group: Box<str>,
     pub(super) name: Box<str>,
     /// Tags of a request; none of anything else.
     pub(super) tags: Arc<Tags>,
 }
 
-impl Label {
+impl GroupedName {
     /// Returns group, name and tags.
     pub(super) fn key(&self) -> (String, String, Tags) {
         let tags = Tags::clone(&self.tags);
@@ -36,7 +36,7 @@ impl Label {
 
 /// Number of a name, and whether it had to be counted with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Interned {
+pub(super) struct InternedName {
     pub(super) id: u32,
     pub(super) overflow: bool,
 }
@@ -44,9 +44,9 @@ pub(super) struct Interned {
 /// A two-part interner. A known name is found without allocating. There are few groups, so they are scanned; the
 /// names within a group are hashed with a random seed, because a target can choose them.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    groups: Vec<Group>,
-    labels: Vec<Arc<Label>>,
+pub(super) struct NameInterner {
+    groups: Vec<NameGroup>,
+    labels: Vec<Arc<GroupedName>>,
 }
 
 /// The most bytes of a name; longer ones are cut in the middle. Thousands of longer ones would fill the memory.
@@ -64,34 +64,34 @@ fn bounded(name: &str) -> Cow<'_, str> {
 
 /// Names of one group with their numbers.
 #[derive(Debug)]
-struct Group {
+struct NameGroup {
     name: Box<str>,
     members: HashMap<Box<str>, u32>,
 }
 
-impl Names {
+impl NameInterner {
     /// Returns the number of a name; numbers are given out in the order of first appearance.
-    pub(super) fn intern(&mut self, group: &str, name: &str) -> Interned {
+    pub(super) fn intern(&mut self, group: &str, name: &str) -> InternedName {
         self.intern_or(group, name, "")
     }
 
     /// Works like [`Names::intern`], but keeps one [`OTHER`] in each group, since the groups of measurements are
     /// kinds.
-    pub(super) fn intern_grouped(&mut self, group: &str, name: &str) -> Interned {
+    pub(super) fn intern_grouped(&mut self, group: &str, name: &str) -> InternedName {
         self.intern_or(group, name, group)
     }
 
-    fn intern_or(&mut self, group: &str, name: &str, other: &str) -> Interned {
+    fn intern_or(&mut self, group: &str, name: &str, other: &str) -> InternedName {
         let (group, name) = (&*bounded(group), &*bounded(name));
         if let Some(id) = self.find(group, name) {
-            return Interned {
+            return InternedName {
                 id,
                 overflow: false,
             };
         }
         if self.labels.len() < MAX_NAMES {
             let id = self.add(group, name);
-            return Interned {
+            return InternedName {
                 id,
                 overflow: false,
             };
@@ -99,29 +99,29 @@ impl Names {
         let id = self
             .find(other, OTHER)
             .unwrap_or_else(|| self.add(other, OTHER));
-        Interned { id, overflow: true }
+        InternedName { id, overflow: true }
     }
 
     /// Returns all names, indexed by number.
-    pub(super) fn labels(&self) -> &[Arc<Label>] {
+    pub(super) fn labels(&self) -> &[Arc<GroupedName>] {
         &self.labels
     }
 
     fn find(&self, group: &str, name: &str) -> Option<u32> {
-        let group = self.groups.iter().find(|known| &*known.name == group)?;
+        let group = self.groups.iter().find(|one| &*one.name == group)?;
         group.members.get(name).copied()
     }
 
     fn add(&mut self, group: &str, name: &str) -> u32 {
         let id = self.labels.len() as u32;
-        self.labels.push(Arc::new(Label {
+        self.labels.push(Arc::new(GroupedName {
             group: group.into(),
             name: name.into(),
             tags: Arc::default(),
         }));
-        let group = match self.groups.iter().position(|known| &*known.name == group) {
+        let group = match self.groups.iter().position(|one| &*one.name == group) {
             Some(at) => &mut self.groups[at],
-            None => self.groups.push_mut(Group {
+            None => self.groups.push_mut(NameGroup {
                 name: group.into(),
                 members: HashMap::default(),
             }),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_same_name_under_two_methods_is_two_names() {
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         assert_eq!(names.intern("GET", "/").id, 0);
         assert_eq!(names.intern("POST", "/").id, 1);
         assert_eq!(names.intern("GET", "/").id, 0);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn names_beyond_the_limit_share_one() {
-        let mut names = Names::default();
+        let mut names = NameInterner::default();
         for n in 0..MAX_NAMES {
             assert!(!names.intern("GET", &format!("/{n}")).overflow);
         }

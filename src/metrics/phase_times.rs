@@ -1,6 +1,6 @@
 //! Times of single phases, kept only for the phases that a threshold looks at: sums are enough for everything else.
 
-use super::latency::{self, Burst, Exact, nanoseconds};
+use super::latency::{self, Burst, ExactFigures, nanoseconds};
 use super::timed::Timed;
 use crate::phases::{Phase, Phases};
 use hdrhistogram::Histogram;
@@ -15,10 +15,10 @@ pub(super) struct PhaseDeltas<L = Burst>(pub(super) BTreeMap<Phase, Timed<L>>);
 impl PhaseDeltas {
     /// Records the `wanted` phases that the request had. A request that was `answered` had the last three, even if
     /// one took no time because the whole response came with its first byte.
-    pub(super) fn record(&mut self, phases: &Phases, answered: bool, wanted: &[Phase]) {
-        for phase in wanted {
+    pub(super) fn record(&mut self, phases: &Phases, responded: bool, watched: &[Phase]) {
+        for phase in watched {
             let ns = nanoseconds(phases.of(*phase));
-            if ns > 0 || answered && *phase >= Phase::Send {
+            if ns > 0 || responded && *phase >= Phase::Send {
                 self.0.entry(*phase).or_default().record_many(ns, 1);
             }
         }
@@ -27,12 +27,12 @@ impl PhaseDeltas {
 
 /// Times that phases took over a whole run.
 #[derive(Debug, Default)]
-pub(super) struct PhaseTallies(BTreeMap<Phase, (Exact, Histogram<u64>)>);
+pub(super) struct PhaseTallies(BTreeMap<Phase, (ExactFigures, Histogram<u64>)>);
 
 impl PhaseTallies {
     pub(super) fn merge(&mut self, slice: &PhaseDeltas) {
         for (phase, more) in slice.0.iter().filter(|(_, more)| !more.is_empty()) {
-            let empty = || (Exact::default(), latency::histogram());
+            let empty = || (ExactFigures::default(), latency::histogram());
             let (exact, histogram) = self.0.entry(*phase).or_insert_with(empty);
             *exact = exact.merged(&more.exact);
             more.latencies.add_to(histogram);
@@ -40,7 +40,7 @@ impl PhaseTallies {
     }
 
     /// Returns the times of a phase, if any request had it.
-    pub(super) fn of(&self, phase: Phase) -> Option<&(Exact, Histogram<u64>)> {
+    pub(super) fn of(&self, phase: Phase) -> Option<&(ExactFigures, Histogram<u64>)> {
         self.0.get(&phase)
     }
 }

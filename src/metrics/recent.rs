@@ -11,7 +11,7 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 /// Requests and failures within the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct RecentCounts {
     pub(super) requests: u64,
     /// Failures; negative where verdicts were taken back.
     pub(super) failures: i64,
@@ -19,31 +19,31 @@ pub(super) struct Counts {
 
 /// The window over all names, by the store's row numbers.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    ticks: VecDeque<(Duration, Vec<(usize, Counts)>)>,
+pub(super) struct RecentRequests {
+    ticks: VecDeque<(Duration, Vec<(usize, RecentCounts)>)>,
     /// Counts since the last tick.
-    open: Vec<(usize, Counts)>,
-    rows: Vec<Counts>,
-    total: Counts,
+    open: Vec<(usize, RecentCounts)>,
+    rows: Vec<RecentCounts>,
+    total: RecentCounts,
     /// Beginning and end of the window.
     from: Duration,
     to: Duration,
 }
 
-impl Recent {
+impl RecentRequests {
     /// Makes an empty window that begins at `now`.
     pub(super) fn starting(now: Duration) -> Self {
-        Recent {
+        RecentRequests {
             from: now,
             to: now,
-            ..Recent::default()
+            ..RecentRequests::default()
         }
     }
 
-    pub(super) fn add(&mut self, row: usize, counts: Counts) {
+    pub(super) fn add(&mut self, row: usize, counts: RecentCounts) {
         self.open.push((row, counts));
         if self.rows.len() <= row {
-            self.rows.resize(row + 1, Counts::default());
+            self.rows.resize(row + 1, RecentCounts::default());
         }
         for sum in [&mut self.rows[row], &mut self.total] {
             sum.requests += counts.requests;
@@ -79,7 +79,7 @@ impl Recent {
         self.per_second(self.total)
     }
 
-    fn per_second(&self, counts: Counts) -> (f64, f64) {
+    fn per_second(&self, counts: RecentCounts) -> (f64, f64) {
         let seconds = self.to.saturating_sub(self.from).as_secs_f64();
         let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         (
@@ -93,9 +93,9 @@ impl Recent {
 mod tests {
     use super::*;
 
-    fn run(window: &mut Recent, seconds: std::ops::Range<u64>, requests: u64) {
+    fn run(window: &mut RecentRequests, seconds: std::ops::Range<u64>, requests: u64) {
         for second in seconds {
-            let counts = Counts {
+            let counts = RecentCounts {
                 requests,
                 failures: 1,
             };
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_short_run_divides_by_what_has_passed() {
-        let mut window = Recent::default();
+        let mut window = RecentRequests::default();
         assert_eq!(window.rates(3), (0.0, 0.0));
         run(&mut window, 0..2, 50);
         assert_eq!(window.rates(3), (50.0, 1.0));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_ten_seconds_no_longer_counts() {
-        let mut window = Recent::default();
+        let mut window = RecentRequests::default();
         run(&mut window, 0..20, 500);
         run(&mut window, 20..30, 7);
         assert_eq!(window.rates(3), (7.0, 1.0));

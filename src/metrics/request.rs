@@ -4,12 +4,12 @@
 //! the plan may overrule the verdict, so the exact figures of successes and failures wait for the conclusion.
 
 use super::counted::Counted;
-use super::latency::{Burst, Exact, nanoseconds};
+use super::latency::{Burst, ExactFigures, nanoseconds};
 use super::phase_times::PhaseDeltas;
 use super::plausible;
 use super::sample::Sample;
 use super::timed::Timed;
-use super::traced::Traced;
+use super::traced::NameTraces;
 use crate::phases::Phase;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Instant;
@@ -30,7 +30,7 @@ pub(super) struct RequestDelta<L = Burst> {
     /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<Timed<L>>>,
     /// Sampled traces; allocated with the first.
-    pub(super) traced: Option<Box<Traced>>,
+    pub(super) traced: Option<Box<NameTraces>>,
     /// Times of the phases that thresholds look at.
     pub(super) phase_times: PhaseDeltas<L>,
 }
@@ -150,8 +150,8 @@ impl RequestDelta {
             sum.ns += nanoseconds(phase);
             sum.count += u64::from(!phase.is_zero());
         }
-        let answered = sample.status != 0;
-        self.phase_times.record(&sample.phases, answered, watched);
+        let responded = sample.status != 0;
+        self.phase_times.record(&sample.phases, responded, watched);
     }
 
     /// Corrects a request that was entered as `failed` or not to what the sample says now.
@@ -172,7 +172,7 @@ impl RequestDelta {
         } else {
             self.counts.ok.record(ns);
         }
-        Traced::consider(&mut self.traced, sample, ns, origin);
+        NameTraces::consider(&mut self.traced, sample, ns, origin);
     }
 
     /// Clears the counters and keeps their memory.
@@ -213,17 +213,17 @@ fn response_ns(sample: &Sample<'_>) -> u64 {
 /// Plain counters of one request name, in a slice or over a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestCounts {
-    pub(super) all: Exact,
+    pub(super) all: ExactFigures,
     /// Latencies of the requests that finally succeeded, and of those that finally failed.
-    pub(super) ok: Exact,
-    pub(super) failed: Exact,
+    pub(super) ok: ExactFigures,
+    pub(super) failed: ExactFigures,
     /// Failures as far as they are known; in a slice also the failures that a later verdict takes back.
     #[serde(deserialize_with = "plausible::change")]
     failures: i64,
     /// Whether a verdict was changed: the request itself may have been handed over before.
     revised: bool,
     /// Latencies from the actual start, where `all` counts from the scheduled one.
-    pub(super) service: Exact,
+    pub(super) service: ExactFigures,
     #[serde(deserialize_with = "plausible::bytes")]
     pub(super) bytes: u64,
     #[serde(deserialize_with = "plausible::count")]
@@ -256,7 +256,7 @@ impl RequestCounts {
     }
 
     pub(super) fn add_status(&mut self, status: u16, count: u64) {
-        match self.status.iter_mut().find(|(known, _)| *known == status) {
+        match self.status.iter_mut().find(|(other, _)| *other == status) {
             Some((_, sum)) => *sum += count,
             None => self.status.push((status, count)),
         }

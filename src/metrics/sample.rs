@@ -26,7 +26,7 @@ pub struct Sample<'a> {
     /// The name it counts under, from [`Recorder::request`](super::Recorder::request).
     pub request: RequestId,
     /// When it began; it counts in the second in which it ended, which is `latency` later.
-    pub begin: Instant,
+    pub start: Instant,
     /// Time from the call until the last byte of the body of the final response.
     pub latency: Duration,
     /// Delay of the start against the schedule in a run at a rate. The latency as a visitor sees it is `delay` and
@@ -43,7 +43,7 @@ pub struct Sample<'a> {
     /// Bytes received, body and head, over all hops.
     pub bytes: u64,
     /// Reason why it counts as failed; `None` is a success.
-    pub failure: Option<Failure<'a>>,
+    pub failure: Option<SampleFailure<'a>>,
     /// Facts for logs and exemplars, in addition to the figures; without them, neither has this request.
     pub context: Option<Context<'a>>,
 }
@@ -93,11 +93,11 @@ pub struct TaskRun<'a> {
     /// The name it counts under, from [`Recorder::task`](super::Recorder::task).
     pub task: TaskId,
     /// When it began; it counts in the second in which it ended.
-    pub begin: Instant,
+    pub start: Instant,
     /// Duration of the run.
     pub latency: Duration,
     /// Reason why it counts as failed; `None` is a success.
-    pub failure: Option<Failure<'a>>,
+    pub failure: Option<SampleFailure<'a>>,
     /// Facts for the logs of tasks and errors; without them, neither has this run.
     pub context: Option<TaskContext<'a>>,
 }
@@ -117,7 +117,7 @@ pub struct TaskContext<'a> {
 
 /// Reason why a request, task or transaction counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure<'a> {
+pub struct SampleFailure<'a> {
     /// One sentence without figures that change each time, so that equal failures count together.
     pub message: &'a str,
     /// The plan's line, as in `plans/drupal.lua:12`.
@@ -126,9 +126,9 @@ pub struct Failure<'a> {
 
 /// Counts of a request before its verdict was final.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Entered<'a> {
+pub struct ProvisionalCounts<'a> {
     /// Whether it counted as failed.
     pub failed: bool,
     /// The error that was recorded for it.
-    pub told: Option<Failure<'a>>,
+    pub failure: Option<SampleFailure<'a>>,
 }

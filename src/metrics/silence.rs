@@ -3,7 +3,7 @@
 //! Users who wait send nothing, so an outage leaves few traces in the percentiles of a run of users: a handful of
 //! slow requests. A silence shows it for what it was. Driven by the store; times are nanoseconds since the run began.
 
-use super::under_way::Quiet;
+use super::under_way::QuietTime;
 use std::collections::VecDeque;
 
 /// A time without any response.
@@ -25,24 +25,24 @@ impl Silence {
 /// Silences of a run, found from the quiet times of its shards.
 #[derive(Debug, Default)]
 pub(super) struct Silences {
-    shards: Vec<Shard>,
+    shards: Vec<ShardSilence>,
     /// The moment up to which silences were looked for, in nanoseconds since the run began.
-    told: u64,
+    searched_until: u64,
     /// Silences that were reported as events of the measurement, for the windows of thresholds.
     reported: Vec<Silence>,
 }
 
 #[derive(Debug, Default)]
-struct Shard {
+struct ShardSilence {
     /// Quiet times that are over, in order.
-    over: VecDeque<Quiet>,
+    over: VecDeque<QuietTime>,
     /// The quiet time that is still going on.
-    going_on: Option<Quiet>,
+    going_on: Option<QuietTime>,
 }
 
-impl Shard {
+impl ShardSilence {
     /// Returns the quiet time that contains a moment, its end included.
-    fn at(&self, moment: u64) -> Option<&Quiet> {
+    fn at(&self, moment: u64) -> Option<&QuietTime> {
         let over = self.over.iter();
         over.chain(&self.going_on)
             .rev()
@@ -56,12 +56,12 @@ impl Shard {
 
 impl Silences {
     /// Adds the quiet times that a shard handed over.
-    pub(super) fn add(&mut self, shard: usize, over: &[Quiet]) {
+    pub(super) fn add(&mut self, shard: usize, over: &[QuietTime]) {
         self.shard(shard).over.extend(over);
     }
 
     /// Notes whether a shard is in a quiet time now.
-    pub(super) fn stands(&mut self, shard: usize, going_on: Option<Quiet>) {
+    pub(super) fn stands(&mut self, shard: usize, going_on: Option<QuietTime>) {
         self.shard(shard).going_on = going_on;
     }
 
@@ -80,9 +80,9 @@ impl Silences {
         self.reported.clear();
     }
 
-    fn shard(&mut self, shard: usize) -> &mut Shard {
+    fn shard(&mut self, shard: usize) -> &mut ShardSilence {
         if self.shards.len() <= shard {
-            self.shards.resize_with(shard + 1, Shard::default);
+            self.shards.resize_with(shard + 1, ShardSilence::default);
         }
         &mut self.shards[shard]
     }
@@ -95,18 +95,18 @@ impl Silences {
             let new = shard
                 .over
                 .iter()
-                .filter(|quiet| self.told <= quiet.to && quiet.to < until);
+                .filter(|quiet| self.searched_until <= quiet.to && quiet.to < until);
             found.extend(new.filter_map(|quiet| self.common(number, quiet)));
         }
         found.retain(|silence| silence.length() >= least);
         found.sort_unstable_by_key(|silence| silence.from);
         // Responses that came to two shards at once end one silence.
         found.dedup_by(|later, first| later.from < first.to);
-        self.told = self.told.max(until);
+        self.searched_until = self.searched_until.max(until);
         // A quiet time that is over is needed until the overlapping ones of all shards are over: ten minutes are
         // enough.
         for shard in &mut self.shards {
-            let old = |quiet: &mut Quiet| quiet.to.saturating_add(600_000_000_000) < until;
+            let old = |quiet: &mut QuietTime| quiet.to.saturating_add(600_000_000_000) < until;
             while shard.over.pop_front_if(old).is_some() {}
         }
         found
@@ -120,12 +120,12 @@ impl Silences {
             .enumerate()
             .filter_map(|(number, shard)| Some((number, shard.going_on?)))
             .max_by_key(|(_, quiet)| quiet.from)?;
-        self.common(number, &Quiet { to: now, ..quiet })
+        self.common(number, &QuietTime { to: now, ..quiet })
     }
 
     /// Returns the part of one shard's quiet time, up to its end, in which all the others were quiet too and users
     /// waited.
-    fn common(&self, number: usize, quiet: &Quiet) -> Option<Silence> {
+    fn common(&self, number: usize, quiet: &QuietTime) -> Option<Silence> {
         let (mut from, mut waited) = (quiet.from, quiet.waited_since);
         let mut waiting = quiet.waiting;
         for (other, shard) in self.shards.iter().enumerate() {
@@ -155,8 +155,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn quiet(from: u64, to: u64, waited_since: u64, waiting: u64) -> Quiet {
-        Quiet {
+    fn quiet(from: u64, to: u64, waited_since: u64, waiting: u64) -> QuietTime {
+        QuietTime {
             from,
             to,
             waited_since: Some(waited_since),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn while_one_shard_gets_answers_there_is_no_silence() {
+    fn while_one_shard_gets_responses_there_is_no_silence() {
         let mut all = Silences::default();
         all.add(0, &[quiet(10 * S, 13 * S, 10 * S, 6)]);
         all.stands(1, Some(quiet(13 * S + S / 2, 14 * S, 14 * S, 1)));
@@ -193,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_begins_when_the_first_user_waits() {
+    fn a_silence_starts_when_the_first_user_waits() {
         let mut all = Silences::default();
         all.stands(0, Some(quiet(2 * S, 9 * S, 6 * S, 1)));
-        let nobody = Quiet {
+        let nobody = QuietTime {
             waited_since: None,
             ..quiet(3 * S, 9 * S, 0, 0)
         };

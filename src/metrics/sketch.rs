@@ -3,7 +3,7 @@
 //! counts run-length encoded; it takes some 60 to 500 bytes.
 
 use super::counted::Counted;
-use super::latency::{Burst, Exact, LONGEST_US, each_recorded};
+use super::latency::{Burst, ExactFigures, LONGEST_US, each_recorded};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -83,14 +83,14 @@ impl Sketcher {
     pub(super) fn quantiles<'a, const N: usize>(
         &mut self,
         sketches: impl IntoIterator<Item = &'a Sketch>,
-        exact: &Exact,
+        exact: &ExactFigures,
         quantiles: [f64; N],
     ) -> [Duration; N] {
         self.gather(sketches);
         self.found(exact, quantiles)
     }
 
-    fn found<const N: usize>(&self, exact: &Exact, quantiles: [f64; N]) -> [Duration; N] {
+    fn found<const N: usize>(&self, exact: &ExactFigures, quantiles: [f64; N]) -> [Duration; N] {
         let mut found = [Duration::ZERO; N];
         if exact.count > 0 {
             let values = self.histogram.value_at_quantiles(quantiles);
@@ -103,7 +103,7 @@ impl Sketcher {
     }
 
     /// Begins a sketch with the counts of another one.
-    pub(super) fn begin(&mut self, sketch: &Sketch) {
+    pub(super) fn start(&mut self, sketch: &Sketch) {
         self.gather([sketch]);
     }
 
@@ -123,7 +123,7 @@ impl Sketcher {
     /// [`Self::quantiles`] does.
     pub(super) fn end<const N: usize>(
         &mut self,
-        exact: &Exact,
+        exact: &ExactFigures,
         quantiles: [f64; N],
     ) -> (Sketch, [Duration; N]) {
         let found = self.found(exact, quantiles);
@@ -181,8 +181,8 @@ mod tests {
     use super::super::latency;
     use super::*;
 
-    fn of(values: impl Iterator<Item = u64>) -> (Histogram<u64>, Exact) {
-        let (mut histogram, mut exact) = (latency::histogram(), Exact::default());
+    fn of(values: impl Iterator<Item = u64>) -> (Histogram<u64>, ExactFigures) {
+        let (mut histogram, mut exact) = (latency::histogram(), ExactFigures::default());
         for us in values {
             latency::record(&mut histogram, us as u32);
             exact.record(us * 1_000);
@@ -221,7 +221,7 @@ mod tests {
         let whole = sketcher.of(&of(values()).0);
         let mut coarse = Coarse::default();
         values().for_each(|us| coarse.add(us, 1));
-        sketcher.begin(&Sketch::default());
+        sketcher.start(&Sketch::default());
         sketcher.more_coarse(&coarse);
         assert_eq!(sketcher.finish(), whole);
         let different = coarse.0.iter().count();

@@ -6,9 +6,9 @@
 //! they ended.
 
 use super::axis::Axis;
-use super::delta::{Border, Covered, Delta, SliceDelta};
+use super::delta::{Covered, Delta, SliceBorder, SliceDelta};
 use super::latency::nanoseconds;
-use super::under_way::{Flight, UnderWay};
+use super::under_way::{InFlightRequests, InFlightSlot};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(super) struct Slices {
     to: u64,
     latest: u64,
     users: u64,
-    under_way: UnderWay,
+    under_way: InFlightRequests,
 }
 
 impl Slices {
@@ -49,7 +49,7 @@ impl Slices {
             to,
             latest: 0,
             users: 0,
-            under_way: UnderWay::default(),
+            under_way: InFlightRequests::default(),
         }
     }
 
@@ -70,10 +70,10 @@ impl Slices {
 
     /// Schedules measurement number `epoch` to begin at a moment. If the order comes late, what was counted after
     /// that moment stays where it is.
-    pub(super) fn begin_measurement(&mut self, epoch: u64, at: Instant) {
-        if !self.axis.has_begun(epoch, self.latest) {
+    pub(super) fn schedule_measurement(&mut self, epoch: u64, at: Instant) {
+        if !self.axis.has_started(epoch, self.latest) {
             let at = self.since(at);
-            self.axis.begin(epoch, at);
+            self.axis.schedule(epoch, at);
             self.reopen();
         }
     }
@@ -98,7 +98,7 @@ impl Slices {
         (self.from, self.to) = (from, to);
     }
 
-    fn empty(&mut self, span: super::axis::Span) -> SliceDelta {
+    fn empty(&mut self, span: super::axis::AxisSpan) -> SliceDelta {
         let mut slice = self.spare.pop().unwrap_or_default();
         slice.span = span;
         slice
@@ -117,8 +117,8 @@ impl Slices {
     }
 
     /// Returns the slice in which something ended that began at `begin` and took `ns` nanoseconds.
-    pub(super) fn of(&mut self, begin: Instant, ns: u64) -> &mut SliceDelta {
-        let end = self.since(begin).saturating_add(ns);
+    pub(super) fn of(&mut self, start: Instant, ns: u64) -> &mut SliceDelta {
+        let end = self.since(start).saturating_add(ns);
         self.advance(end);
         if end >= self.from {
             return self.open();
@@ -132,8 +132,8 @@ impl Slices {
         let key = (span.epoch, span.from);
         let slices = &self.delta.slices;
         let place = slices.partition_point(|slice| (slice.span.epoch, slice.span.from) < key);
-        let known = slices[place].span;
-        if (known.epoch, known.from) != key {
+        let existing = slices[place].span;
+        if (existing.epoch, existing.from) != key {
             let slice = self.empty(span);
             self.delta.slices.insert(place, slice);
         }
@@ -151,7 +151,7 @@ impl Slices {
     #[cold]
     fn close(&mut self) {
         let stood = self.under_way.at(self.to);
-        let border = Border {
+        let border = SliceBorder {
             users: self.users,
             under_way: stood.count,
             oldest: stood.oldest,
@@ -178,10 +178,10 @@ impl Slices {
     }
 
     /// Notes that a request is sent.
-    pub(super) fn request_begins(&mut self, at: Instant) -> Flight {
+    pub(super) fn start_request(&mut self, at: Instant) -> InFlightSlot {
         let at = self.since(at);
         self.advance(at);
-        self.under_way.begin(at)
+        self.under_way.start(at)
     }
 
     /// Notes that the process stood still for that long.
@@ -190,10 +190,16 @@ impl Slices {
     }
 
     /// Notes that a request has ended `ns` nanoseconds after it began.
-    pub(super) fn request_ends(&mut self, flight: Flight, begin: Instant, ns: u64, answered: bool) {
-        let at = self.since(begin).saturating_add(ns);
+    pub(super) fn end_request(
+        &mut self,
+        flight: InFlightSlot,
+        start: Instant,
+        ns: u64,
+        responded: bool,
+    ) {
+        let at = self.since(start).saturating_add(ns);
         self.advance(at);
-        if let Some(quiet) = self.under_way.end(flight, at, answered) {
+        if let Some(quiet) = self.under_way.end(flight, at, responded) {
             self.open().quiet.push(quiet);
         }
     }

@@ -18,17 +18,17 @@ const COARSEST: u32 = 19;
 
 /// The most buckets of one spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room(usize);
+pub(super) struct BucketLimit(usize);
 
-impl Room {
+impl BucketLimit {
     /// The room of the only one: eight doublings in full detail.
-    pub(super) const WHOLE: Room = Room(8192);
+    pub(super) const WHOLE: BucketLimit = BucketLimit(8192);
 
     /// Returns the room of one among that many, which together take some tens of MiB at most.
-    pub(super) fn among(spreads: usize) -> Room {
+    pub(super) fn among(spreads: usize) -> BucketLimit {
         const ALL: usize = 1 << 18;
         const LEAST: usize = 256;
-        Room((ALL / spreads.max(1)).clamp(LEAST, Room::WHOLE.0))
+        BucketLimit((ALL / spreads.max(1)).clamp(LEAST, BucketLimit::WHOLE.0))
     }
 }
 
@@ -42,14 +42,14 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn record(&mut self, value: f64, room: Room) {
+    pub(super) fn record(&mut self, value: f64, room: BucketLimit) {
         let bucket = coarser(bucket(value), self.halved);
         *self.buckets.entry(bucket).or_default() += 1;
         self.count += 1;
         self.fit(room);
     }
 
-    pub(super) fn add(&mut self, other: &Spread, room: Room) {
+    pub(super) fn add(&mut self, other: &Spread, room: BucketLimit) {
         if other.halved > self.halved {
             self.halve(other.halved - self.halved);
         }
@@ -61,7 +61,7 @@ impl Spread {
         self.fit(room);
     }
 
-    fn fit(&mut self, room: Room) {
+    fn fit(&mut self, room: BucketLimit) {
         while self.buckets.len() > room.0 && self.halved < COARSEST {
             self.halve(1);
         }
@@ -88,8 +88,8 @@ impl Spread {
         let mut buckets = self.buckets.iter();
         let (mut seen, mut value) = (0, 0.0);
         quantiles.map(|quantile| {
-            let wanted = ((quantile * self.count as f64).ceil() as u64).max(1);
-            while seen < wanted
+            let rank = ((quantile * self.count as f64).ceil() as u64).max(1);
+            while seen < rank
                 && let Some((bucket, count)) = buckets.next()
             {
                 seen += count;
@@ -137,7 +137,7 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 let value = (from + (state >> 54) as f64) * scale;
-                spread.record(value, Room::WHOLE);
+                spread.record(value, BucketLimit::WHOLE);
                 sorted.push(value);
             }
             sorted.sort_unstable_by(f64::total_cmp);
@@ -154,18 +154,18 @@ mod tests {
     fn parts_add_up_to_the_whole() {
         let (mut whole, mut parts) = (Spread::default(), [Spread::default(), Spread::default()]);
         for n in 0..1_000 {
-            whole.record(f64::from(n) - 300.0, Room::WHOLE);
-            parts[n as usize % 2].record(f64::from(n) - 300.0, Room::WHOLE);
+            whole.record(f64::from(n) - 300.0, BucketLimit::WHOLE);
+            parts[n as usize % 2].record(f64::from(n) - 300.0, BucketLimit::WHOLE);
         }
         let [mut sum, other] = parts;
-        sum.add(&other, Room::WHOLE);
+        sum.add(&other, BucketLimit::WHOLE);
         assert_eq!(sum, whole);
         assert_eq!(Spread::default().quantiles([0.5]), [0.0]);
     }
 
     #[test]
     fn values_of_all_sizes_take_no_more_than_their_room() {
-        let room = Room::among(100);
+        let room = BucketLimit::among(100);
         let (mut whole, mut parts) = (Spread::default(), [Spread::default(), Spread::default()]);
         let mut sorted = Vec::new();
         for n in 0..20_000_u64 {

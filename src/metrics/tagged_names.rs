@@ -1,6 +1,6 @@
 //! Interns requests by method, name and tags as dense numbers, one for each combination that a shard has met.
 
-use super::names::{Interned, Label, Names};
+use super::names::{GroupedName, InternedName, NameInterner};
 use crate::tags::{SCENARIO, Tags};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ pub struct TagsId(u32);
 /// Names of requests with their tags.
 #[derive(Debug)]
 pub(super) struct TaggedNames {
-    names: Names,
+    names: NameInterner,
     sets: Vec<Arc<Tags>>,
-    known: HashMap<Arc<Tags>, u32>,
+    ids: HashMap<Arc<Tags>, u32>,
     /// For each set, numbers by the number of a name.
     numbers: Vec<Vec<Option<u32>>>,
-    labels: Vec<Arc<Label>>,
+    labels: Vec<Arc<GroupedName>>,
 }
 
 impl Default for TaggedNames {
     fn default() -> Self {
         let none = Arc::<Tags>::default();
         TaggedNames {
-            names: Names::default(),
+            names: NameInterner::default(),
             sets: vec![none.clone()],
-            known: HashMap::from([(none, 0)]),
+            ids: HashMap::from([(none, 0)]),
             numbers: vec![Vec::new()],
             labels: Vec::new(),
         }
@@ -45,15 +45,15 @@ impl Default for TaggedNames {
 impl TaggedNames {
     /// Returns the number of a set of tags, and whether there are too many.
     pub(super) fn tags(&mut self, tags: &Tags) -> (TagsId, bool) {
-        if let Some(known) = self.known.get(tags) {
-            return (TagsId(*known), false);
+        if let Some(id) = self.ids.get(tags) {
+            return (TagsId(*id), false);
         }
         if self.sets.len() < MAX_SETS {
             return (self.add_set(tags.clone()), false);
         }
         let scenario = tags.only(SCENARIO);
-        let known = self.known.get(&scenario).copied();
-        let id = known.map_or_else(|| self.add_set(scenario), TagsId);
+        let existing = self.ids.get(&scenario).copied();
+        let id = existing.map_or_else(|| self.add_set(scenario), TagsId);
         (id, true)
     }
 
@@ -61,17 +61,17 @@ impl TaggedNames {
         let id = self.sets.len() as u32;
         let tags = Arc::new(tags);
         self.sets.push(tags.clone());
-        self.known.insert(tags, id);
+        self.ids.insert(tags, id);
         self.numbers.push(Vec::new());
         TagsId(id)
     }
 
     /// Returns the number of a name with tags, and whether the name had to be counted with the others.
-    pub(super) fn intern(&mut self, method: &str, name: &str, TagsId(set): TagsId) -> Interned {
-        let Interned { id: name, overflow } = self.names.intern(method, name);
-        let known = self.numbers[set as usize].get(name as usize);
-        if let Some(Some(id)) = known {
-            return Interned { id: *id, overflow };
+    pub(super) fn intern(&mut self, method: &str, name: &str, TagsId(set): TagsId) -> InternedName {
+        let InternedName { id: name, overflow } = self.names.intern(method, name);
+        let existing = self.numbers[set as usize].get(name as usize);
+        if let Some(Some(id)) = existing {
+            return InternedName { id: *id, overflow };
         }
         let set = if self.labels.len() < MAX_TAGGED {
             set
@@ -86,17 +86,17 @@ impl TaggedNames {
         let id = *number.get_or_insert(self.labels.len() as u32);
         if id as usize == self.labels.len() {
             let label = &self.names.labels()[name as usize];
-            self.labels.push(Arc::new(Label {
+            self.labels.push(Arc::new(GroupedName {
                 group: label.group.clone(),
                 name: label.name.clone(),
                 tags: self.sets[set as usize].clone(),
             }));
         }
-        Interned { id, overflow }
+        InternedName { id, overflow }
     }
 
     /// Returns all names with their tags, indexed by number.
-    pub(super) fn labels(&self) -> &[Arc<Label>] {
+    pub(super) fn labels(&self) -> &[Arc<GroupedName>] {
         &self.labels
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_beyond_the_limit_keep_their_scenario_alone() {
+    fn sets_beyond_the_limit_have_their_scenario_alone() {
         let mut names = TaggedNames::default();
         for n in 1..MAX_SETS {
             assert!(!names.tags(&tags(&n.to_string())).1);

@@ -1,13 +1,13 @@
 //! Rows of the store: the totals of a name over the whole run, and their row in a report.
 
 use super::delta::TaskDelta;
-use super::filled::Filled;
-use super::latency::{self, Exact, summary as latency};
+use super::filled::FilledLatencies;
+use super::latency::{self, ExactFigures, summary as latency};
 use super::phase_times::PhaseTallies;
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::threshold_figures::ThresholdFigures;
-use super::traced::Traced;
+use super::traced::NameTraces;
 use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -26,9 +26,9 @@ pub(super) struct RequestTally {
     /// Latencies from the actual start, in a run at a rate.
     service: Option<Histogram<u64>>,
     /// Latencies filled in for late users; allocated with the first.
-    pub(super) filled: Option<Box<Filled>>,
+    pub(super) filled: Option<Box<FilledLatencies>>,
     /// Sampled traces of one name; allocated with the first.
-    pub(super) traced: Option<Box<Traced>>,
+    pub(super) traced: Option<Box<NameTraces>>,
     /// Times of the phases that thresholds look at.
     phase_times: PhaseTallies,
     /// p50, p95, p99 as of the last tick that changed them.
@@ -118,7 +118,7 @@ impl RequestTally {
         }
     }
 
-    pub(super) fn exact(&self) -> Exact {
+    pub(super) fn exact(&self) -> ExactFigures {
         self.counts.all
     }
 
@@ -180,16 +180,16 @@ impl RequestTally {
 /// Totals of one task or transaction over the whole run.
 #[derive(Debug)]
 pub(super) struct TaskTally {
-    pub(super) ok: Exact,
-    pub(super) failed: Exact,
+    pub(super) ok: ExactFigures,
+    pub(super) failed: ExactFigures,
     all: Histogram<u64>,
 }
 
 impl Default for TaskTally {
     fn default() -> Self {
         TaskTally {
-            ok: Exact::default(),
-            failed: Exact::default(),
+            ok: ExactFigures::default(),
+            failed: ExactFigures::default(),
             all: latency::histogram(),
         }
     }

@@ -1,19 +1,19 @@
 //! Figures that a threshold looks at: of requests, checks or a metric, of the run so far or of a stretch of it.
 //! Made by the store, read by the judges of thresholds.
 
-use super::filled::Filled;
-use super::latency::{self, Exact};
+use super::filled::FilledLatencies;
+use super::latency::{self, ExactFigures};
 use super::report::MetricKind;
 use super::request::{RequestCounts, RequestDelta};
-use super::spread::{Room, Spread};
-use crate::threshold::{Among, Figure, Threshold, Unit};
+use super::spread::{BucketLimit, Spread};
+use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Figures of one subject at one moment.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdFigures {
-    pub(super) subject: Subject,
+    pub(super) subject: ThresholdSubject,
     pub(super) count: u64,
     /// Failed requests, checks that did not hold, values of a rate that were false.
     pub(super) failures: u64,
@@ -26,13 +26,13 @@ pub(super) struct ThresholdFigures {
     pub(super) last: Option<f64>,
     /// Age of the oldest request that is not counted yet: it is under way, or waits in a silence.
     pub(super) oldest: f64,
-    pub(super) values: Values,
+    pub(super) values: SubjectValues,
     /// Latencies of the failed requests, if only the successful ones are wanted.
     pub(super) without: Option<Histogram<u64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum ThresholdSubject {
     Requests,
     /// Runs of tasks and transactions.
     Tasks,
@@ -41,14 +41,14 @@ pub(super) enum Subject {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Values {
+pub(super) enum SubjectValues {
     Latencies(Histogram<u64>),
     Numbers(Spread),
 }
 
 impl ThresholdFigures {
     /// Makes the figures of a subject of which nothing was seen yet.
-    pub(super) fn nothing(subject: Subject) -> ThresholdFigures {
+    pub(super) fn nothing(subject: ThresholdSubject) -> ThresholdFigures {
         ThresholdFigures {
             subject,
             count: 0,
@@ -60,8 +60,12 @@ impl ThresholdFigures {
             last: None,
             oldest: 0.0,
             values: match subject {
-                Subject::Requests | Subject::Tasks => Values::Latencies(latency::histogram()),
-                Subject::Checks | Subject::Metric(_) => Values::Numbers(Spread::default()),
+                ThresholdSubject::Requests | ThresholdSubject::Tasks => {
+                    SubjectValues::Latencies(latency::histogram())
+                }
+                ThresholdSubject::Checks | ThresholdSubject::Metric(_) => {
+                    SubjectValues::Numbers(Spread::default())
+                }
             },
             without: None,
         }
@@ -69,7 +73,7 @@ impl ThresholdFigures {
 
     /// Makes the figures of checks or of a metric.
     pub(super) fn numbers(
-        subject: Subject,
+        subject: ThresholdSubject,
         count: u64,
         failures: u64,
         values: &Spread,
@@ -77,7 +81,7 @@ impl ThresholdFigures {
         ThresholdFigures {
             count,
             failures,
-            values: Values::Numbers(values.clone()),
+            values: SubjectValues::Numbers(values.clone()),
             ..ThresholdFigures::nothing(subject)
         }
     }
@@ -85,8 +89,8 @@ impl ThresholdFigures {
     /// Adds tasks or transactions.
     pub(super) fn add_tasks(
         &mut self,
-        ok: &Exact,
-        failed: &Exact,
+        ok: &ExactFigures,
+        failed: &ExactFigures,
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
         self.failures += failed.count;
@@ -94,9 +98,13 @@ impl ThresholdFigures {
     }
 
     /// Adds times that come without failures, such as those of a phase.
-    pub(super) fn add_phase(&mut self, exact: &Exact, add: impl FnOnce(&mut Histogram<u64>)) {
+    pub(super) fn add_phase(
+        &mut self,
+        exact: &ExactFigures,
+        add: impl FnOnce(&mut Histogram<u64>),
+    ) {
         self.add_exact(exact);
-        if let Values::Latencies(all) = &mut self.values {
+        if let SubjectValues::Latencies(all) = &mut self.values {
             add(all);
         }
     }
@@ -104,11 +112,11 @@ impl ThresholdFigures {
     /// Adds requests of a whole run.
     pub(super) fn add_requests(
         &mut self,
-        among: Among,
+        among: LatencySubset,
         counts: &RequestCounts,
         all: &Histogram<u64>,
         failed: Option<&Histogram<u64>>,
-        filled: Option<&Filled>,
+        filled: Option<&FilledLatencies>,
     ) {
         let put = |to: &mut Histogram<u64>| latency::add(to, all);
         let less = |to: &mut Histogram<u64>| {
@@ -116,7 +124,7 @@ impl ThresholdFigures {
                 latency::add(to, failed);
             }
         };
-        if let (Among::Corrected, Some(filled)) = (among, filled) {
+        if let (LatencySubset::Corrected, Some(filled)) = (among, filled) {
             self.add_phase(&filled.exact, |all| latency::add(all, &filled.histogram));
         }
         self.add_counts(among, counts, put, less);
@@ -132,7 +140,7 @@ impl ThresholdFigures {
         }
         let put = |to: &mut Histogram<u64>| row.all.add_to(to);
         let less = |to: &mut Histogram<u64>| row.failures.add_to(to);
-        if let (Among::Corrected, Some(filled)) = (of.among, &row.filled) {
+        if let (LatencySubset::Corrected, Some(filled)) = (of.among, &row.filled) {
             self.add_phase(&filled.exact, |all| filled.latencies.add_to(all));
         }
         self.add_counts(of.among, &row.counts, put, less);
@@ -140,21 +148,21 @@ impl ThresholdFigures {
 
     fn add_counts(
         &mut self,
-        among: Among,
+        among: LatencySubset,
         counts: &RequestCounts,
         put: impl FnOnce(&mut Histogram<u64>),
         less: impl FnOnce(&mut Histogram<u64>),
     ) {
-        let Values::Latencies(all) = &mut self.values else {
+        let SubjectValues::Latencies(all) = &mut self.values else {
             return;
         };
         put(all);
         match among {
-            Among::Ok => {
+            LatencySubset::Ok => {
                 less(self.without.get_or_insert_with(latency::histogram));
                 self.add_exact(&counts.ok);
             }
-            Among::All | Among::Corrected => self.add_exact(&counts.all),
+            LatencySubset::All | LatencySubset::Corrected => self.add_exact(&counts.all),
         }
         self.failures = self
             .failures
@@ -162,7 +170,7 @@ impl ThresholdFigures {
         self.bytes += counts.bytes;
     }
 
-    fn add_exact(&mut self, exact: &Exact) {
+    fn add_exact(&mut self, exact: &ExactFigures) {
         if exact.count > 0 {
             self.count += exact.count;
             self.sum += exact.sum_ms();
@@ -182,8 +190,12 @@ impl ThresholdFigures {
         self.last = other.last.or(self.last);
         self.oldest = self.oldest.max(other.oldest);
         match (&mut self.values, &other.values) {
-            (Values::Latencies(all), Values::Latencies(more)) => latency::add(all, more),
-            (Values::Numbers(all), Values::Numbers(more)) => all.add(more, Room::WHOLE),
+            (SubjectValues::Latencies(all), SubjectValues::Latencies(more)) => {
+                latency::add(all, more)
+            }
+            (SubjectValues::Numbers(all), SubjectValues::Numbers(more)) => {
+                all.add(more, BucketLimit::WHOLE)
+            }
             _ => {}
         }
         if let Some(more) = &other.without {
@@ -194,7 +206,7 @@ impl ThresholdFigures {
     /// Adds `requests` requests as if their waiting times were spread evenly from nothing to `longest`.
     pub(super) fn wait_evenly(&mut self, requests: u64, longest: Duration) {
         const STEPS: u64 = 100;
-        let Values::Latencies(all) = &mut self.values else {
+        let SubjectValues::Latencies(all) = &mut self.values else {
             return;
         };
         let longest_ms = longest.as_secs_f64() * 1e3;
@@ -219,7 +231,7 @@ impl ThresholdFigures {
     /// Says what the subject is and which figures it has, if the threshold's is none of them.
     pub(super) fn value(&self, of: &Threshold, seconds: f64) -> Result<Option<f64>, &'static str> {
         let (figure, unit) = (of.figure, of.unit);
-        if of.phase.is_some() && self.subject != Subject::Requests {
+        if of.phase.is_some() && self.subject != ThresholdSubject::Requests {
             return Err(self.figures());
         }
         let count = self.count as f64;
@@ -229,53 +241,67 @@ impl ThresholdFigures {
         let passes = self.count.saturating_sub(self.failures);
         Ok(match (self.subject, figure, unit) {
             (
-                Subject::Requests | Subject::Tasks | Subject::Checks,
-                Figure::Rate,
+                ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
+                FigureKind::Rate,
                 Unit::PerSecond,
             ) => per_second(count),
-            (Subject::Requests | Subject::Tasks | Subject::Checks, Figure::Count, _) => Some(count),
-            (Subject::Requests, Figure::Bytes, Unit::Size(size)) => {
+            (
+                ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
+                FigureKind::Count,
+                _,
+            ) => Some(count),
+            (ThresholdSubject::Requests, FigureKind::Bytes, Unit::Size(size)) => {
                 Some(self.bytes as f64 / size.bytes())
             }
-            (Subject::Requests, Figure::Bytes, Unit::SizePerSecond(size)) => {
+            (ThresholdSubject::Requests, FigureKind::Bytes, Unit::SizePerSecond(size)) => {
                 per_second(self.bytes as f64 / size.bytes())
             }
-            (_, Figure::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
-            (_, Figure::Failures, _) if self.has_failures() => {
+            (_, FigureKind::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
+            (_, FigureKind::Failures, _) if self.has_failures() => {
                 (self.count > 0).then_some(self.failures as f64)
             }
-            (Subject::Requests, Figure::Oldest, _) => {
+            (ThresholdSubject::Requests, FigureKind::Oldest, _) => {
                 let scale = unit.per_millisecond().ok_or(self.figures())?;
                 Some(self.oldest.max(self.max) * scale)
             }
-            (Subject::Requests | Subject::Tasks, ..) => {
+            (ThresholdSubject::Requests | ThresholdSubject::Tasks, ..) => {
                 let scale = unit.per_millisecond().ok_or(self.figures())?;
                 self.distribution(figure)?.map(|ms| ms * scale)
             }
-            (Subject::Checks, Figure::Checks | Figure::Rate, Unit::Percent) => share(passes),
-            (Subject::Metric(MetricKind::Rate), Figure::Rate | Figure::Value, Unit::Percent) => {
+            (ThresholdSubject::Checks, FigureKind::Checks | FigureKind::Rate, Unit::Percent) => {
                 share(passes)
             }
-            (Subject::Metric(MetricKind::Counter), Figure::Rate, Unit::PerSecond) => {
+            (
+                ThresholdSubject::Metric(MetricKind::Rate),
+                FigureKind::Rate | FigureKind::Value,
+                Unit::Percent,
+            ) => share(passes),
+            (ThresholdSubject::Metric(MetricKind::Counter), FigureKind::Rate, Unit::PerSecond) => {
                 per_second(self.sum)
             }
-            (Subject::Metric(_), Figure::Rate, Unit::PerSecond) => per_second(count),
-            (Subject::Metric(MetricKind::Counter), Figure::Count | Figure::Value, Unit::None) => {
-                Some(self.sum)
+            (ThresholdSubject::Metric(_), FigureKind::Rate, Unit::PerSecond) => per_second(count),
+            (
+                ThresholdSubject::Metric(MetricKind::Counter),
+                FigureKind::Count | FigureKind::Value,
+                Unit::None,
+            ) => Some(self.sum),
+            (ThresholdSubject::Metric(_), FigureKind::Count, _) => Some(count),
+            (ThresholdSubject::Metric(MetricKind::Gauge), FigureKind::Value, Unit::None) => {
+                self.last
             }
-            (Subject::Metric(_), Figure::Count, _) => Some(count),
-            (Subject::Metric(MetricKind::Gauge), Figure::Value, Unit::None) => self.last,
-            (Subject::Metric(MetricKind::Trend), Figure::Value, Unit::None) => {
-                self.distribution(Figure::Avg)?
+            (ThresholdSubject::Metric(MetricKind::Trend), FigureKind::Value, Unit::None) => {
+                self.distribution(FigureKind::Avg)?
             }
-            (Subject::Metric(MetricKind::Trend), _, Unit::None) => self.distribution(figure)?,
-            // The extremes of a gauge are not known for a stretch.
-            (Subject::Metric(MetricKind::Gauge), Figure::Min | Figure::Max, Unit::None)
-                if of.during.is_none() =>
-            {
+            (ThresholdSubject::Metric(MetricKind::Trend), _, Unit::None) => {
                 self.distribution(figure)?
             }
-            (Subject::Metric(MetricKind::Gauge), Figure::Avg, Unit::None) => {
+            // The extremes of a gauge are not known for a stretch.
+            (
+                ThresholdSubject::Metric(MetricKind::Gauge),
+                FigureKind::Min | FigureKind::Max,
+                Unit::None,
+            ) if of.during.is_none() => self.distribution(figure)?,
+            (ThresholdSubject::Metric(MetricKind::Gauge), FigureKind::Avg, Unit::None) => {
                 self.distribution(figure)?
             }
             _ => return Err(self.figures()),
@@ -285,36 +311,36 @@ impl ThresholdFigures {
     fn has_failures(&self) -> bool {
         !matches!(
             self.subject,
-            Subject::Metric(MetricKind::Counter | MetricKind::Gauge | MetricKind::Trend)
+            ThresholdSubject::Metric(MetricKind::Counter | MetricKind::Gauge | MetricKind::Trend)
         )
     }
 
     /// Returns a figure of the distribution of values; `None` without values.
-    fn distribution(&self, figure: Figure) -> Result<Option<f64>, &'static str> {
+    fn distribution(&self, figure: FigureKind) -> Result<Option<f64>, &'static str> {
         if self.count == 0 {
             return Ok(None);
         }
         let successes;
         let values = match (&self.values, &self.without) {
-            (Values::Latencies(all), Some(failed)) => {
+            (SubjectValues::Latencies(all), Some(failed)) => {
                 let mut ok = all.clone();
                 // A verdict may arrive before the request that it is about.
                 if ok.subtract(failed).is_err() {
                     ok = all.clone();
                 }
-                successes = Values::Latencies(ok);
+                successes = SubjectValues::Latencies(ok);
                 &successes
             }
             (values, _) => values,
         };
         let value = match (figure, values) {
-            (Figure::Avg, _) => self.sum / self.count as f64,
-            (Figure::Min, _) => self.min,
-            (Figure::Max, _) => self.max,
-            (Figure::Percentile(percent), Values::Latencies(histogram)) => {
+            (FigureKind::Avg, _) => self.sum / self.count as f64,
+            (FigureKind::Min, _) => self.min,
+            (FigureKind::Max, _) => self.max,
+            (FigureKind::Percentile(percent), SubjectValues::Latencies(histogram)) => {
                 histogram.value_at_quantile(percent / 100.0) as f64 / 1e3
             }
-            (Figure::Percentile(percent), Values::Numbers(spread)) => {
+            (FigureKind::Percentile(percent), SubjectValues::Numbers(spread)) => {
                 let [value] = spread.quantiles([percent / 100.0]);
                 value
             }
@@ -326,23 +352,23 @@ impl ThresholdFigures {
     /// Names the subject and the figures that it has.
     fn figures(&self) -> &'static str {
         match self.subject {
-            Subject::Requests | Subject::Tasks => {
+            ThresholdSubject::Requests | ThresholdSubject::Tasks => {
                 "requests and tasks have p50 to p99.99, avg, min and max in us, ms or s, failures in % or as a \
                  number, rate in /s, and count; requests also have bytes and phases, and all together 'oldest'"
             }
-            Subject::Checks => {
+            ThresholdSubject::Checks => {
                 "checks have 'checks' and rate in %, failures in % or as a number, rate in /s, and count"
             }
-            Subject::Metric(MetricKind::Counter) => {
+            ThresholdSubject::Metric(MetricKind::Counter) => {
                 "it is a counter, which has value and count without a unit, and rate in /s"
             }
-            Subject::Metric(MetricKind::Gauge) => {
+            ThresholdSubject::Metric(MetricKind::Gauge) => {
                 "it is a gauge, which has value, avg, and over the whole run min and max, without a unit"
             }
-            Subject::Metric(MetricKind::Rate) => {
+            ThresholdSubject::Metric(MetricKind::Rate) => {
                 "it is a rate, which has rate in %, failures in % or as a number, rate in /s, and count"
             }
-            Subject::Metric(MetricKind::Trend) => {
+            ThresholdSubject::Metric(MetricKind::Trend) => {
                 "it is a trend, which has p50 to p99.99, avg, min, max, value and count, all without a unit"
             }
         }
@@ -355,7 +381,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_a_silent_site_waits_between_nothing_and_its_end() {
-        let mut waiting = ThresholdFigures::nothing(Subject::Requests);
+        let mut waiting = ThresholdFigures::nothing(ThresholdSubject::Requests);
         waiting.wait_evenly(1_000, Duration::from_secs(10));
         for (text, from_s, to_s) in [
             ("min < 1s", 0.0, 0.2),

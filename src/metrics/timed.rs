@@ -2,14 +2,14 @@
 //! late users.
 
 use super::counted::Counted;
-use super::latency::{Burst, Exact};
+use super::latency::{Burst, ExactFigures};
 use serde::{Deserialize, Serialize};
 
 /// Latencies with their exact figures; `L` is the form of the latencies, as in
 /// [`RequestDelta`](super::request::RequestDelta).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Timed<L = Burst> {
-    pub(super) exact: Exact,
+    pub(super) exact: ExactFigures,
     pub(super) latencies: L,
 }
 
@@ -36,7 +36,7 @@ impl Timed {
 
     /// Clears the latencies and keeps their memory.
     pub(super) fn clear(&mut self) {
-        self.exact = Exact::default();
+        self.exact = ExactFigures::default();
         self.latencies.clear();
     }
 }

@@ -24,27 +24,27 @@ const SLOWEST: usize = 3;
 
 /// Traces of one name, in a slice or over a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Traced {
+pub(super) struct NameTraces {
     /// The slowest requests, slowest first.
     #[serde(deserialize_with = "slowest")]
     slowest: Vec<TracedRequest>,
     /// The latest request by the number of its bucket.
     #[serde(deserialize_with = "latest")]
-    latest: BTreeMap<u8, Latest>,
+    latest: BTreeMap<u8, LatestRequest>,
     /// The latest failed request.
-    failed: Option<Latest>,
+    failed: Option<LatestRequest>,
 }
 
 /// A request, ordered by its end; requests that ended at the same time are ordered by user and trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Latest {
+struct LatestRequest {
     end_ns: u64,
     user: u64,
     trace_id: u128,
     response_ns: u64,
 }
 
-impl Latest {
+impl LatestRequest {
     fn shown(self) -> LatestTrace {
         LatestTrace {
             trace_id: self.trace_id,
@@ -64,7 +64,7 @@ impl TraceRow {
         } = trace.first;
         let hops = trace.hops.iter().map(|hop| HopRow {
             span_id: span_id_text(hop.span_id),
-            start_ns: nanoseconds(hop.begin.saturating_duration_since(origin)),
+            start_ns: nanoseconds(hop.start.saturating_duration_since(origin)),
         });
         TraceRow {
             trace_id: trace_id_text(trace_id),
@@ -83,7 +83,7 @@ impl TracedRequest {
             .details
             .url(&mut |origin, path| url = format!("{origin}{path}"));
         TracedRequest {
-            start_ns: nanoseconds(sample.begin.saturating_duration_since(origin)),
+            start_ns: nanoseconds(sample.start.saturating_duration_since(origin)),
             user: context.user,
             scenario: context.scenario.to_owned(),
             task: context.task.to_owned(),
@@ -116,11 +116,11 @@ impl TraceRow {
     }
 }
 
-impl Traced {
+impl NameTraces {
     /// Keeps a request if its trace is sampled and it is among the slowest, or the latest of its bucket. `response_ns`
     /// is its latency as its name counts it.
     pub(super) fn consider(
-        kept: &mut Option<Box<Traced>>,
+        traced: &mut Option<Box<NameTraces>>,
         sample: &Sample<'_>,
         response_ns: u64,
         origin: Instant,
@@ -131,28 +131,28 @@ impl Traced {
         let Some(trace) = context.trace.filter(|trace| trace.first.sampled) else {
             return;
         };
-        let kept = kept.get_or_insert_default();
-        let end = sample.begin + sample.latency;
-        let latest = Latest {
+        let traced = traced.get_or_insert_default();
+        let end = sample.start + sample.latency;
+        let latest = LatestRequest {
             end_ns: nanoseconds(end.saturating_duration_since(origin)),
             user: context.user,
             trace_id: trace.first.trace_id.get(),
             response_ns,
         };
-        kept.see(bucket(response_ns), latest);
+        traced.see(bucket(response_ns), latest);
         if sample.failure.is_some() {
-            kept.failed = kept.failed.max(Some(latest));
+            traced.failed = traced.failed.max(Some(latest));
         }
         let response_ms = response_ns as f64 / 1e6;
-        let full = kept.slowest.len() >= SLOWEST;
-        let last = kept.slowest.last().filter(|_| full);
+        let full = traced.slowest.len() >= SLOWEST;
+        let last = traced.slowest.last().filter(|_| full);
         if last.is_none_or(|last| last.response_ms() <= response_ms) {
-            kept.add(TracedRequest::of(sample, context, trace, origin));
+            traced.add(TracedRequest::of(sample, context, trace, origin));
         }
     }
 
     /// Adds what another shard, or another tick, has kept.
-    pub(super) fn merge(&mut self, other: &Traced) {
+    pub(super) fn merge(&mut self, other: &NameTraces) {
         for request in &other.slowest {
             self.add(request.clone());
         }
@@ -163,7 +163,7 @@ impl Traced {
     }
 
     fn add(&mut self, request: TracedRequest) {
-        let before = |known: &TracedRequest| known.place(&request).is_lt();
+        let before = |other: &TracedRequest| other.place(&request).is_lt();
         let place = self.slowest.partition_point(before);
         if place < SLOWEST {
             self.slowest.insert(place, request);
@@ -171,9 +171,9 @@ impl Traced {
         }
     }
 
-    fn see(&mut self, bucket: u8, latest: Latest) {
-        let known = self.latest.entry(bucket).or_insert(latest);
-        *known = latest.max(*known);
+    fn see(&mut self, bucket: u8, latest: LatestRequest) {
+        let existing = self.latest.entry(bucket).or_insert(latest);
+        *existing = latest.max(*existing);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -202,7 +202,7 @@ impl Traced {
 
     /// Returns the latest request that failed.
     pub(super) fn latest_failed(&self) -> Option<LatestTrace> {
-        self.failed.map(Latest::shown)
+        self.failed.map(LatestRequest::shown)
     }
 }
 
@@ -210,8 +210,10 @@ fn slowest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TracedReque
     plausible::checked(deserializer, |slowest: &Vec<_>| slowest.len() <= SLOWEST)
 }
 
-fn latest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u8, Latest>, D::Error> {
-    plausible::checked(deserializer, |latest: &BTreeMap<u8, Latest>| {
+fn latest<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<u8, LatestRequest>, D::Error> {
+    plausible::checked(deserializer, |latest: &BTreeMap<u8, LatestRequest>| {
         let mut buckets = latest.keys();
         buckets.all(|bucket| usize::from(*bucket) <= BORDERS.len())
     })
@@ -235,8 +237,8 @@ mod tests {
         }
     }
 
-    fn latest(end_ns: u64, trace_id: u128) -> Latest {
-        Latest {
+    fn latest(end_ns: u64, trace_id: u128) -> LatestRequest {
+        LatestRequest {
             end_ns,
             user: 1,
             trace_id,
@@ -244,8 +246,8 @@ mod tests {
         }
     }
 
-    fn kept(all: &[(u64, f64)]) -> Traced {
-        let mut traced = Traced::default();
+    fn traced_of(all: &[(u64, f64)]) -> NameTraces {
+        let mut traced = NameTraces::default();
         for (start_ns, latency_ms) in all {
             traced.add(request(*start_ns, *latency_ms));
             let bucket = bucket((latency_ms * 1e6) as u64);
@@ -255,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn shards_merged_in_any_order_keep_the_same() {
+    fn shards_merged_in_any_order_retain_the_same() {
         let (one, other) = (
-            kept(&[(1, 4.0), (2, 9.0), (3, 700.0), (4, 2.0)]),
-            kept(&[(5, 4.0), (6, 9.0), (7, 1.5)]),
+            traced_of(&[(1, 4.0), (2, 9.0), (3, 700.0), (4, 2.0)]),
+            traced_of(&[(5, 4.0), (6, 9.0), (7, 1.5)]),
         );
         let (mut forth, mut back) = (one.clone(), other.clone());
         forth.merge(&other);

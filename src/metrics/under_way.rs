@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 /// Place of a request that is under way; given back when it ends.
 #[derive(Debug)]
 #[must_use = "a request that never ends stays under way"]
-pub struct Flight(u32);
+pub struct InFlightSlot(u32);
 
 /// Shortest time without a response that is reported, in nanoseconds: half of what makes an outage.
 const LEAST_QUIET: u64 = 500_000_000;
 
 /// Requests under way at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct InFlightCount {
     /// Requests under way.
     pub(super) count: u64,
     /// Age of the oldest of them, in nanoseconds.
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
 
 /// A time in which a shard got no response, in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Quiet {
+pub(super) struct QuietTime {
     /// The latest response before it.
     pub(super) from: u64,
     /// The response that ended it, or the moment up to which there was none.
@@ -37,10 +37,10 @@ pub(super) struct Quiet {
     pub(super) waiting: u64,
 }
 
-impl Quiet {
+impl QuietTime {
     /// Converts the times to a clock that began `by` nanoseconds later.
-    pub(super) fn earlier(self, by: u64) -> Quiet {
-        Quiet {
+    pub(super) fn earlier(self, by: u64) -> QuietTime {
+        QuietTime {
             from: self.from.saturating_sub(by),
             to: self.to.saturating_sub(by),
             waited_since: self.waited_since.map(|since| since.saturating_sub(by)),
@@ -50,35 +50,40 @@ impl Quiet {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct InFlightRequests {
     /// Beginning of the request at each place; `None` where the place is free.
     begun: Vec<Option<u64>>,
     free: Vec<u32>,
     /// Time of the latest response.
-    answered: u64,
+    last_response: u64,
     /// Beginning of the earliest request that has ended without a response since then.
     unanswered: Option<u64>,
     /// The most requests under way when one ended without a response since then.
-    gave_up: u64,
+    abandoned: u64,
 }
 
-impl UnderWay {
-    pub(super) fn begin(&mut self, at: u64) -> Flight {
+impl InFlightRequests {
+    pub(super) fn start(&mut self, at: u64) -> InFlightSlot {
         match self.free.pop() {
             Some(place) => {
                 self.begun[place as usize] = Some(at);
-                Flight(place)
+                InFlightSlot(place)
             }
             None => {
                 self.begun.push(Some(at));
-                Flight(self.begun.len() as u32 - 1)
+                InFlightSlot(self.begun.len() as u32 - 1)
             }
         }
     }
 
     /// Ends a request. If its response ended a long time without one, returns that time.
-    pub(super) fn end(&mut self, flight: Flight, at: u64, answered: bool) -> Option<Quiet> {
-        let quiet = if answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
+    pub(super) fn end(
+        &mut self,
+        flight: InFlightSlot,
+        at: u64,
+        responded: bool,
+    ) -> Option<QuietTime> {
+        let quiet = if responded && at.saturating_sub(self.last_response) >= LEAST_QUIET {
             Some(self.quiet(at))
         } else {
             None
@@ -86,45 +91,45 @@ impl UnderWay {
         let under_way = (self.begun.len() - self.free.len()) as u64;
         let begun = self.begun[flight.0 as usize].take();
         self.free.push(flight.0);
-        if answered {
-            (self.answered, self.unanswered, self.gave_up) = (at, None, 0);
+        if responded {
+            (self.last_response, self.unanswered, self.abandoned) = (at, None, 0);
         } else {
-            self.gave_up = self.gave_up.max(under_way);
+            self.abandoned = self.abandoned.max(under_way);
             self.unanswered = self.unanswered.into_iter().chain(begun).min();
         }
         quiet
     }
 
     /// Returns the time without a response up to a moment.
-    pub(super) fn quiet(&self, at: u64) -> Quiet {
+    pub(super) fn quiet(&self, at: u64) -> QuietTime {
         let begun = self.begun.iter().flatten().chain(&self.unanswered);
         let first = begun.copied().min().filter(|first| *first < at);
-        Quiet {
-            from: self.answered,
+        QuietTime {
+            from: self.last_response,
             to: at,
-            waited_since: first.map(|first| first.max(self.answered)),
-            waiting: self.at(at).count.max(self.gave_up),
+            waited_since: first.map(|first| first.max(self.last_response)),
+            waiting: self.at(at).count.max(self.abandoned),
         }
     }
 
     /// Notes that the process stood still: that time makes no request older and is no silence of the target.
     pub(super) fn stood_still(&mut self, ns: u64) {
         let begun = self.begun.iter_mut().flatten();
-        begun.for_each(|begun| *begun += ns);
-        self.answered += ns;
+        begun.for_each(|start| *start += ns);
+        self.last_response += ns;
         if let Some(first) = &mut self.unanswered {
             *first += ns;
         }
     }
 
     /// Returns the requests under way at a moment after which no request has ended yet; some may have begun.
-    pub(super) fn at(&self, moment: u64) -> Waiting {
+    pub(super) fn at(&self, moment: u64) -> InFlightCount {
         let begun = self.begun.iter().flatten();
         let begun = begun.filter(|begun| **begun < moment);
-        let (count, first) = begun.fold((0, moment), |(count, first), begun| {
-            (count + 1, first.min(*begun))
+        let (count, first) = begun.fold((0, moment), |(count, first), start| {
+            (count + 1, first.min(*start))
         });
-        Waiting {
+        InFlightCount {
             count,
             oldest: moment - first,
         }
@@ -138,29 +143,29 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn requests_under_way_are_those_that_had_begun() {
-        let mut all = UnderWay::default();
-        let first = all.begin(100);
-        let second = all.begin(300);
-        let _third = all.begin(900);
-        let stood = |count, oldest| Waiting { count, oldest };
+    fn requests_under_way_are_those_that_had_started() {
+        let mut all = InFlightRequests::default();
+        let first = all.start(100);
+        let second = all.start(300);
+        let _third = all.start(900);
+        let stood = |count, oldest| InFlightCount { count, oldest };
         assert_eq!(all.at(900), stood(2, 800));
         assert_eq!(all.at(901), stood(3, 801));
         assert_eq!(all.end(first, 950, true), None);
         assert_eq!(all.at(1_000), stood(2, 700));
-        let _again = all.begin(1_000);
+        let _again = all.start(1_000);
         assert_eq!(all.end(second, 1_100, true), None);
         assert_eq!(all.at(1_200), stood(2, 300));
     }
 
     #[test]
-    fn a_time_without_an_answer_is_told_by_the_answer_that_ends_it() {
-        let mut all = UnderWay::default();
-        let first = all.begin(0);
-        let second = all.begin(700 * MS);
+    fn a_time_without_a_response_is_reported_by_the_response_that_ends_it() {
+        let mut all = InFlightRequests::default();
+        let first = all.start(0);
+        let second = all.start(700 * MS);
         assert_eq!(
             all.end(first, 800 * MS, true),
-            Some(Quiet {
+            Some(QuietTime {
                 from: 0,
                 to: 800 * MS,
                 waited_since: Some(0),
@@ -169,7 +174,7 @@ mod tests {
         );
         assert_eq!(all.end(second, 900 * MS, true), None);
         // No request was sent for a while, then one waited.
-        let third = all.begin(2_000 * MS);
+        let third = all.start(2_000 * MS);
         let quiet = all.end(third, 2_100 * MS, true).expect("1.2 s");
         assert_eq!(
             (quiet.from, quiet.waited_since),
@@ -178,28 +183,28 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_ends_without_an_answer_has_waited_all_the_same() {
-        let mut all = UnderWay::default();
-        let first = all.begin(0);
+    fn a_request_that_ends_without_a_response_has_waited_all_the_same() {
+        let mut all = InFlightRequests::default();
+        let first = all.start(0);
         assert_eq!(all.end(first, 1_000 * MS, false), None);
-        let second = all.begin(1_000 * MS);
+        let second = all.start(1_000 * MS);
         let quiet = all.end(second, 1_800 * MS, true).expect("1.8 s");
         assert_eq!((quiet.from, quiet.waited_since), (0, Some(0)));
     }
 
     #[test]
     fn those_who_gave_up_have_waited_at_once() {
-        let mut all = UnderWay::default();
-        let both = [all.begin(0), all.begin(0)];
+        let mut all = InFlightRequests::default();
+        let both = [all.start(0), all.start(0)];
         for flight in both {
             assert_eq!(all.end(flight, 2_000 * MS, false), None);
         }
         assert_eq!(all.quiet(2_000 * MS).waiting, 2);
-        let third = all.begin(2_000 * MS);
+        let third = all.start(2_000 * MS);
         let quiet = all.end(third, 2_100 * MS, true).expect("2.1 s");
         assert_eq!(quiet.waiting, 2);
         // Whoever waits from now on is counted anew.
-        let _fourth = all.begin(2_100 * MS);
+        let _fourth = all.start(2_100 * MS);
         assert_eq!(all.quiet(3_000 * MS).waiting, 1);
     }
 }

@@ -5,40 +5,40 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Users of one scenario or of all. The peak is exact within a shard; users of several shards who come and go within
 /// one tick count as if they had met.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Users {
+pub(super) struct UserCounts {
     now: i64,
     /// Users at the last tick, and the changes of each source since.
     base: i64,
-    since: Vec<(Source, Since)>,
+    since: Vec<(ShardScenario, SourceChanges)>,
     peak: i64,
     /// Users of each source.
-    standing: BTreeMap<Source, i64>,
+    standing: BTreeMap<ShardScenario, i64>,
     /// Shards that are no longer heard from: their users count as gone.
     away: BTreeSet<usize>,
 }
 
 /// Shard and number of the scenario that a change comes from.
-pub(super) type Source = (usize, usize);
+pub(super) type ShardScenario = (usize, usize);
 
 /// Changes of a source since the last tick: a late shard may hand over twice within one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Since {
+struct SourceChanges {
     change: i64,
     rise: i64,
 }
 
-impl Users {
+impl UserCounts {
     /// Adds a source's net change since its last delta, and its highest value in between.
-    pub(super) fn add(&mut self, source: Source, change: i64, rise: i64) {
+    pub(super) fn add(&mut self, source: ShardScenario, change: i64, rise: i64) {
         *self.standing.entry(source).or_default() += change;
         if self.away.contains(&source.0) {
             return;
         }
         self.now += change;
-        let at = self.since.iter().position(|(known, _)| *known == source);
+        let at = self.since.iter().position(|(other, _)| *other == source);
         let (_, since) = match at {
             Some(at) => &mut self.since[at],
-            None => self.since.push_mut((source, Since::default())),
+            None => self.since.push_mut((source, SourceChanges::default())),
         };
         since.rise = since.rise.max(since.change + rise);
         since.change += change;
@@ -96,14 +96,14 @@ mod tests {
 
     #[test]
     fn a_run_shorter_than_a_tick_still_had_users() {
-        let mut users = Users::default();
+        let mut users = UserCounts::default();
         users.add((0, 0), 0, 4);
         assert_eq!((users.now(), users.peak()), (0, 4));
     }
 
     #[test]
     fn a_user_that_leaves_and_comes_back_within_a_tick_counts_once() {
-        let mut users = Users::default();
+        let mut users = UserCounts::default();
         users.add((0, 0), 1, 1);
         users.add((1, 0), 1, 1);
         users.tick();
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn users_of_a_shard_that_is_away_are_left_out_until_it_is_back() {
-        let mut users = Users::default();
+    fn users_of_a_shard_that_is_away_are_not_counted_until_it_is_back() {
+        let mut users = UserCounts::default();
         users.add((0, 0), 5, 5);
         users.add((1, 0), 7, 7);
         users.tick();
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn after_a_reset_the_peak_starts_from_those_at_work() {
-        let mut users = Users::default();
+        let mut users = UserCounts::default();
         users.add((0, 0), 10, 10);
         users.tick();
         users.add((0, 0), -7, 0);

@@ -5,8 +5,8 @@ use super::messages::{
     ExportMetricsServiceRequest, Gauge, KeyValue, Metric, Number, NumberDataPoint, ResourceMetrics,
     ScopeMetrics, Sum,
 };
-use super::resource::{Scope, attribute};
-use crate::telemetry::{Distribution, Family, Figure, Labels, SCALE};
+use super::resource::{TelemetryScope, attribute};
+use crate::telemetry::{Distribution, Family, FigureValue, Labels, SCALE};
 use std::collections::BTreeMap;
 
 /// Most buckets of a histogram, as OpenTelemetry's own programs have them: beyond that two of them become one.
@@ -17,16 +17,16 @@ const CUMULATIVE: i32 = 2;
 
 /// The time that figures cover, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
-    pub(super) begin: u64,
+pub(super) struct FigureSpan {
+    pub(super) start: u64,
     pub(super) end: u64,
 }
 
 /// Returns the request that hands over the figures of that time.
 pub(super) fn request(
     families: Vec<Family>,
-    scope: &Scope,
-    span: Span,
+    scope: &TelemetryScope,
+    span: FigureSpan,
 ) -> ExportMetricsServiceRequest {
     let metrics = families
         .into_iter()
@@ -42,24 +42,24 @@ pub(super) fn request(
     }
 }
 
-fn metric(family: Family, span: Span) -> Option<Metric> {
+fn metric(family: Family, span: FigureSpan) -> Option<Metric> {
     let (name, unit) = named(family.name);
     let data = match family.rows.first()?.1 {
-        Figure::Counter(_) => Data::Sum(Sum {
+        FigureValue::Counter(_) => Data::Sum(Sum {
             data_points: numbers(&family.rows, span),
             aggregation_temporality: CUMULATIVE,
             is_monotonic: true,
         }),
-        Figure::Gauge(_) => Data::Gauge(Gauge {
+        FigureValue::Gauge(_) => Data::Gauge(Gauge {
             data_points: numbers(&family.rows, span),
         }),
-        Figure::Histogram(_) => {
+        FigureValue::Histogram(_) => {
             let points = family
                 .rows
                 .iter()
                 .filter_map(|(labels, figure)| match figure {
-                    Figure::Histogram(distribution) => Some(point(labels, distribution, span)),
-                    Figure::Counter(_) | Figure::Gauge(_) => None,
+                    FigureValue::Histogram(distribution) => Some(point(labels, distribution, span)),
+                    FigureValue::Counter(_) | FigureValue::Gauge(_) => None,
                 });
             Data::ExponentialHistogram(ExponentialHistogram {
                 data_points: points.collect(),
@@ -85,17 +85,17 @@ fn named(name: &str) -> (&str, &'static str) {
     found.unwrap_or((name, ""))
 }
 
-fn numbers(rows: &[(Labels, Figure)], span: Span) -> Vec<NumberDataPoint> {
+fn numbers(rows: &[(Labels, FigureValue)], span: FigureSpan) -> Vec<NumberDataPoint> {
     let points = rows.iter().filter_map(|(labels, figure)| {
-        let (begin, value) = match figure {
+        let (start, value) = match figure {
             // A count is whole, as far as a double can count.
-            Figure::Counter(value) => (span.begin, Number::AsInt(*value as i64)),
-            Figure::Gauge(value) => (0, Number::AsDouble(*value)),
-            Figure::Histogram(_) => return None,
+            FigureValue::Counter(value) => (span.start, Number::AsInt(*value as i64)),
+            FigureValue::Gauge(value) => (0, Number::AsDouble(*value)),
+            FigureValue::Histogram(_) => return None,
         };
         Some(NumberDataPoint {
             attributes: attributes(labels),
-            start_time_unix_nano: begin,
+            start_time_unix_nano: start,
             time_unix_nano: span.end,
             value: Some(value),
         })
@@ -103,11 +103,11 @@ fn numbers(rows: &[(Labels, Figure)], span: Span) -> Vec<NumberDataPoint> {
     points.collect()
 }
 
-fn point(labels: &Labels, of: &Distribution, span: Span) -> ExponentialHistogramDataPoint {
+fn point(labels: &Labels, of: &Distribution, span: FigureSpan) -> ExponentialHistogramDataPoint {
     let (scale, buckets) = buckets(&of.exponential);
     ExponentialHistogramDataPoint {
         attributes: attributes(labels),
-        start_time_unix_nano: span.begin,
+        start_time_unix_nano: span.start,
         time_unix_nano: span.end,
         count: of.count,
         sum: Some(of.sum),

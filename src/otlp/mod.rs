@@ -15,10 +15,10 @@ use crate::control::Handle;
 use crate::error::Error;
 use crate::metrics::{Detail, Report, Snapshot};
 use crate::telemetry::families;
-pub(crate) use options::Options;
-use resource::Scope;
-use sender::{PartialSuccess, Sender};
-use spans::Sent;
+pub(crate) use options::ExportOptions;
+use resource::TelemetryScope;
+use sender::{EndpointSender, PartialSuccess};
+use spans::ExportedRequests;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -42,29 +42,29 @@ impl Exporter {
     /// # Errors
     /// Trouble with TLS or with the thread.
     pub(crate) fn start(
-        options: Options,
+        options: ExportOptions,
         runtime: Runtime,
         handle: Handle,
         (plan, host): (&str, &str),
     ) -> Result<Exporter, Error> {
         let client = sender::client()?;
-        let work = Work {
-            scope: Scope::new(&options, plan, host),
-            metrics: Sender::new(client.clone(), options.metrics),
-            traces: Sender::new(client, options.traces),
+        let work = ExportLoop {
+            scope: TelemetryScope::new(&options, plan, host),
+            metrics: EndpointSender::new(client.clone(), options.metrics),
+            traces: EndpointSender::new(client, options.traces),
             interval: options.interval,
             handle,
-            begin: now(),
+            start: now(),
             latest: (now(), 0),
-            sent: Sent::default(),
+            sent: ExportedRequests::default(),
             exports: 0,
-            failed: Failed::default(),
+            failed: FailedExports::default(),
         };
         let (over, ends) = oneshot::channel();
         let export = move || {
-            let told = runtime.block_on(work.run(ends));
+            let result = runtime.block_on(work.run(ends));
             runtime.shutdown_background();
-            told
+            result
         };
         let thread = std::thread::Builder::new().name("otlp".to_owned());
         let thread = thread.spawn(export);
@@ -83,32 +83,32 @@ impl Exporter {
 
 /// Exports that did not arrive.
 #[derive(Debug, Default)]
-struct Failed {
+struct FailedExports {
     count: u64,
     /// Why the last of them did not.
     why: String,
 }
 
-struct Work {
-    scope: Scope,
-    metrics: Sender,
-    traces: Sender,
+struct ExportLoop {
+    scope: TelemetryScope,
+    metrics: EndpointSender,
+    traces: EndpointSender,
     interval: Duration,
     handle: Handle,
     /// When the figures began, in nanoseconds since 1970.
-    begin: u64,
+    start: u64,
     /// When figures were exported last, and how many requests there were.
     latest: (u64, u64),
-    sent: Sent,
+    sent: ExportedRequests,
     exports: u64,
-    failed: Failed,
+    failed: FailedExports,
 }
 
-impl Work {
+impl ExportLoop {
     /// Exports until the run is over, and its report then; returns a warning if something did not arrive.
     async fn run(mut self, mut over: oneshot::Receiver<Arc<Report>>) -> Option<String> {
-        let begin = tokio::time::Instant::now() + self.interval;
-        let mut tick = interval_at(begin, self.interval);
+        let start = tokio::time::Instant::now() + self.interval;
+        let mut tick = interval_at(start, self.interval);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let last = loop {
             tokio::select! {
@@ -150,14 +150,14 @@ impl Work {
     async fn export(&mut self, report: &Report, snapshot: &Snapshot) {
         let end = now();
         let requests = report.aggregated.count;
-        let (before, known) = self.latest;
-        if requests < known {
+        let (before, previous) = self.latest;
+        if requests < previous {
             // Figures began anew some time after the last export.
-            self.begin = before;
+            self.start = before;
         }
         self.latest = (end, requests);
-        let span = metrics::Span {
-            begin: self.begin,
+        let span = metrics::FigureSpan {
+            start: self.start,
             end,
         };
         let request = metrics::request(families(report, snapshot), &self.scope, span);
@@ -195,7 +195,7 @@ impl Work {
     }
 
     fn warning(&self) -> Option<String> {
-        let Failed { count, why } = &self.failed;
+        let FailedExports { count, why } = &self.failed;
         let exports = self.exports;
         (*count > 0).then(|| {
             format!("{count} of {exports} exports by OTLP failed, the last because: {why}")

@@ -16,30 +16,30 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Kinds of telemetry that have an endpoint of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TelemetryKind {
     Metrics,
     Traces,
 }
 
-impl Kind {
+impl TelemetryKind {
     fn path(self) -> &'static str {
         match self {
-            Kind::Metrics => "v1/metrics",
-            Kind::Traces => "v1/traces",
+            TelemetryKind::Metrics => "v1/metrics",
+            TelemetryKind::Traces => "v1/traces",
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Kind::Metrics => "METRICS",
-            Kind::Traces => "TRACES",
+            TelemetryKind::Metrics => "METRICS",
+            TelemetryKind::Traces => "TRACES",
         }
     }
 }
 
 /// An endpoint, and what each request to it has.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct TelemetryEndpoint {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
@@ -48,9 +48,9 @@ pub(super) struct Target {
 
 /// All that is to be known of an export.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
-    pub(super) metrics: Target,
-    pub(super) traces: Target,
+pub(crate) struct ExportOptions {
+    pub(super) metrics: TelemetryEndpoint,
+    pub(super) traces: TelemetryEndpoint,
     /// Time between two exports.
     pub(super) interval: Duration,
     /// Attributes of the resource beside those of the run.
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     pub(super) service: Option<String>,
 }
 
-impl Options {
+impl ExportOptions {
     /// Reads the options; `endpoint` is what the flag says, `variable` returns a variable of the environment.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Options {
     pub(crate) fn read(
         endpoint: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Options, Error> {
+    ) -> Result<ExportOptions, Error> {
         // An empty one is as none, by the specification.
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let milliseconds = |name: &str| match variable(name) {
@@ -80,7 +80,7 @@ impl Options {
                 Ok(ms) => Ok(Some(Duration::from_millis(ms))),
             },
         };
-        let target = |kind: Kind| -> Result<Target, Error> {
+        let target = |kind: TelemetryKind| -> Result<TelemetryEndpoint, Error> {
             let of_kind = |name: &str| format!("OTEL_EXPORTER_OTLP_{}_{name}", kind.word());
             let of_all = |name: &str| format!("OTEL_EXPORTER_OTLP_{name}");
             let either = |name: &str| {
@@ -111,8 +111,8 @@ impl Options {
             }
             let gzip = match either("COMPRESSION") {
                 None => false,
-                Some((_, known)) if known == "none" => false,
-                Some((_, known)) if known == "gzip" => true,
+                Some((_, compression)) if compression == "none" => false,
+                Some((_, compression)) if compression == "gzip" => true,
                 Some((name, other)) => return Err(wrong(&name, &other, "gzip or none")),
             };
             let headers = match either("HEADERS") {
@@ -123,7 +123,7 @@ impl Options {
                 Some(own) => own,
                 None => milliseconds(&of_all("TIMEOUT"))?.unwrap_or(TIMEOUT),
             };
-            Ok(Target {
+            Ok(TelemetryEndpoint {
                 url,
                 headers,
                 timeout,
@@ -135,9 +135,9 @@ impl Options {
             Some(text) => pairs(name, &text)?,
             None => Vec::new(),
         };
-        Ok(Options {
-            metrics: target(Kind::Metrics)?,
-            traces: target(Kind::Traces)?,
+        Ok(ExportOptions {
+            metrics: target(TelemetryKind::Metrics)?,
+            traces: target(TelemetryKind::Traces)?,
             interval: milliseconds("OTEL_METRIC_EXPORT_INTERVAL")?.unwrap_or(INTERVAL),
             attributes,
             service: variable("OTEL_SERVICE_NAME"),
@@ -151,15 +151,15 @@ fn url(text: &str, from: &str) -> Result<Url, Error> {
     let fits = |url: &Url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some();
     url.filter(fits).ok_or_else(|| {
         // It may hold a password.
-        let told = format!("'{from}' is not the URL of a collector");
-        Diagnostic::new(told)
+        let message = format!("'{from}' is not the URL of a collector");
+        Diagnostic::new(message)
             .help("write it as http://collector:4318; lgoose speaks OTLP over HTTP")
             .into()
     })
 }
 
 /// Returns the endpoint of a kind below the one of all.
-fn below(base: &Url, kind: Kind) -> Url {
+fn below(base: &Url, kind: TelemetryKind) -> Url {
     let mut url = base.clone();
     let path = format!("{}/{}", base.path().trim_end_matches('/'), kind.path());
     url.set_path(&path);
@@ -190,8 +190,8 @@ fn headers(name: &str, text: &str) -> Result<HeaderMap, Error> {
     for (key, value) in pairs(name, text)? {
         let parsed = (HeaderName::try_from(&key), HeaderValue::try_from(value));
         let (Ok(header), Ok(mut value)) = parsed else {
-            let told = format!("the variable {name} has a header that cannot be sent: '{key}'");
-            return Err(Diagnostic::new(told)
+            let message = format!("the variable {name} has a header that cannot be sent: '{key}'");
+            return Err(Diagnostic::new(message)
                 .help("a name consists of letters, digits and dashes; a value is one line of text")
                 .into());
         };
@@ -211,16 +211,16 @@ fn wrong(name: &str, value: &str, right: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn read(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<Options, Error> {
-        Options::read(endpoint, |name| {
-            let found = variables.iter().find(|(known, _)| *known == name);
+    fn read(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<ExportOptions, Error> {
+        ExportOptions::read(endpoint, |name| {
+            let found = variables.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| String::from(*value))
         })
     }
 
     #[test]
     fn endpoints_are_those_of_the_flag_or_of_the_environment() {
-        let urls = |options: Options| {
+        let urls = |options: ExportOptions| {
             [
                 options.metrics.url.to_string(),
                 options.traces.url.to_string(),
@@ -280,7 +280,7 @@ mod tests {
             ],
         );
         let options = options.expect("they are right");
-        let sent = |target: &Target| {
+        let sent = |target: &TelemetryEndpoint| {
             let all = target.headers.iter();
             let all = all.map(|(key, value)| format!("{key}: {}", value.to_str().expect("text")));
             all.collect::<Vec<String>>()
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_variable_and_show_no_secret() {
-        for (flag, variables, told) in [
+        for (flag, variables, message) in [
             (Some("collector:4318"), &[][..], "'--otlp' is not the URL"),
             (Some("ftp://a"), &[], "'--otlp' is not the URL"),
             (
@@ -341,7 +341,7 @@ mod tests {
             ),
         ] {
             let error = read(flag, variables).expect_err("it is wrong").text();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
             assert!(!error.contains("s3cret"), "{error}");
         }
         let named = [("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];

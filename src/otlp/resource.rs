@@ -1,18 +1,18 @@
 //! What all telemetry of a run has in common: who sends it, and of which run it is.
 
 use super::messages::{AnyValue, InstrumentationScope, KeyValue, Resource, Value};
-use super::options::Options;
+use super::options::ExportOptions;
 
 /// Who sends telemetry, and of which run it is.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct TelemetryScope {
     pub(super) resource: Resource,
     pub(super) instrumentation: InstrumentationScope,
 }
 
-impl Scope {
+impl TelemetryScope {
     /// Makes the scope of a run of that plan against that host.
-    pub(super) fn new(options: &Options, plan: &str, host: &str) -> Scope {
+    pub(super) fn new(options: &ExportOptions, plan: &str, host: &str) -> TelemetryScope {
         let version = env!("CARGO_PKG_VERSION");
         let run = format!("{:016x}", rand::random::<u64>());
         let service = options.service.as_deref().unwrap_or("lgoose");
@@ -28,14 +28,15 @@ impl Scope {
             .iter()
             .map(|(key, value)| attribute(key, value))
             .collect();
-        let given = options.attributes.iter();
+        let attributes_to_add = options.attributes.iter();
         // The variable for the service's name goes before the one for all attributes.
-        let given = given.filter(|(key, _)| key != "service.name" || options.service.is_none());
-        for (key, value) in given {
-            attributes.retain(|known| known.key != *key);
+        let attributes_to_add =
+            attributes_to_add.filter(|(key, _)| key != "service.name" || options.service.is_none());
+        for (key, value) in attributes_to_add {
+            attributes.retain(|existing| existing.key != *key);
             attributes.push(attribute(key, value));
         }
-        Scope {
+        TelemetryScope {
             resource: Resource { attributes },
             instrumentation: InstrumentationScope {
                 name: "lgoose".to_owned(),
@@ -72,11 +73,11 @@ mod tests {
     #[test]
     fn attributes_of_the_environment_go_before_those_of_the_run() {
         let of = |variables: &[(&str, &str)]| {
-            let options = Options::read(None, |name| {
-                let found = variables.iter().find(|(known, _)| *known == name);
+            let options = ExportOptions::read(None, |name| {
+                let found = variables.iter().find(|(key, _)| *key == name);
                 found.map(|(_, value)| String::from(*value))
             });
-            let scope = Scope::new(&options.expect("they are right"), "p.lua", "http://a");
+            let scope = TelemetryScope::new(&options.expect("they are right"), "p.lua", "http://a");
             let attributes = scope.resource.attributes.into_iter();
             let text = |value: Option<AnyValue>| match value?.value? {
                 Value::StringValue(text) => Some(text),
@@ -88,15 +89,15 @@ mod tests {
         let plain = of(&[]);
         assert_eq!(plain["service.name"], "lgoose");
         assert_eq!(plain["lgoose.plan"], "p.lua");
-        let given = (
+        let variable = (
             "OTEL_RESOURCE_ATTRIBUTES",
             "service.name=a,lgoose.plan=q,team=t",
         );
-        let own = of(&[given, ("OTEL_SERVICE_NAME", "b")]);
+        let own = of(&[variable, ("OTEL_SERVICE_NAME", "b")]);
         assert_eq!(
             [&own["service.name"], &own["lgoose.plan"], &own["team"]],
             ["b", "q", "t"]
         );
-        assert_eq!(of(&[given])["service.name"], "a");
+        assert_eq!(of(&[variable])["service.name"], "a");
     }
 }

@@ -1,6 +1,6 @@
 //! Hands telemetry over: protobuf in POST requests.
 
-use super::options::Target;
+use super::options::TelemetryEndpoint;
 use crate::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 /// The most bytes of an answer that are read.
-const ANSWER: usize = 64 << 10;
+const MOST_RESPONSE_BYTES: usize = 64 << 10;
 
 /// The body of a response: that to metrics and that to spans have fields of the same numbers, whose names alone differ.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
@@ -46,15 +46,15 @@ pub(super) fn client() -> Result<Client, Error> {
 
 /// Sends to one endpoint.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub(super) struct EndpointSender {
     client: Client,
-    target: Target,
+    target: TelemetryEndpoint,
     headers: HeaderMap,
 }
 
-impl Sender {
+impl EndpointSender {
     /// Makes a sender that uses this client.
-    pub(super) fn new(client: Client, target: Target) -> Sender {
+    pub(super) fn new(client: Client, target: TelemetryEndpoint) -> EndpointSender {
         let mut headers = target.headers.clone();
         headers.insert(
             CONTENT_TYPE,
@@ -63,7 +63,7 @@ impl Sender {
         if target.gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Sender {
+        EndpointSender {
             client,
             target,
             headers,
@@ -84,13 +84,13 @@ impl Sender {
         let request = self.client.post(self.target.url.clone());
         let request = request.timeout(self.target.timeout);
         let request = request.headers(self.headers.clone()).body(body);
-        let mut answer = request.send().await.map_err(words)?;
-        if !answer.status().is_success() {
-            return Err(format!("the collector answers {}", answer.status()));
+        let mut response = request.send().await.map_err(words)?;
+        if !response.status().is_success() {
+            return Err(format!("the collector answers {}", response.status()));
         }
         let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await.map_err(words)? {
-            if body.len() + piece.len() > ANSWER {
+        while let Some(piece) = response.chunk().await.map_err(words)? {
+            if body.len() + piece.len() > MOST_RESPONSE_BYTES {
                 break;
             }
             body.extend_from_slice(&piece);

@@ -5,7 +5,7 @@
 use super::messages::{
     ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span, Status,
 };
-use super::resource::{Scope, attribute, number};
+use super::resource::{TelemetryScope, attribute, number};
 use crate::metrics::{ErrorRow, Exemplar, Report, RequestRow, TraceRow, TracedRequest};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -20,21 +20,21 @@ pub(super) const ERROR: i32 = 2;
 const SAMPLED: u32 = 1;
 
 /// Key of a request: its user, its beginning, and its span if it carried one.
-type Key = (u64, u64, String);
+type SpanKey = (u64, u64, String);
 
 /// Requests that were handed over.
 #[derive(Debug, Default)]
-pub(super) struct Sent(BTreeSet<Key>);
+pub(super) struct ExportedRequests(BTreeSet<SpanKey>);
 
 /// Spans that are on their way.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) request: ExportTraceServiceRequest,
-    keys: BTreeSet<Key>,
+    keys: BTreeSet<SpanKey>,
 }
 
 /// A request, as its span tells it.
-struct Told<'a> {
+struct SpanRequest<'a> {
     name: String,
     method: &'a str,
     url: &'a str,
@@ -48,26 +48,28 @@ struct Told<'a> {
     trace: Option<&'a TraceRow>,
 }
 
-impl Sent {
+impl ExportedRequests {
     /// Returns what is to be sent of a report; `None` if there is nothing new.
-    pub(super) fn batch(&self, report: &Report, scope: &Scope) -> Option<Batch> {
+    pub(super) fn batch(&self, report: &Report, scope: &TelemetryScope) -> Option<Batch> {
         let started: Timestamp = report.started.parse().ok()?;
         let started = u64::try_from(started.as_nanosecond()).ok()?;
-        let failed = report
-            .errors
-            .iter()
-            .flat_map(|row| row.exemplars.iter().map(move |one| Told::failed(row, one)));
-        let slow = report
-            .requests
-            .iter()
-            .flat_map(|row| row.traced.iter().map(move |one| Told::slow(row, one)));
+        let failed = report.errors.iter().flat_map(|row| {
+            row.exemplars
+                .iter()
+                .map(move |one| SpanRequest::failed(row, one))
+        });
+        let slow = report.requests.iter().flat_map(|row| {
+            row.traced
+                .iter()
+                .map(move |one| SpanRequest::slow(row, one))
+        });
         let mut keys = BTreeSet::new();
         let mut spans = Vec::new();
-        for told in failed.chain(slow) {
-            let key = told.key();
+        for exemplar in failed.chain(slow) {
+            let key = exemplar.key();
             // One that is slow and failed is told once.
             if !self.0.contains(&key) && keys.insert(key) {
-                spans.extend(told.spans(started));
+                spans.extend(exemplar.spans(started));
             }
         }
         if spans.is_empty() {
@@ -91,9 +93,9 @@ impl Sent {
     }
 }
 
-impl<'a> Told<'a> {
-    fn failed(row: &'a ErrorRow, one: &'a Exemplar) -> Told<'a> {
-        Told {
+impl<'a> SpanRequest<'a> {
+    fn failed(row: &'a ErrorRow, one: &'a Exemplar) -> SpanRequest<'a> {
+        SpanRequest {
             name: row.name.clone(),
             method: &one.method,
             url: &one.url,
@@ -108,8 +110,8 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn slow(row: &'a RequestRow, one: &'a TracedRequest) -> Told<'a> {
-        Told {
+    fn slow(row: &'a RequestRow, one: &'a TracedRequest) -> SpanRequest<'a> {
+        SpanRequest {
             name: format!("{} {}", row.method, row.name)
                 .trim_start()
                 .to_owned(),
@@ -126,7 +128,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn key(&self) -> Key {
+    fn key(&self) -> SpanKey {
         let span = self
             .trace
             .map_or_else(String::new, |trace| trace.span_id.clone());
@@ -147,8 +149,8 @@ impl<'a> Told<'a> {
         if self.status != 0 {
             attributes.push(number("http.response.status_code", self.status.into()));
         }
-        let begin = started + self.start_ns;
-        let end = begin + (self.latency_ms * 1e6) as u64;
+        let start = started + self.start_ns;
+        let end = start + (self.latency_ms * 1e6) as u64;
         let whole = Span {
             trace_id: self.trace_id(),
             span_id: self.span_id(),
@@ -157,7 +159,7 @@ impl<'a> Told<'a> {
                 .map_or(0, |trace| u32::from(trace.sampled) * SAMPLED),
             name: self.name.clone(),
             kind: CLIENT,
-            start_time_unix_nano: begin,
+            start_time_unix_nano: start,
             end_time_unix_nano: end,
             attributes,
             status: self.error.map(|error| Status {
@@ -176,7 +178,7 @@ impl<'a> Told<'a> {
         let nexts = hops.iter().skip(1).map(|next| started + next.start_ns);
         let ends = nexts.chain([whole.end_time_unix_nano]);
         let spans = hops.iter().zip(ends).enumerate().map(|(at, (hop, end))| {
-            let begin = started + hop.start_ns;
+            let start = started + hop.start_ns;
             let resent: KeyValue = number("http.request.resend_count", at as u64 + 1);
             Span {
                 trace_id: whole.trace_id.clone(),
@@ -185,8 +187,8 @@ impl<'a> Told<'a> {
                 flags: whole.flags,
                 name: format!("{} (redirected)", whole.name),
                 kind: CLIENT,
-                start_time_unix_nano: begin,
-                end_time_unix_nano: end.max(begin),
+                start_time_unix_nano: start,
+                end_time_unix_nano: end.max(start),
                 attributes: vec![resent],
                 ..Span::default()
             }
@@ -219,17 +221,17 @@ fn bytes(digits: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::otlp::options::Options;
+    use crate::otlp::options::ExportOptions;
     use crate::output::fixture;
 
     #[test]
     fn each_exemplar_is_sent_once_it_has_arrived() {
-        let options = Options::read(None, |_| None).expect("they are right");
-        let scope = Scope::new(&options, "p.lua", "http://a");
+        let options = ExportOptions::read(None, |_| None).expect("they are right");
+        let scope = TelemetryScope::new(&options, "p.lua", "http://a");
         let report = fixture::report();
         let all: usize = report.errors.iter().map(|row| row.exemplars.len()).sum();
         assert!(all > 0, "the fixture has exemplars");
-        let mut sent = Sent::default();
+        let mut sent = ExportedRequests::default();
         for _lost in 0..2 {
             let batch = sent.batch(&report, &scope).expect("they are new");
             let spans = &batch.request.resource_spans[0].scope_spans[0].spans;
@@ -248,10 +250,12 @@ mod tests {
 
     #[test]
     fn hops_are_spans_below_that_of_their_request() {
-        let options = Options::read(None, |_| None).expect("they are right");
-        let scope = Scope::new(&options, "p.lua", "http://a");
+        let options = ExportOptions::read(None, |_| None).expect("they are right");
+        let scope = TelemetryScope::new(&options, "p.lua", "http://a");
         let report = fixture::report();
-        let batch = Sent::default().batch(&report, &scope).expect("it is new");
+        let batch = ExportedRequests::default()
+            .batch(&report, &scope)
+            .expect("it is new");
         let spans = &batch.request.resource_spans[0].scope_spans[0].spans;
         let hop = spans.iter().find(|span| !span.parent_span_id.is_empty());
         let hop = hop.expect("the fixture has one");
@@ -262,7 +266,7 @@ mod tests {
         assert_eq!(whole.end_time_unix_nano, hop.end_time_unix_nano);
         let failed = spans.iter().filter(|span| span.status.is_some());
         let of_exemplar = failed.map(|span| span.trace_id.clone());
-        let known = bytes("4bf92f3577b34da6a3ce929d0e0e4736");
-        assert!(of_exemplar.collect::<Vec<_>>().contains(&known));
+        let trace_id = bytes("4bf92f3577b34da6a3ce929d0e0e4736");
+        assert!(of_exemplar.collect::<Vec<_>>().contains(&trace_id));
     }
 }

@@ -4,15 +4,15 @@ use super::messages::{
     self, ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
     Status,
 };
-use super::metrics::{self, Span};
-use super::resource::{Scope, attribute, number};
+use super::metrics::{self, FigureSpan};
+use super::resource::{TelemetryScope, attribute, number};
 use super::spans::{CLIENT, ERROR};
-use crate::telemetry::{Distribution, Family, Figure, Labels};
+use crate::telemetry::{Distribution, Family, FigureValue, Labels};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
-fn scope() -> Scope {
-    Scope {
+fn scope() -> TelemetryScope {
+    TelemetryScope {
         resource: Resource {
             attributes: vec![
                 attribute("service.name", "lgoose"),
@@ -35,14 +35,14 @@ fn known() -> Vec<Family> {
         all.map(|(name, value)| (*name, (*value).to_owned()))
             .collect()
     };
-    let family = |name, rows: Vec<(Labels, Figure)>| Family {
+    let family = |name, rows: Vec<(Labels, FigureValue)>| Family {
         name,
         help: "What it is",
         rows,
         exemplars: BTreeMap::new(),
     };
     let histogram = |count: u64, exponential: &[(i32, u64)]| {
-        Figure::Histogram(Box::new(Distribution {
+        FigureValue::Histogram(Box::new(Distribution {
             count,
             sum: count as f64 / 7.0,
             zero: count % 4,
@@ -56,17 +56,17 @@ fn known() -> Vec<Family> {
             vec![
                 (
                     labels(&[("name", "a"), ("method", "GET")]),
-                    Figure::Counter(1e15),
+                    FigureValue::Counter(1e15),
                 ),
-                (labels(&[("name", "b")]), Figure::Counter(0.0)),
+                (labels(&[("name", "b")]), FigureValue::Counter(0.0)),
             ],
         ),
         family("nothing", Vec::new()),
-        family("users", vec![(Labels::new(), Figure::Gauge(3.5))]),
+        family("users", vec![(Labels::new(), FigureValue::Gauge(3.5))]),
         family(
             "busy_ratio",
             [0.0, -0.0, 1e-7, f64::NAN, f64::NEG_INFINITY]
-                .map(|value| (Labels::new(), Figure::Gauge(value)))
+                .map(|value| (Labels::new(), FigureValue::Gauge(value)))
                 .into(),
         ),
         family(
@@ -124,8 +124,8 @@ fn spans() -> ExportTraceServiceRequest {
 
 #[test]
 fn metrics_are_written_byte_by_byte_as_the_reference_does() {
-    let span = Span {
-        begin: 1_700_000_000_000_000_001,
+    let span = FigureSpan {
+        start: 1_700_000_000_000_000_001,
         end: 1_700_000_010_000_000_000,
     };
     let bytes = metrics::request(known(), &scope(), span).encode_to_vec();

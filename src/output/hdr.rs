@@ -56,7 +56,7 @@ pub(crate) fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
 }
 
 /// One line of the log.
-struct Interval<'a> {
+struct HdrInterval<'a> {
     start_s: f64,
     length_s: f64,
     name: String,
@@ -66,12 +66,12 @@ struct Interval<'a> {
 
 /// Returns the points of all requests and of each name, ordered by time. A report without points, as earlier versions
 /// wrote them, has one interval: the whole run.
-fn intervals(report: &Report) -> Vec<Interval<'_>> {
-    let mut tags = Tags::default();
+fn intervals(report: &Report) -> Vec<HdrInterval<'_>> {
+    let mut tags = HdrTags::default();
     let mut intervals = Vec::new();
-    let kept = report.series.iter().filter(|row| !row.histogram.is_empty());
-    for point in kept {
-        intervals.push(Interval {
+    let non_empty = report.series.iter().filter(|row| !row.histogram.is_empty());
+    for point in non_empty {
+        intervals.push(HdrInterval {
             start_s: point.second as f64,
             length_s: point.seconds,
             name: ALL.to_owned(),
@@ -81,7 +81,7 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     }
     let whole = intervals.is_empty();
     if whole {
-        intervals.push(Interval {
+        intervals.push(HdrInterval {
             start_s: 0.0,
             length_s: report.elapsed_s,
             name: ALL.to_owned(),
@@ -92,7 +92,7 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     for row in &report.requests {
         let name = request_name(&row.method, &row.name);
         let tag = tags.tag(&name);
-        let line = |start_s, length_s, encoded| Interval {
+        let line = |start_s, length_s, encoded| HdrInterval {
             start_s,
             length_s,
             name: name.clone(),
@@ -131,9 +131,9 @@ pub(crate) fn decoded(base64: &str) -> Option<Histogram<u64>> {
 
 /// Tags made of names, unique, and without the spaces and commas that the log does not allow.
 #[derive(Default)]
-struct Tags(HashSet<String>);
+struct HdrTags(HashSet<String>);
 
-impl Tags {
+impl HdrTags {
     fn tag(&mut self, name: &str) -> String {
         let safe = |c: char| match c {
             ',' => '_',
@@ -159,9 +159,9 @@ mod tests {
     use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 
     /// Tag, histogram and seconds of each interval, and the seconds since 1970 of the log's start.
-    type Read = (Vec<(Option<String>, Histogram<u64>, f64)>, f64);
+    type DecodedLog = (Vec<(Option<String>, Histogram<u64>, f64)>, f64);
 
-    fn read(log: &[u8]) -> Read {
+    fn read(log: &[u8]) -> DecodedLog {
         let mut intervals = Vec::new();
         let mut start = 0.0;
         for entry in IntervalLogIterator::new(log) {
@@ -190,7 +190,7 @@ mod tests {
         let (tag, all, seconds) = &intervals[0];
         assert_eq!((tag, all.len(), *seconds), (&None, 390, 1.0));
         for row in &report.requests {
-            let tag = Tags::default().tag(&request_name(&row.method, &row.name));
+            let tag = HdrTags::default().tag(&request_name(&row.method, &row.name));
             let of_name = || {
                 intervals
                     .iter()
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_keeps_nothing_over_time_is_one_interval() {
+    fn a_report_that_stores_nothing_over_time_is_one_interval() {
         let mut report = fixture::report();
         report.series.clear();
         let (intervals, _) = read(&to_log(&report).expect("histograms of the fixture"));
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn names_that_look_alike_as_tags_stay_apart() {
-        let mut tags = Tags::default();
+        let mut tags = HdrTags::default();
         assert_eq!(tags.tag("GET a b"), "GET_a_b");
         assert_eq!(tags.tag("GET a,b"), "GET_a_b~2");
         assert_eq!(tags.tag("GET a\u{2028}b"), "GET_a_b~3");

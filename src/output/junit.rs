@@ -315,10 +315,10 @@ mod tests {
         for suite in ["thresholds", "checks", "requests", "tasks"] {
             assert_eq!(cases(&document, suite).len(), fixture::HOSTILE.len());
         }
-        let known = "testsuites testsuite testcase failure system-out properties property";
-        let known: Vec<&str> = known.split(' ').collect();
+        let element_names = "testsuites testsuite testcase failure system-out properties property";
+        let element_names: Vec<&str> = element_names.split(' ').collect();
         for node in document.descendants().filter(Node::is_element) {
-            assert!(known.contains(&node.tag_name().name()), "{node:?}");
+            assert!(element_names.contains(&node.tag_name().name()), "{node:?}");
         }
     }
 }

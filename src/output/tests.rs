@@ -85,7 +85,7 @@ fn the_schema_of_a_comparison_is_the_checked_in_one_and_explains_every_key() {
 }
 
 #[test]
-fn reports_keep_to_it_and_have_no_key_that_it_does_not_know() {
+fn reports_follow_it_and_have_no_key_that_it_lacks() {
     let schema = schema();
     jsonschema::meta::validate(&schema).expect("a schema");
     let validator = jsonschema::validator_for(&closed(&schema)).expect("a schema");

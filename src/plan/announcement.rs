@@ -2,13 +2,13 @@
 //! it.
 
 use super::Plan;
-use crate::config::{Load, Part, RunConfig};
+use crate::config::{Load, LoadPart, RunConfig};
 use crate::units;
 use std::time::Duration;
 
 /// Describes the run that is about to begin, such as `plans/drupal.lua: 12 users, 1 started per second (all run after
 /// 11s), for 30s`.
-pub(crate) fn announcement(name: &str, plan: &Plan, config: &RunConfig, part: Part) -> String {
+pub(crate) fn announcement(name: &str, plan: &Plan, config: &RunConfig, part: LoadPart) -> String {
     let users = units::counted(config.users, "user") + &split(plan, config);
     let each = config
         .iterations
@@ -56,7 +56,7 @@ pub(crate) fn announcement(name: &str, plan: &Plan, config: &RunConfig, part: Pa
         Load::Users => format!("{users}, all started at once"),
     };
     let part = match part {
-        Part::WHOLE => String::new(),
+        LoadPart::WHOLE => String::new(),
         part => format!("{part} of "),
     };
     let own = plan.scenarios.iter().filter_map(|scenario| {

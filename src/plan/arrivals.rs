@@ -14,12 +14,12 @@ use std::time::Duration;
 /// The rate of arrivals per second over the time since the load began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RateLine {
-    pieces: Vec<Piece>,
+    pieces: Vec<RatePiece>,
 }
 
 /// A straight piece of the line, in seconds and arrivals per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Piece {
+struct RatePiece {
     start: f64,
     length: f64,
     from: f64,
@@ -41,7 +41,7 @@ impl RateLine {
 
     fn push(&mut self, length: f64, to: f64) {
         let (start, from, before) = self.end();
-        self.pieces.push(Piece {
+        self.pieces.push(RatePiece {
             start,
             length,
             from,
@@ -84,7 +84,7 @@ impl RateLine {
     /// earlier all that follows comes; `None` if there is no stage to come.
     pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let at = elapsed.as_secs_f64();
-        let end = |piece: &Piece| piece.start + piece.length;
+        let end = |piece: &RatePiece| piece.start + piece.length;
         let now = self.pieces.iter().position(|piece| at < end(piece))?;
         let later = self
             .pieces
@@ -103,7 +103,7 @@ impl RateLine {
         for piece in self.pieces.iter().filter(|piece| piece.start < at) {
             let cut = (at - piece.start).min(piece.length);
             let share = cut / piece.length.max(f64::MIN_POSITIVE);
-            line.pieces.push(Piece {
+            line.pieces.push(RatePiece {
                 length: cut,
                 to: piece.from + (piece.to - piece.from) * share.min(1.0),
                 ..*piece
@@ -140,7 +140,7 @@ impl RateLine {
     }
 }
 
-impl Piece {
+impl RatePiece {
     /// Returns the number of arrivals within the piece.
     fn area(&self) -> f64 {
         (self.from + self.to) / 2.0 * self.length
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn random_arrivals_keep_the_rate_and_the_distances_of_a_poisson_process() {
+    fn random_arrivals_have_the_rate_and_the_distances_of_a_poisson_process() {
         let times = before(Arrivals::poisson(7), &level(50.0), 1_000.0);
         let count = times.len() as f64;
         assert!((count / 50_000.0 - 1.0).abs() < 0.02, "{count}");

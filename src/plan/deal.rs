@@ -17,23 +17,23 @@ const MOST_USERS: u64 = u64::MAX >> 2;
 pub(crate) struct Deal {
     /// The assignment of the first users, if some scenarios have a fixed number of users; [`WEIGHTED`] stands for
     /// the rest.
-    fixed: Option<Share>,
+    fixed: Option<UserShare>,
     /// The number of those first users that the fixed numbers leave to the weights.
-    left: u64,
+    remaining: u64,
     /// The assignment of the remaining users, by weight.
-    weighted: Share,
+    weighted: UserShare,
 }
 
 /// A part of the users: one scenario's, or that of two parts combined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Share {
+enum UserShare {
     Scenario {
         index: usize,
         size: u64,
     },
     Fork {
-        larger: Box<Share>,
-        smaller: Box<Share>,
+        larger: Box<UserShare>,
+        smaller: Box<UserShare>,
         /// The size of both together, which is needed to find the place of every user.
         size: u64,
     },
@@ -52,7 +52,7 @@ impl Deal {
         scenarios: impl IntoIterator<Item = &'a Scenario>,
         total_users: u64,
     ) -> Self {
-        let share = |index, size: u32| Share::Scenario {
+        let share = |index, size: u32| UserShare::Scenario {
             index,
             size: size.into(),
         };
@@ -63,24 +63,24 @@ impl Deal {
                 None => weighted.push(share(index, scenario.weight)),
             }
         }
-        let fixed_users: u64 = fixed.iter().map(Share::size).sum();
+        let fixed_users: u64 = fixed.iter().map(UserShare::size).sum();
         if fixed.is_empty() || weighted.is_empty() || fixed_users > total_users {
             let all = if fixed.is_empty() { weighted } else { fixed };
             return Deal {
                 fixed: None,
-                left: 0,
-                weighted: Share::join(all),
+                remaining: 0,
+                weighted: UserShare::join(all),
             };
         }
-        let left = total_users.min(MOST_USERS) - fixed_users;
-        fixed.push(Share::Scenario {
+        let remaining = total_users.min(MOST_USERS) - fixed_users;
+        fixed.push(UserShare::Scenario {
             index: WEIGHTED,
-            size: left,
+            size: remaining,
         });
         Deal {
-            fixed: Some(Share::join(fixed)),
-            left,
-            weighted: Share::join(weighted),
+            fixed: Some(UserShare::join(fixed)),
+            remaining: remaining,
+            weighted: UserShare::join(weighted),
         }
     }
 
@@ -89,7 +89,7 @@ impl Deal {
         let mut user = user.min(MOST_USERS);
         if let Some(fixed) = &self.fixed {
             if let Some(later) = user.checked_sub(fixed.size()) {
-                user = self.left + later;
+                user = self.remaining + later;
             } else {
                 match fixed.deal(user) {
                     (WEIGHTED, nth) => user = nth,
@@ -101,11 +101,11 @@ impl Deal {
     }
 }
 
-impl Share {
+impl UserShare {
     /// Combines all `shares`, given in the order of their declaration, into one.
-    fn join(shares: Vec<Share>) -> Share {
+    fn join(shares: Vec<UserShare>) -> UserShare {
         let mut order: BinaryHeap<(Reverse<u64>, i64, usize)> = BinaryHeap::new();
-        let mut parts: Vec<Option<Share>> = Vec::with_capacity(2 * shares.len());
+        let mut parts: Vec<Option<UserShare>> = Vec::with_capacity(2 * shares.len());
         for (share, position) in shares.into_iter().zip(0..) {
             order.push((Reverse(share.size()), position, parts.len()));
             parts.push(Some(share));
@@ -120,32 +120,32 @@ impl Share {
             };
             let size = larger.size() + smaller.size();
             order.push((Reverse(size), position, parts.len()));
-            parts.push(Some(Share::Fork {
+            parts.push(Some(UserShare::Fork {
                 larger: larger.into(),
                 smaller: smaller.into(),
                 size,
             }));
         }
-        Share::Scenario { index: 0, size: 0 }
+        UserShare::Scenario { index: 0, size: 0 }
     }
 
     /// Returns how many users of each period the share gets.
     fn size(&self) -> u64 {
         match self {
-            Share::Scenario { size, .. } => *size,
-            Share::Fork { size, .. } => *size,
+            UserShare::Scenario { size, .. } => *size,
+            UserShare::Fork { size, .. } => *size,
         }
     }
 
     /// Returns the scenario of user number `user` of this share, and how many users the scenario got before it.
     fn deal(&self, user: u64) -> (usize, u64) {
         match self {
-            Share::Scenario { index, .. } => (*index, user),
-            Share::Fork {
+            UserShare::Scenario { index, .. } => (*index, user),
+            UserShare::Fork {
                 larger, smaller, ..
             } => {
-                let before = Share::of_larger(larger, smaller, user);
-                if Share::of_larger(larger, smaller, user + 1) > before {
+                let before = UserShare::of_larger(larger, smaller, user);
+                if UserShare::of_larger(larger, smaller, user + 1) > before {
                     larger.deal(before)
                 } else {
                     smaller.deal(user - before)
@@ -156,7 +156,7 @@ impl Share {
 
     /// Returns how many of the first `users` users of a fork go to its larger side: its proportion, rounded half
     /// up.
-    fn of_larger(larger: &Share, smaller: &Share, users: u64) -> u64 {
+    fn of_larger(larger: &UserShare, smaller: &UserShare, users: u64) -> u64 {
         let (larger, smaller) = (u128::from(larger.size()), u128::from(smaller.size()));
         let both = (larger + smaller).max(1);
         ((2 * u128::from(users) * larger + both) / (2 * both)) as u64
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn many_uneven_weights_keep_every_prefix_within_two_users_of_its_share() {
+    fn many_uneven_weights_hold_every_prefix_within_two_users_of_its_share() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for _ in 0..300 {
             let shares: Vec<u32> = (0..rng.random_range(2..10))

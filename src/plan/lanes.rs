@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 /// The lanes of a plan, and which scenario each of their users plays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lanes(Vec<Lane>);
+pub(crate) struct Lanes(Vec<PlanLane>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Lane {
+struct PlanLane {
     /// The scenario that has this load to itself; `None` for the load that all others share.
     owner: Option<String>,
     /// The most users at a time.
@@ -23,7 +23,7 @@ impl Lanes {
     /// Makes the lanes of a plan's scenarios; those without a load of their own share `total_users` users. The shared
     /// lane is the first, if there is one; the others follow by name, wherever they stand in the plan.
     pub(crate) fn new(scenarios: &[Scenario], total_users: u64) -> Lanes {
-        let lane = |owner, users, places: Vec<usize>| Lane {
+        let lane = |owner, users, places: Vec<usize>| PlanLane {
             owner,
             users,
             deal: Deal::new(places.iter().map(|place| &scenarios[*place]), users),

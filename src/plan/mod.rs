@@ -27,17 +27,17 @@ use http::HeaderMap;
 pub(crate) use lanes::Lanes;
 pub(crate) use outline::{list, outline};
 pub(crate) use paths::{are_alike, path_of, without_ids};
-pub(crate) use schedule::{Cursor, Group, Schedule};
+pub(crate) use schedule::{Schedule, ScheduleCursor, TaskGroup};
 pub(crate) use select::select;
 pub(crate) use shape::Shape;
 use std::collections::BTreeMap;
-pub(crate) use wait::{Rest, Wait, Work, scaled};
+pub(crate) use wait::{TaskPause, TaskTiming, Wait, scaled};
 
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// The events of a test for which it has functions.
-    pub events: Vec<Event>,
+    pub events: Vec<PlanEvent>,
     /// The hooks for which it has functions.
     pub hooks: Vec<Hook>,
     /// The scenarios in the order of their declaration.
@@ -138,22 +138,22 @@ impl Plan {
 
 /// A moment of a test for which a plan may have a function, run once by a user of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Event {
+pub enum PlanEvent {
     /// Before the first user starts.
     TestStart,
     /// After the last user has stopped.
     TestStop,
 }
 
-impl Event {
+impl PlanEvent {
     /// Every event, in chronological order.
-    pub const ALL: [Event; 2] = [Event::TestStart, Event::TestStop];
+    pub const ALL: [PlanEvent; 2] = [PlanEvent::TestStart, PlanEvent::TestStop];
 
     /// Returns the name that plans use.
     pub fn name(self) -> &'static str {
         match self {
-            Event::TestStart => "test_start",
-            Event::TestStop => "test_stop",
+            PlanEvent::TestStart => "test_start",
+            PlanEvent::TestStop => "test_stop",
         }
     }
 }
@@ -202,7 +202,7 @@ pub struct Scenario {
     /// The base URL of its users, if it is not the plan's.
     pub host: Option<String>,
     /// The order of the tasks within one iteration.
-    pub order: Order,
+    pub order: TaskOrder,
     /// The pause after each task that has none of its own.
     pub wait: Wait,
     /// The tags by which `--tags` may choose it, with all its tasks.
@@ -226,7 +226,7 @@ impl Scenario {
             throttle_requests: None,
             headers: HeaderMap::new(),
             host: None,
-            order: Order::default(),
+            order: TaskOrder::default(),
             wait: Wait::None,
             tags: Vec::new(),
             request_tags: Tags::default(),
@@ -305,7 +305,7 @@ impl Scenario {
 
 /// The order of the tasks of one sequence group within an iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum TaskOrder {
     /// A new shuffle for every user and every iteration.
     #[default]
     Shuffled,
@@ -317,28 +317,30 @@ pub enum Order {
     Random,
 }
 
-impl Order {
+impl TaskOrder {
     /// All orders, the default first.
-    pub const ALL: [Order; 4] = [
-        Order::Shuffled,
-        Order::RoundRobin,
-        Order::Serial,
-        Order::Random,
+    pub const ALL: [TaskOrder; 4] = [
+        TaskOrder::Shuffled,
+        TaskOrder::RoundRobin,
+        TaskOrder::Serial,
+        TaskOrder::Random,
     ];
 
     /// Returns the word for the order in a plan.
     pub fn name(self) -> &'static str {
         match self {
-            Order::Shuffled => "shuffled",
-            Order::RoundRobin => "round-robin",
-            Order::Serial => "serial",
-            Order::Random => "random",
+            TaskOrder::Shuffled => "shuffled",
+            TaskOrder::RoundRobin => "round-robin",
+            TaskOrder::Serial => "serial",
+            TaskOrder::Random => "random",
         }
     }
 
     /// Returns the order that a plan calls `name`, if there is one.
-    pub fn parse(name: &str) -> Option<Order> {
-        Order::ALL.into_iter().find(|order| order.name() == name)
+    pub fn parse(name: &str) -> Option<TaskOrder> {
+        TaskOrder::ALL
+            .into_iter()
+            .find(|order| order.name() == name)
     }
 }
 
@@ -348,11 +350,11 @@ mod tests {
 
     #[test]
     fn an_order_is_read_by_the_name_it_prints() {
-        for order in Order::ALL {
-            assert_eq!(Order::parse(order.name()), Some(order));
+        for order in TaskOrder::ALL {
+            assert_eq!(TaskOrder::parse(order.name()), Some(order));
         }
-        assert_eq!(Order::parse("Serial"), None);
-        assert_eq!(Order::default().name(), "shuffled");
+        assert_eq!(TaskOrder::parse("Serial"), None);
+        assert_eq!(TaskOrder::default().name(), "shuffled");
     }
 
     #[test]

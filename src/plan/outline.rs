@@ -1,6 +1,6 @@
 //! The outline of a plan for `lgoose check`: its scenarios, their shares, and one iteration of each.
 
-use super::{Group, Plan, Scenario, Schedule, Task};
+use super::{Plan, Scenario, Schedule, Task, TaskGroup};
 use crate::error::one_line;
 use std::fmt::Write as _;
 
@@ -78,7 +78,7 @@ fn once(text: &mut String, when: &str, scenario: &Scenario, belongs: fn(&Task) -
     }
 }
 
-fn of_group(text: &mut String, scenario: &Scenario, schedule: &Schedule, group: &Group) {
+fn of_group(text: &mut String, scenario: &Scenario, schedule: &Schedule, group: &TaskGroup) {
     if schedule.groups().len() > 1 {
         match group.sequence {
             Some(sequence) => line(text, &format!("  sequence {sequence}")),

@@ -53,12 +53,12 @@ fn keep_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
         if chosen(&scenario.tags) {
             return true;
         }
-        let kept = scenario.tasks.iter().any(|task| chosen(&task.tags));
+        let is_selected = scenario.tasks.iter().any(|task| chosen(&task.tags));
         let frames = |task: &Task| task.on_start || task.on_stop;
         scenario
             .tasks
-            .retain(|task| kept && (frames(task) || chosen(&task.tags)));
-        kept
+            .retain(|task| is_selected && (frames(task) || chosen(&task.tags)));
+        is_selected
     });
     Ok(())
 }
@@ -73,13 +73,13 @@ fn exclude_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
     if tags.is_empty() {
         return Ok(());
     }
-    let left_out = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
+    let is_excluded = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
     plan.scenarios.retain_mut(|scenario| {
         let before = scenario.tasks.len();
-        scenario.tasks.retain(|task| !left_out(&task.tags));
+        scenario.tasks.retain(|task| !is_excluded(&task.tags));
         let whole = scenario.tasks.len() == before;
         let mut tasks = scenario.tasks.iter();
-        !left_out(&scenario.tags) && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
+        !is_excluded(&scenario.tags) && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
     });
     if plan.scenarios.is_empty() {
         Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
@@ -139,8 +139,8 @@ mod tests {
         let mut plan = plan();
         let names = ["a*", "visitor"].map(str::to_owned);
         assert_eq!(keep_scenarios(&mut plan, &names), Ok(()));
-        let kept: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
-        assert_eq!(kept, ["visitor", "admin"]);
+        let selected: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
+        assert_eq!(selected, ["visitor", "admin"]);
     }
 
     fn task(name: &str, tags: &[&str], on_start: bool) -> Task {
@@ -152,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn tasks_with_an_excluded_tag_go_and_scenarios_of_which_nothing_is_left() {
-        let left = |tags: &[&str]| {
+    fn tasks_with_an_excluded_tag_go_and_scenarios_of_which_nothing_remains() {
+        let remaining = |tags: &[&str]| {
             let mut plan = plan();
             plan.scenarios[0].tasks = vec![
                 task("log in", &[], true),
@@ -169,14 +169,17 @@ mod tests {
             exclude_tags(&mut plan, &tags).map(|()| names(plan))
         };
         let names = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
-        assert_eq!(left(&[]), names(&["visitor", "member", "admin"]));
-        assert_eq!(left(&["shop"]), names(&["member", "admin"]));
-        assert_eq!(left(&["slow"]), names(&["admin"]));
-        assert!(left(&["slo"]).is_err_and(|told| told.to_string().contains("did you mean 'slow'")));
+        assert_eq!(remaining(&[]), names(&["visitor", "member", "admin"]));
+        assert_eq!(remaining(&["shop"]), names(&["member", "admin"]));
+        assert_eq!(remaining(&["slow"]), names(&["admin"]));
+        assert!(
+            remaining(&["slo"])
+                .is_err_and(|error| error.to_string().contains("did you mean 'slow'"))
+        );
     }
 
     #[test]
-    fn tasks_with_a_tag_stay_and_with_them_what_begins_their_users() {
+    fn tasks_with_a_tag_stay_and_with_them_what_starts_their_users() {
         let tagged = || {
             let mut plan = plan();
             plan.scenarios[0].tasks = vec![
@@ -189,7 +192,7 @@ mod tests {
             plan.scenarios[2].tasks = vec![task("log in", &[], true)];
             plan
         };
-        let kept = |tags: &[&str]| -> Vec<String> {
+        let selected = |tags: &[&str]| -> Vec<String> {
             let mut plan = tagged();
             let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
             keep_tags(&mut plan, &tags).expect("known tags");
@@ -203,21 +206,24 @@ mod tests {
             };
             plan.scenarios.iter().map(titles).collect()
         };
-        assert_eq!(kept(&[]).len(), 3);
-        assert_eq!(kept(&["shop"]), ["visitor: log in, buy"]);
-        assert_eq!(kept(&["slow"]), ["visitor: log in, buy", "member: import"]);
+        assert_eq!(selected(&[]).len(), 3);
+        assert_eq!(selected(&["shop"]), ["visitor: log in, buy"]);
+        assert_eq!(
+            selected(&["slow"]),
+            ["visitor: log in, buy", "member: import"]
+        );
         let told = keep_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
-        let told = told.to_string();
+        let message = told.to_string();
         assert!(
-            told.contains("did you mean 'shop'?") && told.contains("shop, slow"),
-            "{told}"
+            message.contains("did you mean 'shop'?") && message.contains("shop, slow"),
+            "{message}"
         );
         let told = keep_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
         assert!(told.to_string().contains("no task has tags"), "{told}");
     }
 
     #[test]
-    fn a_name_that_fits_none_is_told_with_the_nearest() {
+    fn a_name_that_fits_none_is_reported_with_the_nearest() {
         let told = keep_scenarios(&mut plan(), &["visitr".to_owned()])
             .expect_err("there is none")
             .to_string();

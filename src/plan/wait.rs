@@ -43,9 +43,9 @@ impl Wait {
     pub fn after_task<R: Rng + ?Sized>(
         &self,
         rng: &mut R,
-        task: Work,
-        iteration: Option<Work>,
-    ) -> Rest {
+        task: TaskTiming,
+        iteration: Option<TaskTiming>,
+    ) -> TaskPause {
         let pause = match *self {
             Wait::None => Duration::ZERO,
             Wait::Constant(pause) => pause,
@@ -55,13 +55,13 @@ impl Wait {
             }
             Wait::Exponential { mean } => seconds(-mean.as_secs_f64() * open_unit(rng).ln()),
             Wait::Pacing(every) => {
-                return iteration.map_or(Rest::default(), |work| work.rest_of(every));
+                return iteration.map_or(TaskPause::default(), |work| work.rest_of(every));
             }
             Wait::Throughput(per_second) => return task.rest_of(seconds(1.0 / per_second)),
         };
-        Rest {
+        TaskPause {
             pause,
-            ..Rest::default()
+            ..TaskPause::default()
         }
     }
 }
@@ -72,7 +72,7 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 
 /// The timing of a task or an iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Work {
+pub struct TaskTiming {
     /// The delay between its due time and its start.
     pub late: Duration,
     /// Its duration from the start on.
@@ -81,20 +81,20 @@ pub struct Work {
 
 /// The pause after a task, and the schedule of the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Rest {
+pub struct TaskPause {
     /// The time until the next task begins.
     pub pause: Duration,
     /// The time since the next task was due; only without a pause.
     pub late: Duration,
 }
 
-impl Work {
+impl TaskTiming {
     /// Returns the pause that fills `every` after this work. Work that took longer than that moves the schedule by
     /// the excess: the next begins at once, and the excess is not caught up.
-    fn rest_of(self, every: Duration) -> Rest {
+    fn rest_of(self, every: Duration) -> TaskPause {
         let gone = self.late.saturating_add(self.took.min(every));
         let behind = gone.saturating_sub(every);
-        Rest {
+        TaskPause {
             pause: every.saturating_sub(gone),
             late: if behind > CATCH_UP {
                 Duration::ZERO
@@ -145,8 +145,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn on_time(took: u64) -> Work {
-        Work {
+    fn on_time(took: u64) -> TaskTiming {
+        TaskTiming {
             late: Duration::ZERO,
             took: ms(took),
         }
@@ -170,11 +170,11 @@ mod tests {
             (0, 500, 0, 0),
             (3, 11, 0, 3),
         ] {
-            let work = Work {
+            let work = TaskTiming {
                 late: ms(late),
                 took: ms(took),
             };
-            let rest = Rest {
+            let rest = TaskPause {
                 pause: ms(pause),
                 late: ms(behind),
             };
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn random_pauses_have_the_mean_they_were_given() {
+    fn random_pauses_have_the_configured_mean() {
         const DRAWS: u32 = 20_000;
         for (wait, mean) in [
             (Wait::Uniform(ms(1_000), ms(5_000)), 3.0),
@@ -272,7 +272,7 @@ mod tests {
                 mean: Duration::MAX,
             },
         ] {
-            let forever = Work {
+            let forever = TaskTiming {
                 late: Duration::MAX,
                 took: Duration::MAX,
             };

@@ -8,7 +8,8 @@ const TEXT: usize = 1_000;
 /// Main figures of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Facts {
+#[cfg_attr(test, schemars(rename = "Facts"))]
+pub(crate) struct ReportFacts {
     /// Path of the plan, as given.
     pub(crate) plan: String,
     /// Base URL of the target.
@@ -35,19 +36,19 @@ pub(crate) struct Facts {
 
 /// The parts of a report that are read.
 #[derive(Deserialize)]
-struct Read {
+struct ReportExcerpt {
     version: String,
     plan: String,
     host: String,
     started: String,
     elapsed_s: f64,
     users: u64,
-    verdict: Option<Judged>,
+    verdict: Option<FactsVerdict>,
     aggregated: Aggregated,
 }
 
 #[derive(Deserialize)]
-struct Judged {
+struct FactsVerdict {
     text: String,
     exit_code: u8,
 }
@@ -56,23 +57,23 @@ struct Judged {
 struct Aggregated {
     count: u64,
     failures: u64,
-    latency_ms: Option<Latency>,
+    latency_ms: Option<FactsLatency>,
 }
 
 #[derive(Deserialize)]
-struct Latency {
+struct FactsLatency {
     p95: f64,
 }
 
-impl Facts {
+impl ReportFacts {
     /// Reads the figures from the JSON of a report.
     ///
     /// # Errors
     /// Returns what is wrong with the report, in words.
-    pub(super) fn read(json: &[u8]) -> Result<Facts, String> {
-        let read: Read = serde_json::from_slice(json)
+    pub(super) fn read(json: &[u8]) -> Result<ReportFacts, String> {
+        let read: ReportExcerpt = serde_json::from_slice(json)
             .map_err(|error| short(format!("'report.json' is not a report of lgoose: {error}")))?;
-        let Read {
+        let ReportExcerpt {
             version,
             plan,
             host,
@@ -82,7 +83,7 @@ impl Facts {
         let [version, plan, host, started] = [version, plan, host, started].map(short);
         let exit_code = read.verdict.as_ref().map(|verdict| verdict.exit_code);
         let latency = read.aggregated.latency_ms;
-        Ok(Facts {
+        Ok(ReportFacts {
             plan,
             host,
             version,
@@ -126,20 +127,23 @@ mod tests {
         report.aggregated.count = 3;
         report.aggregated.failures = 1;
         let json = serde_json::to_vec(&report).expect("a report");
-        let facts = Facts::read(&json).expect("it is one");
+        let facts = ReportFacts::read(&json).expect("it is one");
         assert_eq!((facts.users, facts.requests, facts.failures), (7, 3, 1));
         assert_eq!(facts.plan, format!("{}…", "é".repeat(TEXT / 2)));
         assert_eq!(facts.host, report.host);
         let text = String::from_utf8(json).expect("text");
         let mut value: Value = serde_json::from_str(&text).expect("JSON");
         value["users"] = json!("many");
-        let told = Facts::read(value.to_string().as_bytes()).expect_err("it is broken");
-        assert!(told.contains("users") || told.contains("many"), "{told}");
+        let message = ReportFacts::read(value.to_string().as_bytes()).expect_err("it is broken");
+        assert!(
+            message.contains("users") || message.contains("many"),
+            "{message}"
+        );
         let deep = "[".repeat(1_000_000);
         let half = &text[..text.floor_char_boundary(text.len() / 2)];
         for wrong in ["", "{}", "null", "\u{0}", half, &deep] {
-            let told = Facts::read(wrong.as_bytes()).expect_err(wrong);
-            assert!(told.starts_with("'report.json' is not a report of lgoose"));
+            let message = ReportFacts::read(wrong.as_bytes()).expect_err(wrong);
+            assert!(message.starts_with("'report.json' is not a report of lgoose"));
         }
     }
 }

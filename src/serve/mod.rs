@@ -31,9 +31,9 @@ mod record;
 mod runner;
 mod runs;
 
-pub(crate) use data::Data;
-pub(crate) use order::{Order, answer, host_gone, report_error};
+pub(crate) use data::RunFolder;
+pub(crate) use order::{ProcessOrder, answer, host_gone, report_error};
 pub(crate) use plans::Plans;
 pub(crate) use record::RunRow;
-pub(crate) use runner::{Ended, run_all};
-pub(crate) use runs::{Current, Refusal, Runs, Wanted};
+pub(crate) use runner::{RunnerEnd, run_all};
+pub(crate) use runs::{CurrentRun, RunRefusal, RunRequest, Runs};

@@ -135,7 +135,7 @@ const SECRET: [(&str, char); 2] = [("env", '='), ("header", ':')];
 pub(super) fn arguments(options: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut arguments = Vec::new();
     for (name, value) in options {
-        let flag = format!("--{}", known(name)?.replace('_', "-"));
+        let flag = format!("--{}", allowed(name)?.replace('_', "-"));
         let values = match value {
             Value::Array(values) => values.as_slice(),
             one => std::slice::from_ref(one),
@@ -161,10 +161,10 @@ pub(super) fn arguments(options: &Map<String, Value>) -> Result<Vec<String>, Str
 }
 
 /// Returns the option of that name, which may have '-' for '_'.
-fn known(name: &str) -> Result<&'static str, String> {
+fn allowed(name: &str) -> Result<&'static str, String> {
     let plain = name.replace('-', "_");
-    if let Some(known) = ALLOWED.iter().find(|known| **known == plain) {
-        return Ok(known);
+    if let Some(option) = ALLOWED.iter().find(|other| **other == plain) {
+        return Ok(option);
     }
     let refused = REFUSED.iter().find(|(_, names)| names.contains(&&*plain));
     Err(match refused {
@@ -259,8 +259,11 @@ mod tests {
         ] {
             let mut options = Map::new();
             options.insert(name.to_owned(), json!("x"));
-            let told = arguments(&options).expect_err(name);
-            assert!(told.contains(reason) && told.contains(name), "{told}");
+            let message = arguments(&options).expect_err(name);
+            assert!(
+                message.contains(reason) && message.contains(name),
+                "{message}"
+            );
         }
         for value in [json!({}), json!([[1]]), json!("a\0b")] {
             let mut options = Map::new();

@@ -54,7 +54,7 @@ struct Host {
 
 /// What a hosted process is to do.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct ProcessOrder {
     /// The arguments of its command line.
     pub(crate) arguments: Vec<String>,
     /// The token of its interface.
@@ -65,7 +65,7 @@ pub(crate) struct Order {
     pub(crate) check: bool,
 }
 
-impl fmt::Debug for Order {
+impl fmt::Debug for ProcessOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Order")
             .field("check", &self.check)
@@ -73,7 +73,7 @@ impl fmt::Debug for Order {
     }
 }
 
-impl Order {
+impl ProcessOrder {
     /// Returns the line that is sent.
     pub(super) fn line(&self) -> Vec<u8> {
         // Plain data: it has no keys that are no texts.
@@ -86,7 +86,7 @@ impl Order {
     ///
     /// # Errors
     /// Trouble if nobody hosts this process.
-    pub(crate) fn receive() -> Result<(Order, UnixStream), Error> {
+    pub(crate) fn receive() -> Result<(ProcessOrder, UnixStream), Error> {
         let cannot = |error: std::io::Error| {
             let help = "only 'lgoose serve' starts it; to run a plan, use 'lgoose PLAN.lua'";
             Error::cannot("take the order of a hosted run", format!("{error}: {help}"))

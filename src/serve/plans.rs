@@ -27,11 +27,11 @@ impl Plans {
     pub(crate) fn open(folder: &Path) -> Result<Plans, Error> {
         let real = fs::canonicalize(folder).and_then(|real| fs::read_dir(&real).map(|_| real));
         let real = real.map_err(|error| {
-            let told = format!(
+            let message = format!(
                 "cannot read the folder of plans '{}': {error}",
                 folder.display()
             );
-            Diagnostic::new(told)
+            Diagnostic::new(message)
                 .help("name a folder with plans, as in 'lgoose serve plans --data runs'")
         })?;
         Ok(Plans {

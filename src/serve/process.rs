@@ -1,6 +1,6 @@
 //! The process of a run, and that in which a plan is looked at for mistakes: started, listened to, stopped, waited for.
 
-use super::order::{HostedMessage, Order};
+use super::order::{HostedMessage, ProcessOrder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::net::SocketAddr;
@@ -44,25 +44,25 @@ pub(super) struct Process {
     link: BufReader<UnixStream>,
     /// Errors of the process so far, as it printed them.
     errors: Vec<String>,
-    printed: Tail,
-    complained: Tail,
+    printed: OutputTail,
+    error_output: OutputTail,
 }
 
 /// The end of a stream of text.
 #[derive(Debug)]
-struct Tail {
+struct OutputTail {
     text: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
 }
 
 /// A process that has ended.
 #[derive(Debug)]
-pub(super) struct Gone {
+pub(super) struct ExitedProcess {
     status: ExitStatus,
     /// The end of its standard output.
     pub(super) printed: String,
     /// The end of its standard error.
-    complained: String,
+    error_output: String,
     /// Its errors and the reasons for its verdict, as it printed them.
     errors: Vec<String>,
 }
@@ -72,7 +72,7 @@ impl Process {
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub(super) async fn start(order: &Order) -> io::Result<Process> {
+    pub(super) async fn start(order: &ProcessOrder) -> io::Result<Process> {
         let (near, far) = std::os::unix::net::UnixStream::pair()?;
         near.set_nonblocking(true)?;
         let mut near = UnixStream::from_std(near)?;
@@ -97,8 +97,8 @@ impl Process {
         let mut child = command.spawn()?;
         // It holds the other end of the socket.
         drop(command);
-        let printed = Tail::of(child.stdout.take());
-        let complained = Tail::of(child.stderr.take());
+        let printed = OutputTail::of(child.stdout.take());
+        let error_output = OutputTail::of(child.stderr.take());
         // One that has ended says why.
         let _ended = near.write_all(&order.line()).await;
         Ok(Process {
@@ -106,7 +106,7 @@ impl Process {
             link: BufReader::new(near),
             errors: Vec::new(),
             printed,
-            complained,
+            error_output: error_output,
         })
     }
 
@@ -140,7 +140,7 @@ impl Process {
     }
 
     /// Returns what is left of a process that has ended.
-    pub(super) async fn last_words(mut self, status: ExitStatus) -> Gone {
+    pub(super) async fn last_words(mut self, status: ExitStatus) -> ExitedProcess {
         // What the process has started may hold its socket open.
         let _open = timeout(LAST_WORDS, async {
             while let Some(message) = self.message().await {
@@ -150,10 +150,10 @@ impl Process {
             }
         })
         .await;
-        Gone {
+        ExitedProcess {
             status,
             printed: self.printed.end().await,
-            complained: self.complained.end().await,
+            error_output: self.error_output.end().await,
             errors: self.errors,
         }
     }
@@ -169,7 +169,7 @@ pub(super) fn interrupt(process: Pid) {
 ///
 /// # Errors
 /// The mistake, as printed; or that it took too long, or could not be started.
-pub(super) async fn check(order: &Order) -> Result<(), String> {
+pub(super) async fn check(order: &ProcessOrder) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot look at the plan: {error}");
     let mut process = Process::start(order).await.map_err(cannot)?;
     match timeout(CHECK, process.ended()).await {
@@ -186,7 +186,7 @@ pub(super) async fn check(order: &Order) -> Result<(), String> {
     }
 }
 
-impl Gone {
+impl ExitedProcess {
     /// Returns the exit code; `None` if a signal ended it.
     pub(super) fn exit_code(&self) -> Option<i32> {
         self.status.code()
@@ -205,14 +205,14 @@ impl Gone {
         let text = format!(
             "the process of the run ended with {}\n{}",
             self.status,
-            self.complained.trim()
+            self.error_output.trim()
         );
         Some(text.trim_end().to_owned())
     }
 }
 
-impl Tail {
-    fn of(stream: Option<impl AsyncRead + Unpin + Send + 'static>) -> Tail {
+impl OutputTail {
+    fn of(stream: Option<impl AsyncRead + Unpin + Send + 'static>) -> OutputTail {
         let text = Arc::<Mutex<Vec<u8>>>::default();
         let into = text.clone();
         let reading = tokio::spawn(async move {
@@ -225,7 +225,7 @@ impl Tail {
                 text.drain(..more);
             }
         });
-        Tail { text, reading }
+        OutputTail { text, reading }
     }
 
     /// Returns it when the stream has ended, or what has come by then.

@@ -1,13 +1,13 @@
 //! What is kept of a run in addition to its report, and the row that lists show for both.
 
-use super::facts::Facts;
+use super::facts::ReportFacts;
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Contents of `run.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct RunRecord {
     /// Path of the plan below the folder of plans.
     pub(crate) plan: String,
     /// The requested options, without those that may be secret.
@@ -73,15 +73,15 @@ pub(crate) struct RunRow {
     /// The end of the run's printed output, if there is no report.
     pub(crate) output: Option<String>,
     /// Main figures of the report; `null` without a report.
-    pub(crate) report: Option<Facts>,
+    pub(crate) report: Option<ReportFacts>,
     /// When the run was started or requested, by which lists are sorted.
     #[serde(skip)]
     pub(super) time: Timestamp,
 }
 
-impl Record {
-    pub(super) fn new(plan: &str, options: Map<String, Value>) -> Record {
-        Record {
+impl RunRecord {
+    pub(super) fn new(plan: &str, options: Map<String, Value>) -> RunRecord {
+        RunRecord {
             plan: plan.to_owned(),
             options,
             queued: now(),
@@ -95,12 +95,12 @@ impl RunRow {
     /// Makes the row for a folder with a record, a report or both. An `Err` says why the report cannot be shown.
     pub(super) fn new(
         id: &str,
-        record: Option<Record>,
-        report: Option<Result<Facts, String>>,
+        record: Option<RunRecord>,
+        report: Option<Result<ReportFacts, String>>,
     ) -> RunRow {
         let (report, broken) = match report {
             Some(Ok(facts)) => (Some(facts), None),
-            Some(Err(told)) => (None, Some(told)),
+            Some(Err(message)) => (None, Some(message)),
             None => (None, None),
         };
         let record = record.as_ref();
@@ -109,14 +109,14 @@ impl RunRow {
             Some(None) => "lgoose ended before this run began: start it again".to_owned(),
             _ => "lgoose ended during this run, and it has left no report".to_owned(),
         };
-        let (exit_code, told, output) = match end {
+        let (exit_code, error, output) = match end {
             Some(end) => (end.exit_code, end.error, end.output),
             None => (None, report.is_none().then(lost), None),
         };
         let queued = record.map(|record| record.queued.clone());
-        let begun = record.and_then(|record| record.begun.clone());
+        let recorded_start = record.and_then(|record| record.begun.clone());
         let began = report.as_ref().map(|facts| facts.started.clone());
-        let started = begun.or(began);
+        let started = recorded_start.or(began);
         let time = [&started, &queued]
             .into_iter()
             .flatten()
@@ -134,7 +134,7 @@ impl RunRow {
             queued,
             started,
             exit_code,
-            error: broken.or(told),
+            error: broken.or(error),
             output,
             report,
             time: time.unwrap_or_default(),
@@ -142,7 +142,7 @@ impl RunRow {
     }
 
     /// Makes the row for a run that is not over.
-    pub(super) fn open(id: &str, record: &Record, state: RunState) -> RunRow {
+    pub(super) fn open(id: &str, record: &RunRecord, state: RunState) -> RunRow {
         RunRow {
             state,
             error: None,

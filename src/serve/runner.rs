@@ -1,9 +1,9 @@
 //! The runner: carries on one run after another, until it is told to end.
 
-use super::order::Order;
-use super::process::{Gone, Process, interrupt};
+use super::order::ProcessOrder;
+use super::process::{ExitedProcess, Process, interrupt};
 use super::record::{RunEnd, now};
-use super::runs::{Current, Runs, Waiting, plan_arguments};
+use super::runs::{CurrentRun, QueuedRun, Runs, plan_arguments};
 use crate::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 /// How the runner has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum RunnerEnd {
     /// Nothing goes on any more.
     Idle,
     /// Somebody was in a hurry: the last run was aborted, and if it has not ended in time, writes its report on its own.
@@ -29,43 +29,43 @@ pub(crate) async fn run_all(
     runs: &Runs,
     read_only: bool,
     interrupts: &mut mpsc::Receiver<()>,
-    tell: impl Fn(&str),
-) -> Ended {
+    notify: impl Fn(&str),
+) -> RunnerEnd {
     let mut interrupts = Interrupts {
         signals: interrupts,
         hurry: None,
         count: 0,
     };
     loop {
-        let (address, known) = watch::channel(None);
+        let (address, address_receiver) = watch::channel(None);
         let token = token();
-        let begin = |waiting: &mut Waiting| {
+        let start = |waiting: &mut QueuedRun| {
             waiting.record.begun = Some(now());
-            Current {
+            CurrentRun {
                 id: waiting.id.clone(),
                 plan: waiting.record.plan.clone(),
                 token: token.clone(),
-                address: known.clone(),
+                address: address_receiver.clone(),
                 record: waiting.record.clone(),
             }
         };
         let waiting = tokio::select! {
             biased;
             () = interrupts.next() => None,
-            waiting = runs.next(begin) => waiting,
+            waiting = runs.next(start) => waiting,
         };
         let Some(waiting) = waiting else {
             runs.close();
-            return Ended::Idle;
+            return RunnerEnd::Idle;
         };
-        let Waiting {
+        let QueuedRun {
             id,
             mut record,
             plan,
             arguments,
         } = waiting;
-        tell(&format!("run {id} begins"));
-        let order = Order {
+        notify(&format!("run {id} begins"));
+        let order = ProcessOrder {
             arguments: [
                 vec![format!(
                     "--output=json={}",
@@ -92,7 +92,7 @@ pub(crate) async fn run_all(
                     _ => Some(gone.printed),
                 },
             },
-            Ok(None) => return Ended::Hurried,
+            Ok(None) => return RunnerEnd::Hurried,
             Err(error) => RunEnd {
                 at: now(),
                 exit_code: None,
@@ -100,22 +100,22 @@ pub(crate) async fn run_all(
                 output: None,
             },
         };
-        let told = match (end.exit_code, &end.error) {
+        let message = match (end.exit_code, &end.error) {
             (Some(0), _) | (_, None) => format!("run {id} is over"),
             (_, Some(error)) => format!("run {id} is over: {error}"),
         };
-        tell(&told);
+        notify(&message);
         record.end = Some(end);
         if let Err(error) = runs.end(&id, record) {
-            tell(&format!(
+            notify(&format!(
                 "the end of run {id} is not kept: {}",
                 error.text()
             ));
         }
         match interrupts.count {
             0 => {}
-            1 => return Ended::Idle,
-            _ => return Ended::Hurried,
+            1 => return RunnerEnd::Idle,
+            _ => return RunnerEnd::Hurried,
         }
     }
 }
@@ -124,11 +124,11 @@ pub(crate) async fn run_all(
 async fn one(
     runs: &Runs,
     (id, plan): (&str, &Path),
-    order: &Order,
+    order: &ProcessOrder,
     address: watch::Sender<Option<SocketAddr>>,
     interrupts: &mut Interrupts<'_>,
-) -> Result<Option<Gone>, Error> {
-    runs.data.keep_plan(id, plan)?;
+) -> Result<Option<ExitedProcess>, Error> {
+    runs.data.store_plan(id, plan)?;
     let process = Process::start(order).await;
     let mut process = process.map_err(|error| Error::cannot("start the run", error))?;
     let own = process.id();

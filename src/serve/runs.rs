@@ -1,9 +1,9 @@
 //! All runs: queued, running and finished. Driven by `web`; the [runner](super::runner) takes runs from the queue.
 
-use super::data::Data;
-use super::order::Order;
+use super::data::RunFolder;
+use super::order::ProcessOrder;
 use super::plans::Plans;
-use super::record::{Record, RunRow, RunState};
+use super::record::{RunRecord, RunRow, RunState};
 use super::{options, process};
 use crate::error::Error;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ const CHECKED: usize = 2;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Wanted {
+pub(crate) struct RunRequest {
     /// Path of the plan below the folder of plans, as `GET /plans` lists it.
     pub(crate) plan: String,
     /// Options, with the names of the command line's flags: a text, a number or true, or a list of those for a flag
@@ -35,7 +35,7 @@ pub(crate) struct Wanted {
 
 /// The reason why a request is refused.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum RunRefusal {
     /// There is no such run, plan or report.
     Absent(String),
     /// The request itself is wrong.
@@ -52,37 +52,37 @@ pub(crate) enum Refusal {
 #[derive(Debug)]
 pub(crate) struct Runs {
     pub(crate) plans: Plans,
-    pub(super) data: Data,
-    state: Mutex<State>,
+    pub(super) data: RunFolder,
+    state: Mutex<RunsState>,
     /// Signals that a run was queued, or that no more will be.
     news: Notify,
     checking: Semaphore,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queue: VecDeque<Waiting>,
-    current: Option<Current>,
+struct RunsState {
+    queue: VecDeque<QueuedRun>,
+    current: Option<CurrentRun>,
     /// The last run that ended here.
     last: Option<String>,
     /// Records of finished runs that could not be written.
-    unsaved: BTreeMap<String, Record>,
+    unsaved: BTreeMap<String, RunRecord>,
     /// Whether no more runs are begun.
     closed: bool,
 }
 
 /// A queued run.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
+pub(super) struct QueuedRun {
     pub(super) id: String,
-    pub(super) record: Record,
+    pub(super) record: RunRecord,
     pub(super) plan: PathBuf,
     pub(super) arguments: Vec<String>,
 }
 
 /// The current run.
 #[derive(Debug, Clone)]
-pub(crate) struct Current {
+pub(crate) struct CurrentRun {
     /// Name of the run.
     pub(crate) id: String,
     /// Path of the plan.
@@ -91,12 +91,12 @@ pub(crate) struct Current {
     pub(crate) token: String,
     /// Address of the run's interface; `None` until it is known, closed if it never will be.
     pub(crate) address: watch::Receiver<Option<SocketAddr>>,
-    pub(super) record: Record,
+    pub(super) record: RunRecord,
 }
 
 impl Runs {
     /// Creates an empty queue for a folder of plans and a folder of runs.
-    pub(crate) fn new(plans: Plans, data: Data) -> Runs {
+    pub(crate) fn new(plans: Plans, data: RunFolder) -> Runs {
         Runs {
             plans,
             data,
@@ -110,14 +110,13 @@ impl Runs {
     ///
     /// # Errors
     /// Returns why the run is refused.
-    pub(crate) async fn add(&self, wanted: Wanted) -> Result<RunRow, Refusal> {
-        let arguments = options::arguments(&wanted.options).map_err(Refusal::Wrong)?;
-        let plan = self
-            .plans
-            .find(&wanted.plan)
-            .ok_or_else(|| Refusal::Absent(format!("there is no plan '{}' here", wanted.plan)))?;
+    pub(crate) async fn add(&self, requested: RunRequest) -> Result<RunRow, RunRefusal> {
+        let arguments = options::arguments(&requested.options).map_err(RunRefusal::Wrong)?;
+        let plan = self.plans.find(&requested.plan).ok_or_else(|| {
+            RunRefusal::Absent(format!("there is no plan '{}' here", requested.plan))
+        })?;
         self.check_room(&self.state())?;
-        let mut order = Order {
+        let mut order = ProcessOrder {
             arguments: arguments.clone(),
             token: String::new(),
             read_only: true,
@@ -125,18 +124,18 @@ impl Runs {
         };
         order.arguments.extend(plan_arguments(&plan));
         let turn = self.checking.acquire().await;
-        process::check(&order).await.map_err(Refusal::Mistake)?;
+        process::check(&order).await.map_err(RunRefusal::Mistake)?;
         drop(turn);
-        let record = Record::new(&wanted.plan, options::shown(&wanted.options));
+        let record = RunRecord::new(&requested.plan, options::shown(&requested.options));
         let id = self.data.create(&record);
-        let id = id.map_err(|error| Refusal::Trouble(error.text()))?;
+        let id = id.map_err(|error| RunRefusal::Trouble(error.text()))?;
         let mut state = self.state();
         if let Err(refusal) = self.check_room(&state) {
-            let _left = self.data.remove(&id);
+            let _removed = self.data.remove(&id);
             return Err(refusal);
         }
         let row = RunRow::open(&id, &record, RunState::Queued);
-        state.queue.push_back(Waiting {
+        state.queue.push_back(QueuedRun {
             id,
             record,
             plan,
@@ -146,14 +145,14 @@ impl Runs {
         Ok(row)
     }
 
-    fn check_room(&self, state: &State) -> Result<(), Refusal> {
+    fn check_room(&self, state: &RunsState) -> Result<(), RunRefusal> {
         if state.closed {
-            return Err(Refusal::Conflict("lgoose is shutting down".to_owned()));
+            return Err(RunRefusal::Conflict("lgoose is shutting down".to_owned()));
         }
         if state.queue.len() < MOST_QUEUED {
             Ok(())
         } else {
-            Err(Refusal::Conflict(format!(
+            Err(RunRefusal::Conflict(format!(
                 "{MOST_QUEUED} runs wait already: take some out of the queue, or wait"
             )))
         }
@@ -171,7 +170,7 @@ impl Runs {
             let rows: Vec<_> = current.chain(waiting).collect();
             (rows, state.unsaved.clone())
         };
-        let (mut over, told) = match self.data.rows() {
+        let (mut over, trouble) = match self.data.rows() {
             Ok(over) => (over, None),
             Err(error) => (Vec::new(), Some(error.text())),
         };
@@ -182,14 +181,14 @@ impl Runs {
         }
         over.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| b.id.cmp(&a.id)));
         rows.append(&mut over);
-        (rows, told)
+        (rows, trouble)
     }
 
     /// Returns a run.
     ///
     /// # Errors
     /// Refuses if there is no such run.
-    pub(crate) fn row(&self, id: &str) -> Result<RunRow, Refusal> {
+    pub(crate) fn row(&self, id: &str) -> Result<RunRow, RunRefusal> {
         {
             let state = self.state();
             if let Some(run) = state.current.as_ref().filter(|run| run.id == id) {
@@ -209,37 +208,39 @@ impl Runs {
     ///
     /// # Errors
     /// Refuses if there is no such run, if it is the current one, or if its files cannot be removed.
-    pub(crate) fn remove(&self, id: &str) -> Result<(), Refusal> {
+    pub(crate) fn remove(&self, id: &str) -> Result<(), RunRefusal> {
         let mut state = self.state();
         if state.current.as_ref().is_some_and(|run| run.id == id) {
-            let told = format!("run '{id}' is still running: stop it first");
-            return Err(Refusal::Conflict(told));
+            let message = format!("run '{id}' is still running: stop it first");
+            return Err(RunRefusal::Conflict(message));
         }
-        let known = state.queue.iter().any(|run| run.id == id) || state.unsaved.contains_key(id);
-        if !known && self.data.row(id).is_none() {
+        let exists = state.queue.iter().any(|run| run.id == id) || state.unsaved.contains_key(id);
+        if !exists && self.data.row(id).is_none() {
             return Err(absent(id));
         }
         state.queue.retain(|run| run.id != id);
         state.unsaved.remove(id);
         let removed = self.data.remove(id);
-        removed.map_err(|error| Refusal::Trouble(error.text()))
+        removed.map_err(|error| RunRefusal::Trouble(error.text()))
     }
 
     /// Returns the bytes of the report of a finished run.
     ///
     /// # Errors
     /// Refuses if there is no report, or it cannot be read.
-    pub(crate) fn report(&self, id: &str) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn report(&self, id: &str) -> Result<Vec<u8>, RunRefusal> {
         match self.data.report(id) {
             Ok(Some(bytes)) => Ok(bytes),
             Ok(None) => {
                 let row = self.row(id)?;
                 Err(match row.state {
-                    RunState::Queued => Refusal::Conflict(format!("run '{id}' has not begun yet")),
-                    _ => Refusal::Absent(format!("run '{id}' has left no report")),
+                    RunState::Queued => {
+                        RunRefusal::Conflict(format!("run '{id}' has not begun yet"))
+                    }
+                    _ => RunRefusal::Absent(format!("run '{id}' has left no report")),
                 })
             }
-            Err(told) => Err(Refusal::Mistake(told)),
+            Err(error) => Err(RunRefusal::Mistake(error)),
         }
     }
 
@@ -247,23 +248,23 @@ impl Runs {
     ///
     /// # Errors
     /// Refuses if there is no such plan.
-    pub(crate) fn plan(&self, id: &str) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn plan(&self, id: &str) -> Result<Vec<u8>, RunRefusal> {
         match self.data.plan(id) {
             Some(text) => Ok(text),
             None => {
                 let row = self.row(id)?;
                 Err(match row.state {
-                    RunState::Queued => Refusal::Conflict(format!(
+                    RunState::Queued => RunRefusal::Conflict(format!(
                         "run '{id}' has not begun yet: its plan is read then"
                     )),
-                    _ => Refusal::Absent(format!("no plan is kept of run '{id}'")),
+                    _ => RunRefusal::Absent(format!("no plan is kept of run '{id}'")),
                 })
             }
         }
     }
 
     /// Returns the current run.
-    pub(crate) fn current(&self) -> Option<Current> {
+    pub(crate) fn current(&self) -> Option<CurrentRun> {
         self.state().current.clone()
     }
 
@@ -274,7 +275,10 @@ impl Runs {
 
     /// Waits for the next run and takes it out of the queue; `begin` makes it the current one. `None` once no more runs
     /// are begun.
-    pub(super) async fn next(&self, begin: impl Fn(&mut Waiting) -> Current) -> Option<Waiting> {
+    pub(super) async fn next(
+        &self,
+        start: impl Fn(&mut QueuedRun) -> CurrentRun,
+    ) -> Option<QueuedRun> {
         loop {
             {
                 let mut state = self.state();
@@ -282,7 +286,7 @@ impl Runs {
                     return None;
                 }
                 if let Some(mut waiting) = state.queue.pop_front() {
-                    state.current = Some(begin(&mut waiting));
+                    state.current = Some(start(&mut waiting));
                     return Some(waiting);
                 }
             }
@@ -294,7 +298,7 @@ impl Runs {
     ///
     /// # Errors
     /// Returns trouble with the folder of the run; its end is then known only until this process ends.
-    pub(super) fn end(&self, id: &str, record: Record) -> Result<(), Error> {
+    pub(super) fn end(&self, id: &str, record: RunRecord) -> Result<(), Error> {
         let written = self.data.write_record(id, &record);
         let mut state = self.state();
         state.current = None;
@@ -313,7 +317,7 @@ impl Runs {
         self.news.notify_one();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RunsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -323,6 +327,6 @@ pub(super) fn plan_arguments(plan: &std::path::Path) -> [String; 2] {
     ["--".to_owned(), plan.to_string_lossy().into_owned()]
 }
 
-fn absent(id: &str) -> Refusal {
-    Refusal::Absent(format!("there is no run '{id}'"))
+fn absent(id: &str) -> RunRefusal {
+    RunRefusal::Absent(format!("there is no run '{id}'"))
 }

@@ -1,7 +1,7 @@
 //! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
 
 use super::family::{
-    Exemplar, Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies,
+    Family, FigureValue, Labels, TraceExemplar, by_status, counter, family, flag, gauge, latencies,
 };
 use super::{machines, plan};
 use crate::metrics::{Figures, LatestTrace, Report, RequestRow, RunPhase, Snapshot};
@@ -25,13 +25,13 @@ fn named(row: &RequestRow) -> Labels {
 
 fn requests(report: &Report) -> Vec<Family> {
     let started: Timestamp = report.started.parse().unwrap_or_default();
-    let exemplar = |latest: &LatestTrace, value: f64| Exemplar {
+    let exemplar = |latest: &LatestTrace, value: f64| TraceExemplar {
         trace_id: format!("{:032x}", latest.trace_id),
         value,
         at_s: started.as_millisecond() as f64 / 1e3 + latest.end_ns as f64 / 1e9,
     };
     let rows = &report.requests;
-    let each = |figure: fn(&Figures) -> Figure| {
+    let each = |figure: fn(&Figures) -> FigureValue| {
         rows.iter()
             .map(move |row| (named(row), figure(&row.figures)))
     };
@@ -81,7 +81,7 @@ fn requests(report: &Report) -> Vec<Family> {
 
 fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
     let scenario = |name: &str| vec![("scenario", name.to_owned())];
-    let wanted = now.progress.wanted;
+    let aim = now.progress.wanted;
     let phase = now.progress.phase;
     let run = vec![
         ("plan", report.plan.clone()),
@@ -89,7 +89,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         ("version", report.version.clone()),
     ];
     let mut families = vec![
-        family("run", "The run, always 1", [(run, Figure::Gauge(1.0))]),
+        family("run", "The run, always 1", [(run, FigureValue::Gauge(1.0))]),
         family(
             "phase",
             "The phase of the run, 1 for the current one",
@@ -109,14 +109,14 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         gauge(
             "users_wanted",
             "Users that the run is heading for",
-            wanted.users as f64,
+            aim.users as f64,
         ),
         family(
             "scenario_users",
             "Users of a scenario now",
             now.scenarios
                 .iter()
-                .map(|row| (scenario(&row.name), Figure::Gauge(row.users as f64))),
+                .map(|row| (scenario(&row.name), FigureValue::Gauge(row.users as f64))),
         ),
         family(
             "iterations",
@@ -131,7 +131,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
             now.connections as f64,
         ),
     ];
-    if let Some(rate) = wanted.rate {
+    if let Some(rate) = aim.rate {
         families.push(gauge(
             "rate_wanted",
             "Iterations per second that the run is heading for",

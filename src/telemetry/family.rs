@@ -13,14 +13,14 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
-    pub(crate) rows: Vec<(Labels, Figure)>,
+    pub(crate) rows: Vec<(Labels, FigureValue)>,
     /// Requests that stand for a figure, by the number of its row and, in a histogram, of its bucket.
-    pub(crate) exemplars: BTreeMap<(usize, usize), Exemplar>,
+    pub(crate) exemplars: BTreeMap<(usize, usize), TraceExemplar>,
 }
 
 /// A request that stands for a figure: its trace is found in the site's tracing.
 #[derive(Debug)]
-pub(crate) struct Exemplar {
+pub(crate) struct TraceExemplar {
     pub(crate) trace_id: String,
     /// The latency in seconds, or 1 for one that is counted.
     pub(crate) value: f64,
@@ -30,7 +30,7 @@ pub(crate) struct Exemplar {
 
 /// A figure.
 #[derive(Debug)]
-pub(crate) enum Figure {
+pub(crate) enum FigureValue {
     /// One that only rises, until the figures begin anew.
     Counter(f64),
     /// One of now.
@@ -42,7 +42,7 @@ pub(crate) enum Figure {
 pub(crate) fn family(
     name: &'static str,
     help: &'static str,
-    rows: impl IntoIterator<Item = (Labels, Figure)>,
+    rows: impl IntoIterator<Item = (Labels, FigureValue)>,
 ) -> Family {
     Family {
         name,
@@ -53,16 +53,16 @@ pub(crate) fn family(
 }
 
 pub(crate) fn gauge(name: &'static str, help: &'static str, value: f64) -> Family {
-    family(name, help, [(Labels::new(), Figure::Gauge(value))])
+    family(name, help, [(Labels::new(), FigureValue::Gauge(value))])
 }
 
-pub(crate) fn counter(value: u64) -> Figure {
-    Figure::Counter(value as f64)
+pub(crate) fn counter(value: u64) -> FigureValue {
+    FigureValue::Counter(value as f64)
 }
 
 /// Returns 1 for what is so, else 0.
-pub(crate) fn flag(is: bool) -> Figure {
-    Figure::Gauge(f64::from(u8::from(is)))
+pub(crate) fn flag(is: bool) -> FigureValue {
+    FigureValue::Gauge(f64::from(u8::from(is)))
 }
 
 /// Adds a label.
@@ -72,18 +72,18 @@ pub(crate) fn with(mut labels: Labels, name: &'static str, value: &str) -> Label
 }
 
 /// Returns requests by their status.
-pub(crate) fn by_status(labels: &Labels, figures: &Figures) -> Vec<(Labels, Figure)> {
+pub(crate) fn by_status(labels: &Labels, figures: &Figures) -> Vec<(Labels, FigureValue)> {
     let rows = figures.status.iter();
     rows.map(|(status, count)| (with(labels.clone(), "status", status), counter(*count)))
         .collect()
 }
 
 /// Returns the latencies of requests; `None` without any.
-pub(crate) fn latencies(figures: &Figures) -> Option<Figure> {
+pub(crate) fn latencies(figures: &Figures) -> Option<FigureValue> {
     let histogram = hdr::decoded(&figures.histogram)?;
     let mean_ms = figures.latency_ms.map_or(0.0, |latency| latency.avg);
     let sum = mean_ms * histogram.len() as f64 / 1e3;
-    Some(Figure::Histogram(Box::new(Distribution::of(
+    Some(FigureValue::Histogram(Box::new(Distribution::of(
         &histogram, sum,
     ))))
 }

@@ -1,6 +1,6 @@
 //! How hard lgoose itself works, here and on workers.
 
-use super::family::{Family, Figure, by_status, counter, family, flag, gauge, latencies};
+use super::family::{Family, FigureValue, by_status, counter, family, flag, gauge, latencies};
 use crate::metrics::{LabelRow, LiveWorker, Report, Snapshot, WorkerState};
 
 /// Returns how hard lgoose works, in the last second that is over.
@@ -31,7 +31,7 @@ pub(super) fn generator(now: &Snapshot) -> Vec<Family> {
 
 pub(super) fn workers(report: &Report, now: &Snapshot) -> Vec<Family> {
     let of = |name: &str| vec![("worker", name.to_owned())];
-    let live = |figure: fn(&LiveWorker) -> Figure| {
+    let live = |figure: fn(&LiveWorker) -> FigureValue| {
         now.workers
             .iter()
             .map(move |row| (of(&row.name), figure(row)))
@@ -52,17 +52,17 @@ pub(super) fn workers(report: &Report, now: &Snapshot) -> Vec<Family> {
         family(
             "worker_users",
             "Users at work on a worker",
-            live(|row| Figure::Gauge(row.users as f64)),
+            live(|row| FigureValue::Gauge(row.users as f64)),
         ),
         family(
             "worker_busy_ratio",
             "Share of its time that its busiest thread is busy",
-            live(|row| Figure::Gauge(row.busy)),
+            live(|row| FigureValue::Gauge(row.busy)),
         ),
         family(
             "worker_lag_seconds",
             "Mean delay of its timers",
-            live(|row| Figure::Gauge(row.lag.as_secs_f64())),
+            live(|row| FigureValue::Gauge(row.lag.as_secs_f64())),
         ),
         family(
             "worker_up",

@@ -10,5 +10,5 @@ mod plan;
 pub(crate) use distribution::{Distribution, SCALE};
 pub(crate) use families::families;
 #[cfg(feature = "web")]
-pub(crate) use family::Exemplar;
-pub(crate) use family::{Family, Figure, Labels};
+pub(crate) use family::TraceExemplar;
+pub(crate) use family::{Family, FigureValue, Labels};

@@ -1,6 +1,6 @@
 //! What a plan asks for: checks, thresholds, metrics of its own.
 
-use super::family::{Family, Figure, counter, family, flag, with};
+use super::family::{Family, FigureValue, counter, family, flag, with};
 use crate::metrics::{Check, Metric, MetricKind, Report, ThresholdRow};
 
 pub(super) fn judged(report: &Report) -> Vec<Family> {
@@ -39,12 +39,12 @@ pub(super) fn judged(report: &Report) -> Vec<Family> {
             "threshold_value",
             "The figure of a threshold in its unit",
             rows.clone()
-                .filter_map(|row| Some((threshold(row), Figure::Gauge(row.value?)))),
+                .filter_map(|row| Some((threshold(row), FigureValue::Gauge(row.value?)))),
         ),
         family(
             "threshold_limit",
             "The limit of a threshold in its unit",
-            rows.map(|row| (threshold(row), Figure::Gauge(row.limit))),
+            rows.map(|row| (threshold(row), FigureValue::Gauge(row.limit))),
         ),
     ]
 }
@@ -52,8 +52,9 @@ pub(super) fn judged(report: &Report) -> Vec<Family> {
 pub(super) fn custom(metrics: &[Metric]) -> Vec<Family> {
     let labels = |row: &Metric| vec![("metric", row.name.clone())];
     let of = move |kind| metrics.iter().filter(move |row| row.kind == kind);
-    let gauges =
-        move |kind| of(kind).filter_map(move |row| Some((labels(row), Figure::Gauge(row.value?))));
+    let gauges = move |kind| {
+        of(kind).filter_map(move |row| Some((labels(row), FigureValue::Gauge(row.value?))))
+    };
     let quantiles = of(MetricKind::Trend).flat_map(move |row| {
         let each = [
             ("0.5", row.p50),
@@ -67,7 +68,7 @@ pub(super) fn custom(metrics: &[Metric]) -> Vec<Family> {
         each.map(move |(quantile, value)| {
             (
                 with(labels(row), "quantile", quantile),
-                Figure::Gauge(value),
+                FigureValue::Gauge(value),
             )
         })
     });
@@ -77,7 +78,7 @@ pub(super) fn custom(metrics: &[Metric]) -> Vec<Family> {
         family(
             "custom_counter",
             "Sums that the plan counts",
-            sums.map(|(labels, sum)| (labels, Figure::Gauge(sum))),
+            sums.map(|(labels, sum)| (labels, FigureValue::Gauge(sum))),
         ),
         family(
             "custom_gauge",

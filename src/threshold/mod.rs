@@ -5,7 +5,7 @@ mod read;
 mod unit;
 
 pub(crate) use read::GRAMMAR;
-pub(crate) use unit::{Size, Unit};
+pub(crate) use unit::{ByteUnit, Unit};
 
 use crate::phases::Phase;
 use serde::{Deserialize, Serialize};
@@ -22,13 +22,13 @@ pub struct Threshold {
     /// name of a check or a custom metric; `checks` is all checks. `None` is all requests.
     pub name: Option<String>,
     /// The requests whose latency is judged.
-    pub among: Among,
+    pub among: LatencySubset,
     /// The phase whose time is judged instead of the whole latency, among the requests that had it.
     pub phase: Option<Phase>,
     /// The figure that is compared.
-    pub figure: Figure,
+    pub figure: FigureKind,
     /// The comparison.
-    pub comparison: Comparison,
+    pub comparison: Comparator,
     /// The limit, in `unit`.
     pub limit: f64,
     /// The unit of the limit and of the figure.
@@ -44,7 +44,7 @@ pub struct Threshold {
 
 /// The requests whose latency is judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Among {
+pub enum LatencySubset {
     /// All requests, failed ones at the time they took.
     #[default]
     All,
@@ -56,7 +56,7 @@ pub enum Among {
 
 /// A figure of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Figure {
+pub enum FigureKind {
     /// A percentile of the latencies, or of a trend's values.
     Percentile(f64),
     /// The mean of the values.
@@ -83,7 +83,7 @@ pub enum Figure {
 
 /// The comparison of figure and limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
+pub enum Comparator {
     /// `<`
     Less,
     /// `<=`
@@ -98,23 +98,23 @@ impl Threshold {
     /// Returns whether a value of the figure, in the threshold's unit, keeps the limit.
     pub fn holds(&self, value: f64) -> bool {
         match self.comparison {
-            Comparison::Less => value < self.limit,
-            Comparison::LessOrEqual => value <= self.limit,
-            Comparison::Greater => value > self.limit,
-            Comparison::GreaterOrEqual => value >= self.limit,
+            Comparator::Less => value < self.limit,
+            Comparator::LessOrEqual => value <= self.limit,
+            Comparator::Greater => value > self.limit,
+            Comparator::GreaterOrEqual => value >= self.limit,
         }
     }
 
     /// Returns whether the figure must stay below the limit, not above it.
     pub fn is_upper(&self) -> bool {
-        matches!(self.comparison, Comparison::Less | Comparison::LessOrEqual)
+        matches!(self.comparison, Comparator::Less | Comparator::LessOrEqual)
     }
 
     /// Returns whether the figure is a sum, which never falls while a run goes on.
     pub fn only_grows(&self) -> bool {
         match self.figure {
-            Figure::Count | Figure::Value => true,
-            Figure::Bytes => matches!(self.unit, Unit::Size(_)),
+            FigureKind::Count | FigureKind::Value => true,
+            FigureKind::Bytes => matches!(self.unit, Unit::Size(_)),
             _ => false,
         }
     }
@@ -135,12 +135,12 @@ impl Threshold {
             );
             return Err(help);
         }
-        let begins_at_nothing = match self.unit {
-            Unit::PerSecond => self.figure == Figure::Rate,
+        let starts_at_nothing = match self.unit {
+            Unit::PerSecond => self.figure == FigureKind::Rate,
             Unit::SizePerSecond(_) => true,
             _ => false,
         };
-        let grows = counts || begins_at_nothing;
+        let grows = counts || starts_at_nothing;
         if grows && !self.is_upper() && self.abort && self.after.or(self.during).is_none() {
             return Err(format!(
                 "'{}' starts at zero, so 'abort' would stop the run at once: say with 'after' from when it has to hold, such as 'abort after 30s'",
@@ -155,9 +155,9 @@ impl fmt::Display for Threshold {
     /// Returns the text without the name: `p95 < 300ms during 30s abort`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.among {
-            Among::All => {}
-            Among::Ok => f.write_str("ok ")?,
-            Among::Corrected => f.write_str("corrected ")?,
+            LatencySubset::All => {}
+            LatencySubset::Ok => f.write_str("ok ")?,
+            LatencySubset::Corrected => f.write_str("corrected ")?,
         }
         if let Some(phase) = self.phase {
             write!(f, "{} ", phase.name())?;
@@ -177,31 +177,31 @@ impl fmt::Display for Threshold {
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for FigureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Figure::Percentile(percent) => write!(f, "p{percent}"),
-            Figure::Avg => f.write_str("avg"),
-            Figure::Min => f.write_str("min"),
-            Figure::Max => f.write_str("max"),
-            Figure::Failures => f.write_str("failures"),
-            Figure::Rate => f.write_str("rate"),
-            Figure::Count => f.write_str("count"),
-            Figure::Checks => f.write_str("checks"),
-            Figure::Oldest => f.write_str("oldest"),
-            Figure::Value => f.write_str("value"),
-            Figure::Bytes => f.write_str("bytes"),
+            FigureKind::Percentile(percent) => write!(f, "p{percent}"),
+            FigureKind::Avg => f.write_str("avg"),
+            FigureKind::Min => f.write_str("min"),
+            FigureKind::Max => f.write_str("max"),
+            FigureKind::Failures => f.write_str("failures"),
+            FigureKind::Rate => f.write_str("rate"),
+            FigureKind::Count => f.write_str("count"),
+            FigureKind::Checks => f.write_str("checks"),
+            FigureKind::Oldest => f.write_str("oldest"),
+            FigureKind::Value => f.write_str("value"),
+            FigureKind::Bytes => f.write_str("bytes"),
         }
     }
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for Comparator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
+            Comparator::Less => "<",
+            Comparator::LessOrEqual => "<=",
+            Comparator::Greater => ">",
+            Comparator::GreaterOrEqual => ">=",
         })
     }
 }

@@ -19,15 +19,15 @@ pub enum Unit {
     /// `/s`
     PerSecond,
     /// `B`, `KB`, `MiB` and the like
-    Size(Size),
+    Size(ByteUnit),
     /// `B/s`, `KB/s`, `MiB/s` and the like
-    SizePerSecond(Size),
+    SizePerSecond(ByteUnit),
 }
 
 /// A unit of bytes; `KB`, `MB` and `GB` are powers of 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "they are called as they are written")]
-pub enum Size {
+pub enum ByteUnit {
     B,
     KB,
     MB,
@@ -37,41 +37,41 @@ pub enum Size {
     GiB,
 }
 
-impl Size {
+impl ByteUnit {
     /// All units of bytes.
-    pub const ALL: [Size; 7] = [
-        Size::B,
-        Size::KB,
-        Size::MB,
-        Size::GB,
-        Size::KiB,
-        Size::MiB,
-        Size::GiB,
+    pub const ALL: [ByteUnit; 7] = [
+        ByteUnit::B,
+        ByteUnit::KB,
+        ByteUnit::MB,
+        ByteUnit::GB,
+        ByteUnit::KiB,
+        ByteUnit::MiB,
+        ByteUnit::GiB,
     ];
 
     /// Returns the unit as a threshold writes it, alone and per second.
     pub fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Size::B => ("B", "B/s"),
-            Size::KB => ("KB", "KB/s"),
-            Size::MB => ("MB", "MB/s"),
-            Size::GB => ("GB", "GB/s"),
-            Size::KiB => ("KiB", "KiB/s"),
-            Size::MiB => ("MiB", "MiB/s"),
-            Size::GiB => ("GiB", "GiB/s"),
+            ByteUnit::B => ("B", "B/s"),
+            ByteUnit::KB => ("KB", "KB/s"),
+            ByteUnit::MB => ("MB", "MB/s"),
+            ByteUnit::GB => ("GB", "GB/s"),
+            ByteUnit::KiB => ("KiB", "KiB/s"),
+            ByteUnit::MiB => ("MiB", "MiB/s"),
+            ByteUnit::GiB => ("GiB", "GiB/s"),
         }
     }
 
     /// Returns how many bytes one of it is.
     pub fn bytes(self) -> f64 {
         match self {
-            Size::B => 1.0,
-            Size::KB => 1e3,
-            Size::MB => 1e6,
-            Size::GB => 1e9,
-            Size::KiB => 1024.0,
-            Size::MiB => 1024.0 * 1024.0,
-            Size::GiB => 1024.0 * 1024.0 * 1024.0,
+            ByteUnit::B => 1.0,
+            ByteUnit::KB => 1e3,
+            ByteUnit::MB => 1e6,
+            ByteUnit::GB => 1e9,
+            ByteUnit::KiB => 1024.0,
+            ByteUnit::MiB => 1024.0 * 1024.0,
+            ByteUnit::GiB => 1024.0 * 1024.0 * 1024.0,
         }
     }
 }

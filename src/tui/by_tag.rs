@@ -7,17 +7,17 @@ use std::time::Duration;
 
 /// The requests of one tag in a view.
 #[derive(Debug)]
-pub(super) struct OneTag {
+pub(super) struct TagView {
     /// Its latest figures; none until they come.
     figures: LiveTag,
     /// The rates of its names over the last seconds.
     pub(super) history: History,
 }
 
-impl OneTag {
+impl TagView {
     /// Makes a tag without figures.
-    pub(super) fn new(tag: Arc<str>) -> OneTag {
-        OneTag {
+    pub(super) fn new(tag: Arc<str>) -> TagView {
+        TagView {
             figures: none_of(tag),
             history: History::default(),
         }
@@ -34,7 +34,7 @@ impl OneTag {
         }
         let rows = &self.figures.requests.rows;
         match elapsed {
-            Some(elapsed) if self.history.is_empty() => self.history.begin(elapsed, rows),
+            Some(elapsed) if self.history.is_empty() => self.history.set_baseline(elapsed, rows),
             Some(elapsed) => self.history.look(elapsed, rows),
             None => {}
         }
@@ -66,9 +66,9 @@ fn none_of(tag: Arc<str>) -> LiveTag {
 
 /// Returns the tags that contain a text, in any case.
 pub(super) fn matching(snapshot: &Snapshot, typed: &str) -> Vec<Arc<str>> {
-    let wanted = typed.to_lowercase();
+    let needle = typed.to_lowercase();
     let tags = snapshot.tags.iter();
-    tags.filter(|tag| tag.to_lowercase().contains(&wanted))
+    tags.filter(|tag| tag.to_lowercase().contains(&needle))
         .cloned()
         .collect()
 }

@@ -1,7 +1,7 @@
 //! What the view has of a run: the moment that all pages show, the latest one, the report, and the figures of one tag.
 //! A run that is over has the same pages, made from the report that is printed.
 
-use super::by_tag::OneTag;
+use super::by_tag::TagView;
 use super::history::History;
 use super::timeline::Timeline;
 use crate::metrics::{LiveTag, Report, Snapshot, ThresholdRow, VerdictResult};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The way in which a run that is over has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Finished {
+pub(super) struct RunConclusion {
     /// Length of the run.
     pub(super) after: Duration,
     /// Verdict in short: `5 of 6 thresholds`.
@@ -34,9 +34,9 @@ pub(crate) struct RunFigures {
     pub(super) moment: Option<Arc<Snapshot>>,
     pub(super) latest: Option<Arc<Snapshot>>,
     pub(super) report: Option<Arc<Report>>,
-    pub(super) finished: Option<Finished>,
+    pub(super) finished: Option<RunConclusion>,
     /// The tag whose requests alone are shown.
-    pub(super) one_tag: Option<OneTag>,
+    pub(super) one_tag: Option<TagView>,
 }
 
 impl RunFigures {
@@ -92,7 +92,7 @@ impl RunFigures {
 
     /// Shows the requests of one tag from now on, or all of them.
     pub(super) fn choose_tag(&mut self, tag: Option<Arc<str>>) {
-        self.one_tag = tag.map(OneTag::new);
+        self.one_tag = tag.map(TagView::new);
         if self.finished.is_some() {
             self.take_tag_of_report();
         }
@@ -120,7 +120,7 @@ impl RunFigures {
         self.report = Some(report.clone());
         let verdict = report.verdict.as_ref();
         let after = report.ending.as_ref().map(|ending| ending.at_s);
-        self.finished = Some(Finished {
+        self.finished = Some(RunConclusion {
             after: after
                 .and_then(|at| Duration::try_from_secs_f64(at).ok())
                 .map_or(last.progress.elapsed, |at| at.max(last.progress.elapsed)),

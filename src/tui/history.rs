@@ -20,7 +20,7 @@ pub(super) struct History {
 
 impl History {
     /// Takes the rows that were there before anybody looked: what they have counted is no rate.
-    pub(super) fn begin(&mut self, elapsed: Duration, rows: &[LiveRow]) {
+    pub(super) fn set_baseline(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         self.at = Some(elapsed);
         let counts = rows
             .iter()

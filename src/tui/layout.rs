@@ -1,13 +1,13 @@
 //! Where things were drawn last, for keys that move by pages and for the mouse. Drawing writes it; keys and mouse
 //! read it.
 
-use super::listing::Rows;
+use super::listing::DrawnRows;
 
 /// The places of one drawing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct ScreenLayout {
     /// The rows of the page.
-    pub(super) rows: Rows,
+    pub(super) rows: DrawnRows,
     /// The line of the tabs, and from which column to which each goes.
     pub(super) tabs_y: u16,
     pub(super) tabs: Vec<(u16, u16)>,

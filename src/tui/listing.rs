@@ -1,7 +1,7 @@
 //! A page of rows: names, with figures next to them. Where room is short, names are cut in the middle; where that is
 //! not enough, the columns that matter least are left out. Figures are never cut.
 
-use super::style::{Meaning, Styles};
+use super::style::{Styles, TextMeaning};
 use super::text::cut_middle;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,7 +16,7 @@ const LEAST: usize = 5;
 
 /// A column of figures.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(super) struct ListingColumn {
     pub(super) title: String,
     /// Columns are left out from the highest rank down; rank 0 stays.
     pub(super) rank: u8,
@@ -24,7 +24,7 @@ pub(super) struct Column {
 
 /// A row.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Entry {
+pub(super) struct ListingRow {
     /// Tells it from all others of its page, however the rows are sorted.
     pub(super) key: String,
     pub(super) name: String,
@@ -41,17 +41,17 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listing {
     pub(super) title: &'static str,
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Entry>,
+    pub(super) columns: Vec<ListingColumn>,
+    pub(super) rows: Vec<ListingRow>,
     /// Total of all rows, always the last line.
-    pub(super) total: Option<Entry>,
+    pub(super) total: Option<ListingRow>,
     /// Text for a page without rows.
     pub(super) empty: String,
 }
 
 /// Order of the rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SortOrder {
     /// Order of the plan.
     #[default]
     Plan,
@@ -63,7 +63,7 @@ pub(super) enum Order {
 
 /// Which rows of a listing were drawn where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(super) struct DrawnRows {
     /// The line of the first one.
     pub(super) y: u16,
     /// Its number in the listing.
@@ -74,8 +74,8 @@ pub(super) struct Rows {
     pub(super) width: u16,
 }
 
-pub(super) fn column(title: &str, rank: u8) -> Column {
-    Column {
+pub(super) fn column(title: &str, rank: u8) -> ListingColumn {
+    ListingColumn {
         title: title.to_owned(),
         rank,
     }
@@ -83,13 +83,13 @@ pub(super) fn column(title: &str, rank: u8) -> Column {
 
 impl Listing {
     /// Sorts the rows; those below a heading stay there.
-    pub(super) fn sort(&mut self, by: Order, reversed: bool) {
-        let key = |row: &Entry, at: usize| row.keys.get(at).copied().unwrap_or(0.0);
-        let order = |a: &Entry, b: &Entry| match by {
-            Order::Plan => Ordering::Equal,
-            Order::Name => a.name.to_lowercase().cmp(&b.name.to_lowercase()),
+    pub(super) fn sort(&mut self, by: SortOrder, reversed: bool) {
+        let key = |row: &ListingRow, at: usize| row.keys.get(at).copied().unwrap_or(0.0);
+        let order = |a: &ListingRow, b: &ListingRow| match by {
+            SortOrder::Plan => Ordering::Equal,
+            SortOrder::Name => a.name.to_lowercase().cmp(&b.name.to_lowercase()),
             // The largest first.
-            Order::Column(at) => key(b, at).total_cmp(&key(a, at)),
+            SortOrder::Column(at) => key(b, at).total_cmp(&key(a, at)),
         };
         for rows in self.rows.split_mut(|row| row.heading) {
             rows.sort_by(|a, b| if reversed { order(b, a) } else { order(a, b) });
@@ -101,13 +101,13 @@ impl Listing {
         if text.is_empty() {
             return;
         }
-        let wanted = text.to_lowercase();
+        let needle = text.to_lowercase();
         let had = !self.rows.is_empty();
         self.rows
-            .retain(|row| row.heading || row.name.to_lowercase().contains(&wanted));
+            .retain(|row| row.heading || row.name.to_lowercase().contains(&needle));
         let mut below = false;
-        let mut kept: Vec<Entry> = self.rows.drain(..).rev().collect();
-        kept.retain(|row| {
+        let mut retained: Vec<ListingRow> = self.rows.drain(..).rev().collect();
+        retained.retain(|row| {
             if row.heading {
                 std::mem::take(&mut below)
             } else {
@@ -115,8 +115,8 @@ impl Listing {
                 true
             }
         });
-        kept.reverse();
-        self.rows = kept;
+        retained.reverse();
+        self.rows = retained;
         if had && self.rows.is_empty() {
             self.empty = format!("no name matches '{text}'");
         }
@@ -124,12 +124,12 @@ impl Listing {
 
     /// Returns the row of a key, or else the first one that can be selected.
     pub(super) fn current(&self, key: Option<&str>) -> Option<usize> {
-        let known = key.and_then(|key| self.row_of(key));
-        known.or_else(|| self.rows.iter().position(|row| !row.heading))
+        let existing = key.and_then(|key| self.row_of(key));
+        existing.or_else(|| self.rows.iter().position(|row| !row.heading))
     }
 
     pub(super) fn row_of(&self, key: &str) -> Option<usize> {
-        let is = |row: &Entry| !row.heading && row.key == key;
+        let is = |row: &ListingRow| !row.heading && row.key == key;
         self.rows.iter().position(is)
     }
 
@@ -153,29 +153,29 @@ impl Listing {
         area: Rect,
         buffer: &mut Buffer,
         selected: Option<usize>,
-        (sorted, reversed): (Order, bool),
+        (sorted, reversed): (SortOrder, bool),
         styles: Styles,
-    ) -> Rows {
+    ) -> DrawnRows {
         if area.height < 2 || area.width < 10 {
-            return Rows::default();
+            return DrawnRows::default();
         }
         let mut titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
         let mut title = self.title.to_owned();
         match sorted {
-            Order::Column(at) if at < titles.len() => {
+            SortOrder::Column(at) if at < titles.len() => {
                 titles[at].insert(0, if reversed { '▲' } else { '▼' });
             }
-            Order::Name => title.push(if reversed { '▼' } else { '▲' }),
+            SortOrder::Name => title.push(if reversed { '▼' } else { '▲' }),
             _ => {}
         }
         let (name_width, widths) = self.widths(&title, &titles, area.width as usize);
         let figures: usize = widths.iter().flatten().map(|width| width + GAP).sum();
         let whole = (name_width + figures).min(area.width as usize);
         let line = |name: &str, cells: &[String]| lay_out(name, name_width, cells, &widths);
-        let mut write = |y: usize, text: &str, room: usize, meaning: Meaning| {
+        let mut write = |y: usize, text: &str, room: usize, meaning: TextMeaning| {
             buffer.set_stringn(area.x, area.y + y as u16, text, room, styles.of(meaning));
         };
-        write(0, &line(&title, &titles), whole, Meaning::Title);
+        write(0, &line(&title, &titles), whole, TextMeaning::Title);
         let room = area.height as usize - 1 - usize::from(self.total.is_some());
         let last = self.rows.len().saturating_sub(room);
         let from = selected.map_or(0, |selected| (selected + 1).saturating_sub(room));
@@ -183,15 +183,15 @@ impl Listing {
         for (at, row) in self.rows.iter().enumerate().skip(from).take(room) {
             let y = at - from + 1;
             match row {
-                Entry { heading: true, .. } => {
+                ListingRow { heading: true, .. } => {
                     let wide = area.width as usize;
-                    write(y, &cut_middle(&row.name, wide), wide, Meaning::Faint);
+                    write(y, &cut_middle(&row.name, wide), wide, TextMeaning::Faint);
                 }
                 _ => {
                     let meaning = match row.bad {
-                        _ if Some(at) == selected => Meaning::Selected,
-                        true => Meaning::Bad,
-                        false => Meaning::Plain,
+                        _ if Some(at) == selected => TextMeaning::Selected,
+                        true => TextMeaning::Bad,
+                        false => TextMeaning::Plain,
                     };
                     write(y, &line(&row.name, &row.cells), whole, meaning);
                 }
@@ -199,12 +199,17 @@ impl Listing {
         }
         if let Some(total) = self.total.as_ref().filter(|_| !self.rows.is_empty()) {
             let y = self.rows.len().min(room) + 1;
-            write(y, &line(&total.name, &total.cells), whole, Meaning::Strong);
+            write(
+                y,
+                &line(&total.name, &total.cells),
+                whole,
+                TextMeaning::Strong,
+            );
         }
         if self.rows.is_empty() && room > 0 {
-            write(1, &self.empty, area.width as usize, Meaning::Faint);
+            write(1, &self.empty, area.width as usize, TextMeaning::Faint);
         }
-        Rows {
+        DrawnRows {
             y: area.y + 1,
             first: from,
             room,
@@ -241,11 +246,11 @@ impl Listing {
         let fair = longest.min(FAIR_NAME);
         loop {
             let figures: usize = widths.iter().flatten().map(|width| width + GAP).sum();
-            let left = widths
+            let removable = widths
                 .iter()
                 .enumerate()
                 .filter(|(_, width)| width.is_some());
-            let least = left.max_by_key(|(at, _)| (self.columns[*at].rank, *at));
+            let least = removable.max_by_key(|(at, _)| (self.columns[*at].rank, *at));
             match least {
                 Some((at, _)) if figures + fair > width && self.columns[at].rank > 0 => {
                     widths[at] = None;
@@ -277,12 +282,12 @@ mod tests {
         Listing {
             title: "Name",
             columns: vec![column("count", 0), column("trend", 2), column("max", 1)],
-            rows: vec![Entry {
+            rows: vec![ListingRow {
                 key: name.to_owned(),
                 name: name.to_owned(),
                 cells: ["12", "▁▂▃", "1.20ms"].map(str::to_owned).to_vec(),
                 keys: vec![12.0, 0.0, 1.2],
-                ..Entry::default()
+                ..ListingRow::default()
             }],
             ..Listing::default()
         }
@@ -292,14 +297,14 @@ mod tests {
         let area = Rect::new(0, 0, width, 3);
         let mut buffer = Buffer::empty(area);
         let styles = Styles { colours: false };
-        let order = (Order::Column(0), false);
+        let order = (SortOrder::Column(0), false);
         listing.draw(area, &mut buffer, None, order, styles);
         let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         line.trim_end().to_owned()
     }
 
     #[test]
-    fn columns_give_way_before_names_do_and_the_first_one_never() {
+    fn columns_yield_before_names_do_and_the_first_one_never() {
         let listing = listing("GET a name of some length");
         let whole = "GET a name of some length     12    ▁▂▃ 1.20ms";
         assert_eq!(shown(&listing, 47, 1), whole);
@@ -319,12 +324,12 @@ mod tests {
     }
 
     fn named(names: &[(&str, f64, bool)]) -> Listing {
-        let row = |(name, key, heading): &(&str, f64, bool)| Entry {
+        let row = |(name, key, heading): &(&str, f64, bool)| ListingRow {
             key: (*name).to_owned(),
             name: (*name).to_owned(),
             keys: vec![*key],
             heading: *heading,
-            ..Entry::default()
+            ..ListingRow::default()
         };
         Listing {
             rows: names.iter().map(row).collect(),
@@ -339,15 +344,15 @@ mod tests {
     #[test]
     fn rows_are_sorted_by_figures_or_names_and_below_their_headings() {
         let mut two = named(&[("b", 12.0, false), ("A", 30.0, false)]);
-        for (order, reversed, wanted) in [
-            (Order::Plan, false, "bA"),
-            (Order::Column(0), false, "Ab"),
-            (Order::Column(0), true, "bA"),
-            (Order::Name, false, "Ab"),
-            (Order::Name, true, "bA"),
+        for (order, reversed, expected) in [
+            (SortOrder::Plan, false, "bA"),
+            (SortOrder::Column(0), false, "Ab"),
+            (SortOrder::Column(0), true, "bA"),
+            (SortOrder::Name, false, "Ab"),
+            (SortOrder::Name, true, "bA"),
         ] {
             two.sort(order, reversed);
-            assert_eq!(names(&two), wanted, "{order:?}");
+            assert_eq!(names(&two), expected, "{order:?}");
         }
         let mut headed = named(&[
             ("H", 0.0, true),
@@ -356,7 +361,7 @@ mod tests {
             ("I", 0.0, true),
             ("c", 9.0, false),
         ]);
-        headed.sort(Order::Column(0), false);
+        headed.sort(SortOrder::Column(0), false);
         assert_eq!(names(&headed), "HabIc");
         headed.filter("C");
         assert_eq!(names(&headed), "Ic");

@@ -1,21 +1,21 @@
 //! The load that the keys set, in a run in which scenarios have loads of their own: the one that the others share, or
 //! that of one scenario.
 
-use super::state::State;
+use super::state::ViewState;
 use super::text::one_line;
 use crate::control::Command;
 use crate::metrics::{LiveLoad, Snapshot};
 use crate::units::counted;
 
 /// Returns the load that the keys set; `None` where there is only one.
-pub(super) fn load<'a>(state: &'a State, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
+pub(super) fn load<'a>(state: &'a ViewState, snapshot: &'a Snapshot) -> Option<&'a LiveLoad> {
     let loads = loads(state, snapshot);
     let chosen = loads.iter().find(|load| load.scenario == state.load);
     chosen.or(loads.first())
 }
 
 /// Makes the keys set the next load.
-pub(super) fn next_load(state: &mut State, snapshot: &Snapshot) {
+pub(super) fn next_load(state: &mut ViewState, snapshot: &Snapshot) {
     let loads = loads(state, snapshot);
     let now = load(state, snapshot);
     let at = loads.iter().position(|load| Some(load) == now);
@@ -23,18 +23,18 @@ pub(super) fn next_load(state: &mut State, snapshot: &Snapshot) {
         state.notice = "no scenario has a load of its own".to_owned();
         return;
     };
-    let told = format!("+ - u i: {}, {}", whose(next), wanted(next));
+    let notice = format!("+ - u i: {}, {}", whose(next), describe_load(next));
     state.load = next.scenario.clone();
-    state.notice = told;
+    state.notice = notice;
 }
 
 /// Returns the loads as they are now, whatever moment the pages show.
-fn loads<'a>(state: &'a State, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
+fn loads<'a>(state: &'a ViewState, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
     &state.figures.latest.as_deref().unwrap_or(snapshot).loads
 }
 
 /// Returns the rate of the load that the keys set, if it has one.
-pub(super) fn rate(state: &State, snapshot: &Snapshot) -> Option<f64> {
+pub(super) fn rate(state: &ViewState, snapshot: &Snapshot) -> Option<f64> {
     match load(state, snapshot) {
         Some(load) => load.rate,
         None => snapshot.progress.wanted.rate,
@@ -42,13 +42,13 @@ pub(super) fn rate(state: &State, snapshot: &Snapshot) -> Option<f64> {
 }
 
 /// Returns the scenario whose load the keys set, if that load is its own.
-fn owner(state: &State, snapshot: &Snapshot) -> Option<String> {
+fn owner(state: &ViewState, snapshot: &Snapshot) -> Option<String> {
     let scenario = load(state, snapshot)?.scenario.as_deref();
     scenario.map(str::to_owned)
 }
 
 /// Returns the command that sets the users or, at a rate, the most users.
-pub(super) fn set_users(state: &State, users: u64, snapshot: &Snapshot) -> Command {
+pub(super) fn set_users(state: &ViewState, users: u64, snapshot: &Snapshot) -> Command {
     match owner(state, snapshot) {
         Some(owner) => Command::SetUsersOf(owner, users),
         None => Command::SetUsers(users),
@@ -56,7 +56,7 @@ pub(super) fn set_users(state: &State, users: u64, snapshot: &Snapshot) -> Comma
 }
 
 /// Returns the command that sets the rate.
-pub(super) fn set_rate(state: &State, rate: f64, snapshot: &Snapshot) -> Command {
+pub(super) fn set_rate(state: &ViewState, rate: f64, snapshot: &Snapshot) -> Command {
     match owner(state, snapshot) {
         Some(owner) => Command::SetRateOf(owner, rate),
         None => Command::SetRate(rate),
@@ -65,7 +65,7 @@ pub(super) fn set_rate(state: &State, rate: f64, snapshot: &Snapshot) -> Command
 
 /// Returns the command that adds `steps` steps to the load. A step is one user or, at a rate, a round number of
 /// iterations per second that suits the rate.
-pub(super) fn more(state: &State, steps: i64, snapshot: &Snapshot) -> Command {
+pub(super) fn more(state: &ViewState, steps: i64, snapshot: &Snapshot) -> Command {
     let Some(rate) = rate(state, snapshot) else {
         return match owner(state, snapshot) {
             Some(owner) => Command::AddUsersOf(owner, steps),
@@ -93,15 +93,15 @@ pub(super) fn whose(load: &LiveLoad) -> String {
 }
 
 /// Returns the users and the rate of a load, and whether it is under way, in words.
-pub(super) fn wanted(load: &LiveLoad) -> String {
+pub(super) fn describe_load(load: &LiveLoad) -> String {
     let users = counted(load.users, "user");
-    let wanted = match load.rate {
+    let aim = match load.rate {
         Some(rate) => format!("{rate} iterations/s wanted by at most {users}"),
         None => format!("{users} wanted"),
     };
     if load.is_under_way {
-        wanted
+        aim
     } else {
-        format!("{wanted}, not under way")
+        format!("{aim}, not under way")
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Lines that are kept.
-const KEPT: usize = 2_000;
+const MOST_LINES: usize = 2_000;
 /// How long a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes that place
 /// its words.
 const EACH_LINE: Duration = Duration::from_millis(280);
@@ -15,18 +15,18 @@ const LEAST: Duration = Duration::from_millis(450);
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct LogLine {
     /// Its number, from 0.
     pub(super) number: u64,
     /// Since the run began.
     pub(super) at: Duration,
-    pub(super) level: Level,
+    pub(super) level: LineLevel,
     pub(super) text: String,
 }
 
 /// Severity of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum LineLevel {
     Plain,
     Warning,
     Error,
@@ -34,8 +34,8 @@ pub(super) enum Level {
 
 /// The lines of a run, and those of them that are on the page.
 #[derive(Debug, Default)]
-pub(super) struct Log {
-    lines: VecDeque<Line>,
+pub(super) struct LogView {
+    lines: VecDeque<LogLine>,
     /// How many lines there were in all, and how many when the page was renewed.
     count: u64,
     shown: u64,
@@ -44,18 +44,18 @@ pub(super) struct Log {
     stands_at: Option<u64>,
 }
 
-impl Log {
+impl LogView {
     pub(super) fn add(&mut self, at: Duration, text: &str) {
         let text = one_line(text.trim());
         let level = match text.split_whitespace().next() {
-            Some("ERROR") => Level::Error,
-            Some("WARN") => Level::Warning,
-            _ => Level::Plain,
+            Some("ERROR") => LineLevel::Error,
+            Some("WARN") => LineLevel::Warning,
+            _ => LineLevel::Plain,
         };
-        if self.lines.len() == KEPT {
+        if self.lines.len() == MOST_LINES {
             self.lines.pop_front();
         }
-        self.lines.push_back(Line {
+        self.lines.push_back(LogLine {
             number: self.count,
             at,
             level,
@@ -99,11 +99,11 @@ impl Log {
     }
 
     /// Returns the lines of a page of `room` rows that contain a text, and how many newer ones there are.
-    pub(super) fn page(&self, filter: &str, room: usize) -> (Vec<&Line>, usize) {
+    pub(super) fn page(&self, filter: &str, room: usize) -> (Vec<&LogLine>, usize) {
         let last = self.stands_at.map_or(self.shown, |at| at + 1);
-        let wanted = filter.to_lowercase();
+        let needle = filter.to_lowercase();
         let matches =
-            |line: &&Line| wanted.is_empty() || line.text.to_lowercase().contains(&wanted);
+            |line: &&LogLine| needle.is_empty() || line.text.to_lowercase().contains(&needle);
         let (mut page, mut newer) = (Vec::new(), 0);
         for line in self.lines.iter().rev().filter(matches) {
             match line.number < last {
@@ -114,17 +114,17 @@ impl Log {
         }
         // Scrolled to the beginning, a page is full if there are enough lines.
         if page.len() < room && newer > 0 && self.stands_at.is_some() {
-            let all: Vec<&Line> = self.lines.iter().filter(matches).collect();
+            let all: Vec<&LogLine> = self.lines.iter().filter(matches).collect();
             newer = all.len().saturating_sub(room);
             page = all.into_iter().take(room).rev().collect();
         }
         page.reverse();
         if self.stands_at.is_none() {
-            let known = match filter {
+            let count = match filter {
                 "" => self.shown,
                 _ => self.lines.iter().filter(matches).count() as u64,
             };
-            let free = first(known, room).saturating_sub(known.saturating_sub(room as u64));
+            let free = first(count, room).saturating_sub(count.saturating_sub(room as u64));
             page.drain(..(free as usize).min(page.len()));
         }
         (page, newer)
@@ -137,11 +137,11 @@ impl Log {
         let Some(last) = page.last().map(|line| line.number) else {
             return;
         };
-        let wanted = filter.to_lowercase();
+        let needle = filter.to_lowercase();
         let numbers: Vec<u64> = self
             .lines
             .iter()
-            .filter(|line| wanted.is_empty() || line.text.to_lowercase().contains(&wanted))
+            .filter(|line| needle.is_empty() || line.text.to_lowercase().contains(&needle))
             .map(|line| line.number)
             .collect();
         let place = numbers.partition_point(|number| *number < last);
@@ -159,13 +159,13 @@ impl Log {
     pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
         let from = self.lines.len().saturating_sub(most);
         let before = self.count - (self.lines.len() - from) as u64;
-        let left_out = (before > 0).then(|| {
+        let omission = (before > 0).then(|| {
             let lines = crate::units::counted(before, "line");
             format!("… {lines} of the log before these ('--log-file FILE' keeps all)")
         });
         let lines = self.lines.iter().skip(from);
-        let told = lines.map(|line| format!("{} {}", time(line.at), line.text));
-        left_out.into_iter().chain(told).collect()
+        let lines_with_time = lines.map(|line| format!("{} {}", time(line.at), line.text));
+        omission.into_iter().chain(lines_with_time).collect()
     }
 }
 
@@ -187,8 +187,8 @@ pub(super) fn time(at: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn log(lines: u64) -> Log {
-        let mut log = Log::default();
+    fn log(lines: u64) -> LogView {
+        let mut log = LogView::default();
         for n in 0..lines {
             let level = if n % 2 == 0 { " INFO" } else { " WARN" };
             log.add(Duration::from_millis(n * 100), &format!("{level} line {n}"));
@@ -197,9 +197,9 @@ mod tests {
         log
     }
 
-    fn page(log: &Log, filter: &str) -> Vec<String> {
+    fn page(log: &LogView, filter: &str) -> Vec<String> {
         let (page, _) = log.page(filter, 3);
-        let word = |line: &&Line| line.text.split(' ').next_back().map(str::to_owned);
+        let word = |line: &&LogLine| line.text.split(' ').next_back().map(str::to_owned);
         page.iter().filter_map(word).collect()
     }
 
@@ -258,12 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_lines_say_when_and_what_is_left_out() {
-        let told = log(10).last_lines(2);
+    fn the_last_lines_show_when_and_what_is_omitted() {
+        let last = log(10).last_lines(2);
         assert_eq!(
-            told[0],
+            last[0],
             "… 8 lines of the log before these ('--log-file FILE' keeps all)"
         );
-        assert_eq!(told[1..], ["  0:00.8 INFO line 8", "  0:00.9 WARN line 9"]);
+        assert_eq!(last[1..], ["  0:00.8 INFO line 8", "  0:00.9 WARN line 9"]);
     }
 }

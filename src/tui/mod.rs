@@ -21,9 +21,9 @@ mod text;
 mod timeline;
 
 pub(crate) use draw::{draw, speaks_unicode};
-pub(crate) use keys::{Wish, handle_input};
-pub(crate) use screen::{Input, Screen, Typed, hand_back, take_again};
-pub(crate) use state::State;
+pub(crate) use keys::{KeyAction, handle_input};
+pub(crate) use screen::{TerminalEvent, TerminalInput, TerminalScreen, hand_back, take_again};
+pub(crate) use state::ViewState;
 
 /// Facts of a run that the view knows from its beginning.
 #[derive(Debug, Clone, Default)]

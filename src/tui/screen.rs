@@ -2,8 +2,8 @@
 //! process is suspended. A terminal that accepts nothing holds nobody up: a frame is drawn only when the last one was
 //! accepted.
 
-use super::{State, ViewContext, draw};
-use crate::console::{self, State as StreamState};
+use super::{ViewContext, ViewState, draw};
+use crate::console::{self, ConsoleState as StreamState};
 use crate::metrics::Snapshot;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -27,23 +27,23 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// A key, or a change of the terminal.
-pub(crate) type Typed = crossterm::event::Event;
+pub(crate) type TerminalEvent = crossterm::event::Event;
 
 /// Whether the view has the terminal. Locked for moments only, in which nothing can panic.
-static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
+static TERMINAL: Mutex<TerminalUse> = Mutex::new(TerminalUse {
     is_ours: false,
     at: 0,
 });
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Taken {
+struct TerminalUse {
     /// Whether the view has it.
     is_ours: bool,
     /// How often it was taken; each time, nothing is on it.
     at: u64,
 }
 
-fn terminal() -> MutexGuard<'static, Taken> {
+fn terminal() -> MutexGuard<'static, TerminalUse> {
     TERMINAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -62,9 +62,9 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
 #[derive(Debug)]
-pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Frame>>,
-    frame: Frame,
+pub(crate) struct TerminalScreen {
+    terminal: Terminal<CrosstermBackend<FrameBuffer>>,
+    frame: FrameBuffer,
     /// Time at which a frame was last drawn.
     drawn: Option<Instant>,
     /// The count of [`Taken`] that the frames are for.
@@ -73,25 +73,25 @@ pub(crate) struct Screen {
 
 /// Buffer of what is drawn, until it is written as a whole.
 #[derive(Debug, Clone, Default)]
-struct Frame(Arc<Mutex<Vec<u8>>>);
+struct FrameBuffer(Arc<Mutex<Vec<u8>>>);
 
 /// Keys and changes of size, read on their own thread.
 #[derive(Debug)]
-pub(crate) struct Input {
-    events: mpsc::UnboundedReceiver<Typed>,
+pub(crate) struct TerminalInput {
+    events: mpsc::UnboundedReceiver<TerminalEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal over.
     ///
     /// # Errors
     /// The error of the terminal: there is none, or it has gone.
-    pub(crate) fn open() -> io::Result<Screen> {
-        give_back_on_panic();
+    pub(crate) fn open() -> io::Result<TerminalScreen> {
+        restore_on_panic();
         take()?;
-        let (blank, frame) = fresh().inspect_err(|_| give_back())?;
-        Ok(Screen {
+        let (blank, frame) = fresh().inspect_err(|_| restore())?;
+        Ok(TerminalScreen {
             terminal: blank,
             frame,
             drawn: None,
@@ -118,7 +118,7 @@ impl Screen {
     pub(crate) fn draw(
         &mut self,
         facts: &ViewContext,
-        state: &mut State,
+        state: &mut ViewState,
         snapshot: &Snapshot,
     ) -> io::Result<()> {
         let taken = *terminal();
@@ -149,19 +149,19 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-impl Frame {
+impl FrameBuffer {
     fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl io::Write for Frame {
+impl io::Write for FrameBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut frame = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         frame.extend_from_slice(bytes);
@@ -173,9 +173,9 @@ impl io::Write for Frame {
     }
 }
 
-impl Input {
+impl TerminalInput {
     /// Begins to read.
-    pub(crate) fn start() -> Input {
+    pub(crate) fn start() -> TerminalInput {
         let (sender, events) = mpsc::unbounded_channel();
         let thread = std::thread::spawn(move || {
             // Where crossterm reads, too.
@@ -195,19 +195,19 @@ impl Input {
                 }
             }
         });
-        Input {
+        TerminalInput {
             events,
             thread: Some(thread),
         }
     }
 
     /// Returns the next event; `None` when the terminal has gone, so that there will be none.
-    pub(crate) async fn next(&mut self) -> Option<Typed> {
+    pub(crate) async fn next(&mut self) -> Option<TerminalEvent> {
         self.events.recv().await
     }
 }
 
-impl Drop for Input {
+impl Drop for TerminalInput {
     /// Waits until nothing is read any more: what is typed from now on is for the shell.
     fn drop(&mut self) {
         self.events.close();
@@ -235,7 +235,7 @@ fn await_keys(keys: BorrowedFd<'_>) -> bool {
 /// Gives the terminal back while the process is suspended; returns whether the view had it.
 pub(crate) fn hand_back() -> bool {
     let ours = terminal().is_ours;
-    give_back();
+    restore();
     ours
 }
 
@@ -268,13 +268,13 @@ fn take() -> io::Result<()> {
 
 /// Makes a terminal that knows nothing of what is on the screen. (ratatui's own `clear` asks the terminal where the
 /// cursor is, which not every terminal answers.)
-fn fresh() -> io::Result<(Terminal<CrosstermBackend<Frame>>, Frame)> {
-    let frame = Frame::default();
+fn fresh() -> io::Result<(Terminal<CrosstermBackend<FrameBuffer>>, FrameBuffer)> {
+    let frame = FrameBuffer::default();
     let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
     Ok((terminal, frame))
 }
 
-fn give_back() {
+fn restore() {
     let mut terminal = terminal();
     if std::mem::replace(&mut terminal.is_ours, false) {
         let mut bytes = Vec::new();
@@ -292,12 +292,12 @@ fn give_back() {
 }
 
 /// Gives the terminal back on a panic in any thread, so that the message can be read.
-fn give_back_on_panic() {
+fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
+            restore();
             console::out().settle(Some(FAREWELL));
             before(panic);
         }));

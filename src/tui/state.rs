@@ -1,11 +1,11 @@
 //! What the view shows of a run and how: the page, the selected row, the order, the filter, an open dialog, and the
 //! moment that all pages are about.
 
-use super::by_tag::OneTag;
+use super::by_tag::TagView;
 use super::figures::RunFigures;
-use super::layout::Layout;
-use super::listing::Order;
-use super::log::Log;
+use super::layout::ScreenLayout;
+use super::listing::SortOrder;
+use super::log::LogView;
 use crate::metrics::{Figures, LiveRequests, Report, RequestRow, Snapshot};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ pub(crate) enum Dialog {
     /// Which tag to show: what was typed to find it, and its number among those that match.
     Tags(String, usize),
     /// Details of a row: the same row as long as it is open, whatever the page does.
-    Detail(Subject),
+    Detail(RowReference),
     /// Warnings about the run, in full.
     Warnings,
     /// A text that somebody must read, such as a mistake in an edited plan.
@@ -117,7 +117,7 @@ impl Dialog {
 
 /// A row, wherever it stands on its page now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct RowReference {
     /// Its page.
     pub(super) tab: Tab,
     /// Its key there.
@@ -126,12 +126,12 @@ pub(crate) struct Subject {
 
 /// State of the view: page, selection, filters, dialog.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ViewState {
     /// The page.
     pub tab: Tab,
     /// The key of the selected row of each page; `None` is the first.
     pub(super) selected: [Option<String>; Tab::ALL.len()],
-    pub(super) sorted: [Order; Tab::ALL.len()],
+    pub(super) sorted: [SortOrder; Tab::ALL.len()],
     /// Whether the order is reversed.
     pub(super) reversed: bool,
     /// Only rows with this in their name are shown.
@@ -157,18 +157,18 @@ pub(crate) struct State {
     pub(super) messages: VecDeque<String>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
-    pub(super) log: Log,
+    pub(super) log: LogView,
     /// What pages show of the run.
     pub(crate) figures: RunFigures,
     /// Places of the latest drawing.
-    pub(super) layout: Layout,
+    pub(super) layout: ScreenLayout,
     /// Whether the screen is to be drawn from scratch, as if nothing stood on it.
     pub(super) repaint: bool,
     /// A text for the clipboard of the terminal.
     pub(super) copied: Option<String>,
 }
 
-impl State {
+impl ViewState {
     /// Looks at a new snapshot. All pages go on to it together, about once a second.
     pub(crate) fn look(&mut self, snapshot: &Arc<Snapshot>) {
         if self.figures.finished.is_none() {
@@ -191,7 +191,7 @@ impl State {
 
     /// Returns the tag whose changing figures the screen shows, and whether all of its figures are wanted; `None` if
     /// no tag is chosen, if this page cannot be shown by it, or if the run is over.
-    pub(crate) fn wants_tag(&self) -> Option<(Arc<str>, bool)> {
+    pub(crate) fn requested_tag(&self) -> Option<(Arc<str>, bool)> {
         if self.figures.finished.is_some() {
             return None;
         }
@@ -203,7 +203,7 @@ impl State {
     }
 
     /// Returns the chosen tag, if this page can be shown by it.
-    pub(super) fn tag_here(&self) -> Option<&OneTag> {
+    pub(super) fn tag_here(&self) -> Option<&TagView> {
         let one = self.figures.one_tag.as_ref()?;
         let can = match self.tab {
             Tab::Requests | Tab::Latency | Tab::Codes => true,
@@ -248,7 +248,7 @@ impl State {
     }
 
     /// Adds a line to the log.
-    pub(crate) fn say(&mut self, line: &str) {
+    pub(crate) fn add_log_line(&mut self, line: &str) {
         let now = self
             .figures
             .latest
@@ -260,7 +260,7 @@ impl State {
     /// Shows a text that has to be read as soon as nobody is typing, and keeps it in the log.
     pub(crate) fn alert(&mut self, text: String) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            self.say(&format!("ERROR {line}"));
+            self.add_log_line(&format!("ERROR {line}"));
         }
         self.messages.push_back(text);
         self.show_message();
@@ -285,7 +285,7 @@ impl State {
         self.selected[self.tab.index()].as_deref()
     }
 
-    pub(super) fn sorted(&self) -> Order {
+    pub(super) fn sorted(&self) -> SortOrder {
         self.sorted[self.tab.index()]
     }
 
@@ -321,7 +321,7 @@ mod tests {
         })
     }
 
-    fn shown(state: &State) -> u64 {
+    fn shown(state: &ViewState) -> u64 {
         state
             .figures
             .moment
@@ -331,10 +331,10 @@ mod tests {
 
     #[test]
     fn all_pages_show_one_moment_that_changes_once_a_second_or_with_a_reset() {
-        let mut state = State::default();
-        for (ms, count, wanted) in [(250, 3, 3), (500, 5, 3), (750, 7, 3), (1_250, 9, 9)] {
+        let mut state = ViewState::default();
+        for (ms, count, expected) in [(250, 3, 3), (500, 5, 3), (750, 7, 3), (1_250, 9, 9)] {
             state.look(&at(ms, count));
-            assert_eq!(shown(&state), wanted, "{ms} ms");
+            assert_eq!(shown(&state), expected, "{ms} ms");
         }
         let reset = Arc::new(Snapshot {
             progress: Progress {
@@ -349,9 +349,9 @@ mod tests {
 
     #[test]
     fn pages_made_from_a_report_go_on_when_it_comes() {
-        let mut state = State {
+        let mut state = ViewState {
             tab: Tab::Latency,
-            ..State::default()
+            ..ViewState::default()
         };
         state.look(&at(1_000, 10));
         state.figures.show_report(Some(Arc::default()));
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_message_waits_until_nobody_types_and_is_in_the_log() {
-        let mut state = State::default();
+        let mut state = ViewState::default();
         state.open(Dialog::Users("4".to_owned()));
         state.alert("unknown field 'wieght'".to_owned());
         assert_eq!(state.dialog, Dialog::Users("4".to_owned()));

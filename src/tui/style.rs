@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// Meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum TextMeaning {
     Plain,
     Faint,
     Strong,
@@ -23,7 +23,7 @@ pub(super) struct Styles {
 }
 
 impl Styles {
-    pub(super) fn of(self, meaning: Meaning) -> Style {
+    pub(super) fn of(self, meaning: TextMeaning) -> Style {
         let style = Style::new();
         let coloured = |colour: Color| {
             if self.colours {
@@ -33,15 +33,15 @@ impl Styles {
             }
         };
         match meaning {
-            Meaning::Plain => style,
-            Meaning::Faint => style.add_modifier(Modifier::DIM),
-            Meaning::Strong => style.add_modifier(Modifier::BOLD),
-            Meaning::Title => coloured(Color::Cyan).add_modifier(Modifier::BOLD),
-            Meaning::Good => coloured(Color::Green),
-            Meaning::Bad => coloured(Color::Red).add_modifier(Modifier::BOLD),
-            Meaning::Warning => coloured(Color::Yellow).add_modifier(Modifier::BOLD),
-            Meaning::Selected => style.add_modifier(Modifier::REVERSED),
-            Meaning::Graph => coloured(Color::Cyan),
+            TextMeaning::Plain => style,
+            TextMeaning::Faint => style.add_modifier(Modifier::DIM),
+            TextMeaning::Strong => style.add_modifier(Modifier::BOLD),
+            TextMeaning::Title => coloured(Color::Cyan).add_modifier(Modifier::BOLD),
+            TextMeaning::Good => coloured(Color::Green),
+            TextMeaning::Bad => coloured(Color::Red).add_modifier(Modifier::BOLD),
+            TextMeaning::Warning => coloured(Color::Yellow).add_modifier(Modifier::BOLD),
+            TextMeaning::Selected => style.add_modifier(Modifier::REVERSED),
+            TextMeaning::Graph => coloured(Color::Cyan),
         }
     }
 }

@@ -50,13 +50,13 @@ fn label_width(text: &str) -> Option<usize> {
 }
 
 fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
-    let mut left = width;
+    let mut remaining = width;
     let mut taken = String::new();
     for character in characters {
-        let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else {
+        let Some(rest) = remaining.checked_sub(character.width().unwrap_or(0)) else {
             break;
         };
-        left = rest;
+        remaining = rest;
         taken.push(character);
     }
     taken

@@ -14,14 +14,14 @@ const MOST_MARKS: usize = 500;
 
 /// Event at a moment, in one word.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Mark {
+pub(super) struct EventMark {
     pub(super) at_s: f64,
     pub(super) word: &'static str,
 }
 
 /// A point, and how many seconds it stands for.
 #[derive(Debug, Clone)]
-struct Kept {
+struct TimelinePoint {
     span: u64,
     point: SeriesPoint,
 }
@@ -30,8 +30,8 @@ struct Kept {
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     /// By the second of the run in which they began.
-    points: BTreeMap<u64, Kept>,
-    marks: Vec<Mark>,
+    points: BTreeMap<u64, TimelinePoint>,
+    marks: Vec<EventMark>,
     /// Pauses that are over, and the beginning of the one under way, in seconds.
     pauses: Vec<(f64, f64)>,
     paused_since: Option<f64>,
@@ -40,7 +40,7 @@ pub(super) struct Timeline {
 
 /// The points of some seconds together.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Column {
+pub(super) struct TimelineColumn {
     /// Measured seconds in it; 0 where nothing is known.
     pub(super) seconds: f64,
     pub(super) count: u64,
@@ -55,7 +55,7 @@ pub(super) struct Column {
     pub(super) paused: bool,
 }
 
-impl Column {
+impl TimelineColumn {
     fn add(&mut self, point: &SeriesPoint) {
         self.seconds += point.seconds;
         self.count += point.count;
@@ -93,9 +93,9 @@ impl Timeline {
             0
         } else {
             // Seconds that are over and known do not change any more.
-            let known =
+            let is_stored =
                 |point: &SeriesPoint| self.points.contains_key(&(origin.as_secs() + point.second));
-            let new = recent.iter().position(|point| !known(point));
+            let new = recent.iter().position(|point| !is_stored(point));
             new.unwrap_or(recent.len()).saturating_sub(LATE)
         };
         for (at, point) in recent.iter().enumerate().skip(from) {
@@ -104,11 +104,11 @@ impl Timeline {
                 None if at > 0 => point.second - recent[at - 1].second,
                 None => 1,
             };
-            let kept = Kept {
+            let stored = TimelinePoint {
                 span: neighbour.clamp(1, 60),
                 point: point.clone(),
             };
-            self.points.insert(origin.as_secs() + point.second, kept);
+            self.points.insert(origin.as_secs() + point.second, stored);
         }
         if self.points.len() > MOST {
             self.join();
@@ -141,21 +141,21 @@ impl Timeline {
                 EventKind::Saturation | EventKind::End => continue,
             };
             let at_s = origin.as_secs_f64() + event.at_s;
-            let known = |mark: &Mark| mark.word == word && (mark.at_s - at_s).abs() < 0.5;
-            if self.marks.len() < MOST_MARKS && !self.marks.iter().any(known) {
-                self.marks.push(Mark { at_s, word });
+            let is_marked = |mark: &EventMark| mark.word == word && (mark.at_s - at_s).abs() < 0.5;
+            if self.marks.len() < MOST_MARKS && !self.marks.iter().any(is_marked) {
+                self.marks.push(EventMark { at_s, word });
             }
         }
     }
 
     /// Joins neighbours, so that long runs take no more memory.
     fn join(&mut self) {
-        let mut joined: BTreeMap<u64, Kept> = BTreeMap::new();
-        for (at, kept) in std::mem::take(&mut self.points) {
+        let mut joined: BTreeMap<u64, TimelinePoint> = BTreeMap::new();
+        for (at, stored) in std::mem::take(&mut self.points) {
             match joined.last_entry() {
-                Some(mut last) if last.key() / (2 * kept.span) == at / (2 * kept.span) => {
+                Some(mut last) if last.key() / (2 * stored.span) == at / (2 * stored.span) => {
                     let last = last.get_mut();
-                    let (ours, more) = (&mut last.point, &kept.point);
+                    let (ours, more) = (&mut last.point, &stored.point);
                     ours.seconds += more.seconds;
                     ours.count += more.count;
                     ours.failures += more.failures;
@@ -169,10 +169,10 @@ impl Timeline {
                     };
                     higher(&mut ours.latency.ok_p95_ms, more.latency.ok_p95_ms);
                     higher(&mut ours.latency.failed_p95_ms, more.latency.failed_p95_ms);
-                    last.span += kept.span;
+                    last.span += stored.span;
                 }
                 _ => {
-                    joined.insert(at, kept);
+                    joined.insert(at, stored);
                 }
             }
         }
@@ -190,18 +190,18 @@ impl Timeline {
     }
 
     /// Returns `many` columns of `each` seconds, from second `from` of the run on.
-    pub(super) fn columns(&self, from: u64, each: u64, many: usize) -> Vec<Column> {
+    pub(super) fn columns(&self, from: u64, each: u64, many: usize) -> Vec<TimelineColumn> {
         let each = each.max(1);
         let to = from + each * many as u64;
-        let mut columns = vec![Column::default(); many];
+        let mut columns = vec![TimelineColumn::default(); many];
         // A point that began before may reach into the first column.
         let reach = from.saturating_sub(60);
-        for (at, kept) in self.points.range(reach..to) {
-            let last = at + kept.span - 1;
+        for (at, stored) in self.points.range(reach..to) {
+            let last = at + stored.span - 1;
             for slot in (*at).max(from) / each..=last / each {
                 let place = slot.checked_sub(from / each);
                 if let Some(column) = place.and_then(|place| columns.get_mut(place as usize)) {
-                    column.add(&kept.point);
+                    column.add(&stored.point);
                 }
             }
         }
@@ -210,11 +210,11 @@ impl Timeline {
             .chain(self.paused_since.map(|since| (since, self.now_s)))
             .collect();
         for (place, column) in columns.iter_mut().enumerate() {
-            let begins = (from + place as u64 * each) as f64;
-            let ends = begins + each as f64;
+            let starts = (from + place as u64 * each) as f64;
+            let ends = starts + each as f64;
             let paused: f64 = pauses
                 .iter()
-                .map(|(since, until)| (until.min(ends) - since.max(begins)).max(0.0))
+                .map(|(since, until)| (until.min(ends) - since.max(starts)).max(0.0))
                 .sum();
             column.paused = paused > 0.8 * each as f64 || (paused > 0.0 && column.seconds < 0.2);
         }
@@ -222,8 +222,8 @@ impl Timeline {
     }
 
     /// Returns the events from one second of the run to another.
-    pub(super) fn marks(&self, from: u64, to: u64) -> impl Iterator<Item = &Mark> {
-        let within = move |mark: &&Mark| mark.at_s >= from as f64 && mark.at_s < to as f64;
+    pub(super) fn marks(&self, from: u64, to: u64) -> impl Iterator<Item = &EventMark> {
+        let within = move |mark: &&EventMark| mark.at_s >= from as f64 && mark.at_s < to as f64;
         self.marks.iter().filter(within)
     }
 }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_told_from_seconds_without_requests() {
+    fn a_pause_is_distinguished_from_seconds_without_requests() {
         let mut timeline = Timeline::default();
         timeline.look(&snapshot(1, 1, vec![point(0, 5)]));
         let paused = |now| Snapshot {
@@ -321,8 +321,8 @@ mod tests {
         timeline.look(&paused(2));
         timeline.look(&paused(6));
         let columns = timeline.columns(0, 1, 6);
-        let told: Vec<bool> = columns.iter().map(|column| column.paused).collect();
-        assert_eq!(told, [false, false, true, true, true, true]);
+        let are_paused: Vec<bool> = columns.iter().map(|column| column.paused).collect();
+        assert_eq!(are_paused, [false, false, true, true, true, true]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Who may do what: the token, the names that this server goes by, and the headers that keep a browser from doing with an
 //! answer what is not meant. Every request passes here first.
 
-use super::answers::Failure;
+use super::answers::ErrorResponse;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
@@ -62,29 +62,29 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut answer = match access.judge(&request) {
+    let mut response = match access.judge(&request) {
         Ok(Entrance::Open) => next.run(request).await,
-        Ok(Entrance::WithCookie) => access.welcome(request.headers()),
+        Ok(Entrance::WithCookie) => access.set_cookie(request.headers()),
         Err(failure) => refused(failure),
     };
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     // Some answers have a policy of their own, stricter than this.
     let policy = HeaderValue::from_static(POLICY);
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
-    answer
+    response
 }
 
-fn refused(failure: Failure) -> Response {
-    let asks = failure.status == StatusCode::UNAUTHORIZED;
-    let mut answer = failure.into_response();
-    if asks {
+fn refused(failure: ErrorResponse) -> Response {
+    let is_unauthorized = failure.status == StatusCode::UNAUTHORIZED;
+    let mut response = failure.into_response();
+    if is_unauthorized {
         let bearer = HeaderValue::from_static("Bearer realm=\"lgoose\"");
-        answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+        response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
     }
-    answer
+    response
 }
 
 /// How a request comes in.
@@ -101,7 +101,7 @@ fn is_foreign(headers: &HeaderMap) -> bool {
 }
 
 impl Access {
-    fn judge(&self, request: &Request) -> Result<Entrance, Failure> {
+    fn judge(&self, request: &Request) -> Result<Entrance, ErrorResponse> {
         let (headers, uri) = (request.headers(), request.uri());
         let host = self.host(headers, uri)?;
         self.origin(headers, host)?;
@@ -117,9 +117,9 @@ impl Access {
                 Err(wrong_token())
             };
         }
-        if !self.knows(headers)? {
-            let told = "this request has no token";
-            return Err(Failure::new(StatusCode::UNAUTHORIZED, told).help(NO_TOKEN));
+        if !self.has_token(headers)? {
+            let message = "this request has no token";
+            return Err(ErrorResponse::new(StatusCode::UNAUTHORIZED, message).help(NO_TOKEN));
         }
         if !reads && self.read_only {
             return Err(forbidden(
@@ -131,7 +131,7 @@ impl Access {
 
     /// Returns the host that the request names, with its port, if this server goes by it: a page whose name leads here
     /// by a trick of DNS names its own.
-    fn host<'a>(&self, headers: &'a HeaderMap, uri: &'a Uri) -> Result<&'a str, Failure> {
+    fn host<'a>(&self, headers: &'a HeaderMap, uri: &'a Uri) -> Result<&'a str, ErrorResponse> {
         let mut named = headers.get_all(HOST).iter();
         let host = match (named.next(), named.next()) {
             (Some(host), None) => host.to_str().ok(),
@@ -162,10 +162,10 @@ impl Access {
             || self
                 .names
                 .iter()
-                .any(|known| known.eq_ignore_ascii_case(name))
+                .any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
 
-    fn origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Failure> {
+    fn origin(&self, headers: &HeaderMap, host: &str) -> Result<(), ErrorResponse> {
         let scheme = if self.secure { "https" } else { "http" };
         let own = |origin: &HeaderValue| {
             let origin = origin
@@ -184,7 +184,7 @@ impl Access {
     }
 
     /// Returns whether a request shows the token.
-    fn knows(&self, headers: &HeaderMap) -> Result<bool, Failure> {
+    fn has_token(&self, headers: &HeaderMap) -> Result<bool, ErrorResponse> {
         if let Some(value) = headers.get(AUTHORIZATION) {
             let bearer = value.to_str().ok().and_then(|value| value.split_once(' '));
             let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -200,7 +200,7 @@ impl Access {
         Ok(pairs.any(|pair| {
             pair.trim()
                 .split_once('=')
-                .is_some_and(|(known, token)| known == name && self.is_token(token))
+                .is_some_and(|(key, token)| key == name && self.is_token(token))
         }))
     }
 
@@ -219,8 +219,8 @@ impl Access {
 
     /// Leads to the page without the token in its address. A browser that comes by a link of another site would not
     /// send the cookie after a redirect, which that site has caused; it does when a page of this one leads on.
-    fn welcome(&self, headers: &HeaderMap) -> Response {
-        let mut answer = if is_foreign(headers) {
+    fn set_cookie(&self, headers: &HeaderMap) -> Response {
+        let mut response = if is_foreign(headers) {
             Html(
                 "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>lgoose</title>",
             )
@@ -236,18 +236,18 @@ impl Access {
         );
         // A token has nothing that a header could not hold.
         if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-            answer.headers_mut().insert(SET_COOKIE, cookie);
+            response.headers_mut().insert(SET_COOKIE, cookie);
         }
-        answer
+        response
     }
 }
 
-fn forbidden(error: &'static str) -> Failure {
-    Failure::new(StatusCode::FORBIDDEN, error)
+fn forbidden(error: &'static str) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::FORBIDDEN, error)
 }
 
-fn wrong_token() -> Failure {
-    Failure::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(NO_TOKEN)
+fn wrong_token() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(NO_TOKEN)
 }
 
 /// Returns the token of a query. Tokens have nothing that has to be encoded there.
@@ -288,7 +288,7 @@ mod tests {
     const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef");
 
     #[test]
-    fn hosts_are_addresses_and_known_names() {
+    fn hosts_are_addresses_and_listed_names() {
         for (host, status) in [
             ("127.0.0.1:7400", 200),
             ("127.0.0.1", 200),

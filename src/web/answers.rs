@@ -11,7 +11,8 @@ use std::borrow::Cow;
 /// The reason why a request failed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Failure {
+#[cfg_attr(test, schemars(rename = "Failure"))]
+pub(super) struct ErrorResponse {
     #[serde(skip)]
     pub(super) status: StatusCode,
     /// What is wrong.
@@ -20,38 +21,41 @@ pub(super) struct Failure {
     help: Option<Cow<'static, str>>,
 }
 
-impl Failure {
-    pub(super) fn new(status: StatusCode, error: impl Into<Cow<'static, str>>) -> Failure {
-        Failure {
+impl ErrorResponse {
+    pub(super) fn new(status: StatusCode, error: impl Into<Cow<'static, str>>) -> ErrorResponse {
+        ErrorResponse {
             status,
             error: error.into(),
             help: None,
         }
     }
 
-    pub(super) fn help(mut self, help: impl Into<Cow<'static, str>>) -> Failure {
+    pub(super) fn help(mut self, help: impl Into<Cow<'static, str>>) -> ErrorResponse {
         self.help = Some(help.into());
         self
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         json(self.status, &self)
     }
 }
 
 /// The text in the place of the only parameter of a path.
-pub(super) struct Named(pub(super) String);
+pub(super) struct PathParameter(pub(super) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Failure;
+impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Failure> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &S,
+    ) -> Result<PathParameter, ErrorResponse> {
         match Path::from_request_parts(parts, state).await {
-            Ok(Path(text)) => Ok(Named(text)),
+            Ok(Path(text)) => Ok(PathParameter(text)),
             // axum's own response is plain text.
-            Err(_) => Err(Failure::new(
+            Err(_) => Err(ErrorResponse::new(
                 StatusCode::NOT_FOUND,
                 "the path names nothing: it is not UTF-8",
             )),

@@ -1,7 +1,7 @@
 //! Commands to the run: the body of a request becomes a command, and the response says what it has done.
 
-use super::answers::{Failure, json};
-use super::site::Site;
+use super::answers::{ErrorResponse, json};
+use super::site::WebState;
 use super::status::{self, Status};
 use crate::control::{Command, Done, Handle};
 use axum::body::Body;
@@ -25,7 +25,7 @@ pub(super) const BODY: usize = 64 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Time limit for the run's answer: loading a plan may take long.
-const ANSWER: Duration = Duration::from_secs(60);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time to wait for figures that show the effect of a command.
 const SHOWN: Duration = Duration::from_millis(500);
@@ -55,12 +55,13 @@ pub(super) struct Rate {
 /// Nothing, or an empty object.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyBody {}
 
 /// The effect of a command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Obeyed<'a> {
+#[cfg_attr(test, schemars(rename = "Obeyed"))]
+pub(super) struct CommandEffect<'a> {
     /// The effect in words.
     done: String,
     /// The resulting state.
@@ -68,44 +69,47 @@ pub(super) struct Obeyed<'a> {
 }
 
 /// `POST /api/v1/users`.
-pub(super) async fn users(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
+pub(super) async fn users(
+    site: Arc<WebState>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
     let Users { n, scenario } = read(request, r#"{"n": 50}"#).await?;
     let command = match scenario {
         Some(scenario) => Command::SetUsersOf(scenario, n),
         None => Command::SetUsers(n),
     };
-    obey(&site, command).await
+    execute(&site, command).await
 }
 
 /// `POST /api/v1/rate`.
-pub(super) async fn rate(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
+pub(super) async fn rate(site: Arc<WebState>, request: Request) -> Result<Response, ErrorResponse> {
     let Rate { per_s, scenario } = read(request, r#"{"per_s": 20}"#).await?;
     let command = match scenario {
         Some(scenario) => Command::SetRateOf(scenario, per_s),
         None => Command::SetRate(per_s),
     };
-    obey(&site, command).await
+    execute(&site, command).await
 }
 
 /// `POST` of a command without arguments.
 pub(super) async fn plain(
-    site: Arc<Site>,
+    site: Arc<WebState>,
     request: Request,
     command: Command,
-) -> Result<Response, Failure> {
-    let Nothing {} = read(request, "{}").await?;
-    obey(&site, command).await
+) -> Result<Response, ErrorResponse> {
+    let EmptyBody {} = read(request, "{}").await?;
+    execute(&site, command).await
 }
 
-async fn obey(site: &Site, command: Command) -> Result<Response, Failure> {
-    let answer = timeout(ANSWER, site.handle.ask(command)).await;
-    let late = || Failure::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet");
-    let done = answer.map_err(|_| late())??;
+async fn execute(site: &WebState, command: Command) -> Result<Response, ErrorResponse> {
+    let result = timeout(RESPONSE_LIMIT, site.handle.send(command)).await;
+    let late = || ErrorResponse::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet");
+    let done = result.map_err(|_| late())??;
     if !matches!(done, Done::Aborting) {
         seen(&site.handle).await;
     }
     let status = status::of(site);
-    let obeyed = Obeyed {
+    let effect = CommandEffect {
         done: done.to_string(),
         status: match done {
             // Users who are quick have gone before the next figures.
@@ -113,7 +117,7 @@ async fn obey(site: &Site, command: Command) -> Result<Response, Failure> {
             _ => status,
         },
     };
-    Ok(json(StatusCode::ACCEPTED, &obeyed))
+    Ok(json(StatusCode::ACCEPTED, &effect))
 }
 
 /// Waits for the next figures, or until there will be none.
@@ -127,7 +131,7 @@ async fn seen(handle: &Handle) {
 pub(super) async fn read<T: DeserializeOwned>(
     request: Request,
     example: &'static str,
-) -> Result<T, Failure> {
+) -> Result<T, ErrorResponse> {
     let (head, body) = request.into_parts();
     let bytes = whole(body).await?;
     let kind = head
@@ -137,22 +141,22 @@ pub(super) async fn read<T: DeserializeOwned>(
     let is_json =
         kind.and_then(|kind| kind.split(';').next()).map(str::trim) == Some("application/json");
     if !bytes.is_empty() && !is_json {
-        let told = "the 'Content-Type' of the request is not JSON";
-        let failure = Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+        let message = "the 'Content-Type' of the request is not JSON";
+        let failure = ErrorResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         return Err(failure.help("send 'Content-Type: application/json'"));
     }
     let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
     serde_json::from_slice(text).map_err(|error| {
-        let told = format!("the body is not what is expected here: {error}");
-        Failure::new(StatusCode::BAD_REQUEST, told).help(example)
+        let message = format!("the body is not what is expected here: {error}");
+        ErrorResponse::new(StatusCode::BAD_REQUEST, message).help(example)
     })
 }
 
 /// Reads a body to its end, if it comes soon enough and is not too long.
-pub(super) async fn whole(body: Body) -> Result<Bytes, Failure> {
+pub(super) async fn whole(body: Body) -> Result<Bytes, ErrorResponse> {
     let too_long = || {
-        let told = "the body has more than 64 KiB";
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, told)
+        let message = "the body has more than 64 KiB";
+        ErrorResponse::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     };
     // One that says its length need not be read to be refused.
     if body.size_hint().lower() > BODY as u64 {
@@ -160,15 +164,15 @@ pub(super) async fn whole(body: Body) -> Result<Bytes, Failure> {
     }
     let read = timeout(BODY_TIME, Limited::new(body, BODY).collect()).await;
     let read = read.map_err(|_| {
-        let told = "the body took more than 10 s";
-        Failure::new(StatusCode::REQUEST_TIMEOUT, told)
+        let message = "the body took more than 10 s";
+        ErrorResponse::new(StatusCode::REQUEST_TIMEOUT, message)
     })?;
     match read {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
         Err(error) => {
-            let told = format!("the body could not be read: {error}");
-            Err(Failure::new(StatusCode::BAD_REQUEST, told))
+            let message = format!("the body could not be read: {error}");
+            Err(ErrorResponse::new(StatusCode::BAD_REQUEST, message))
         }
     }
 }

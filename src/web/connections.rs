@@ -32,21 +32,21 @@ const SEND_BUFFER: usize = 128 * 1024;
 
 /// What serves all connections.
 #[derive(Clone)]
-pub(super) struct Connections {
+pub(super) struct ConnectionServer {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) closing: watch::Receiver<bool>,
     pub(super) free: Arc<Semaphore>,
 }
 
-impl Connections {
+impl ConnectionServer {
     /// Accepts connections until the server closes.
     pub(super) async fn accept(&self, listener: TcpListener) {
         let mut closing = self.closing.clone();
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => self.begin(stream),
+                    Ok((stream, _)) => self.start(stream),
                     // Out of file descriptors, most likely: some come back when connections close.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 },
@@ -56,7 +56,7 @@ impl Connections {
     }
 
     /// Serves a connection beside the others; one too many is closed at once.
-    fn begin(&self, stream: TcpStream) {
+    fn start(&self, stream: TcpStream) {
         let Ok(permit) = self.free.clone().try_acquire_owned() else {
             return;
         };
@@ -145,26 +145,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_says_nothing_is_closed() {
-        for said in [
+    async fn a_connection_that_sends_nothing_is_closed() {
+        for sent in [
             "",
             "GET / HTTP/1.1\r\nHost: a\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         ] {
-            let begin = Instant::now();
+            let start = Instant::now();
             let (mut stream, _open) = connect(pages());
-            stream.write_all(said.as_bytes()).await.expect("it is open");
+            stream.write_all(sent.as_bytes()).await.expect("it is open");
             let mut all = Vec::new();
             stream.read_to_end(&mut all).await.expect("it ends");
             let text = String::from_utf8_lossy(&all);
-            assert_eq!(text.ends_with("page"), said.ends_with("\r\n\r\n"), "{text}");
-            assert_eq!(begin.elapsed().as_secs(), HEAD.as_secs(), "after {said:?}");
+            assert_eq!(text.ends_with("page"), sent.ends_with("\r\n\r\n"), "{text}");
+            assert_eq!(start.elapsed().as_secs(), HEAD.as_secs(), "after {sent:?}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_takes_nothing_is_closed() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let (mut stream, _open) = connect(pages());
         let request = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
         stream.write_all(request).await.expect("it is open");
@@ -172,11 +172,11 @@ mod tests {
         let mut all = Vec::new();
         let _cut = stream.read_to_end(&mut all).await;
         assert!(all.len() <= 1_024, "{} bytes", all.len());
-        assert_eq!(begin.elapsed(), STUCK * 2);
+        assert_eq!(start.elapsed(), STUCK * 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_idle_connection_ends_when_the_server_closes_and_an_answer_is_finished() {
+    async fn an_idle_connection_ends_when_the_server_closes_and_a_response_is_finished() {
         let (mut idle, closing) = connect(pages());
         closing.send_replace(true);
         let mut all = Vec::new();

@@ -1,8 +1,8 @@
 //! Server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>): hands what the feed has to one
 //! reader, when its connection takes it.
 
-use super::feed::Place;
-use super::site::Site;
+use super::feed::FeedPosition;
+use super::site::WebState;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -19,19 +19,19 @@ use tokio::sync::watch;
 const QUIET: Duration = Duration::from_secs(15);
 
 /// The beginning of the answer: how soon to come back when the connection is lost, in milliseconds.
-const BEGIN: &str = "retry: 1000\n\n";
+const PREAMBLE: &str = "retry: 1000\n\n";
 
 /// One reader of events.
-struct Reader {
-    site: Arc<Site>,
-    place: Place,
+struct EventReader {
+    site: Arc<WebState>,
+    place: FeedPosition,
     news: watch::Receiver<()>,
     closing: watch::Receiver<bool>,
-    begun: bool,
+    started: bool,
 }
 
 /// `GET /api/v1/events`.
-pub(super) async fn events(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+pub(super) async fn events(State(site): State<Arc<WebState>>, headers: HeaderMap) -> Response {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let place = last.and_then(|id| id.parse().ok()).unwrap_or_default();
     let body = Body::from_stream(stream(site, place));
@@ -46,14 +46,17 @@ pub(super) async fn events(State(site): State<Arc<Site>>, headers: HeaderMap) ->
     (headers, body).into_response()
 }
 
-fn stream(site: Arc<Site>, place: Place) -> impl Stream<Item = Result<Bytes, Infallible>> {
+fn stream(
+    site: Arc<WebState>,
+    place: FeedPosition,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
     site.readers.send_modify(|readers| *readers += 1);
-    let reader = Reader {
+    let reader = EventReader {
         news: site.feed.news(),
         closing: site.closing.clone(),
         site,
         place,
-        begun: false,
+        started: false,
     };
     unfold(reader, |mut reader| async {
         let text = reader.next().await?;
@@ -61,25 +64,25 @@ fn stream(site: Arc<Site>, place: Place) -> impl Stream<Item = Result<Bytes, Inf
     })
 }
 
-impl Drop for Reader {
+impl Drop for EventReader {
     fn drop(&mut self) {
         self.site.readers.send_modify(|readers| *readers -= 1);
     }
 }
 
-impl Reader {
+impl EventReader {
     /// Waits for the next event; `None` when the process is about to end and the reader has all.
     async fn next(&mut self) -> Option<String> {
-        if !self.begun {
-            self.begun = true;
-            return Some(BEGIN.to_owned());
+        if !self.started {
+            self.started = true;
+            return Some(PREAMBLE.to_owned());
         }
         loop {
             self.news.mark_unchanged();
             if let Some(event) = self.site.feed.next(&mut self.place) {
                 return Some(event);
             }
-            if *self.closing.borrow() && self.place.told_end() {
+            if *self.closing.borrow() && self.place.has_end() {
                 return None;
             }
             tokio::select! {

@@ -29,7 +29,7 @@ pub(super) const fn file(
 }
 
 impl PageFile {
-    pub(super) fn answer(&self) -> Response {
+    pub(super) fn respond(&self) -> Response {
         ([(CONTENT_TYPE, self.kind)], self.content).into_response()
     }
 }

@@ -23,5 +23,5 @@ mod tests;
 mod tls;
 mod turns;
 
-pub(crate) use server::{Options, Place, Server, WebThread};
-pub(crate) use site::Facts;
+pub(crate) use server::{ListenAddress, ServerOptions, WebServer, WebThread};
+pub(crate) use site::RunHeading;

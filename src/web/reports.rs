@@ -1,7 +1,7 @@
 //! The report so far in each format, and that of the run which is over.
 
-use super::answers::Failure;
-use super::site::Site;
+use super::answers::ErrorResponse;
+use super::site::WebState;
 use crate::config::Format;
 use crate::metrics::{Detail, Report};
 use crate::output;
@@ -37,25 +37,25 @@ pub(super) fn judged(report: Arc<Report>) -> Arc<Report> {
 }
 
 /// `GET /api/v1/report.…`.
-pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, Failure> {
+pub(super) async fn report(site: Arc<WebState>, format: Format) -> Result<Response, ErrorResponse> {
     let rendered = site.render(Detail::Live, move |report| {
         let rendered = output::render(&judged(report), format);
         rendered.map_err(|error| error.text())
     });
-    Ok(answer(format, rendered.await?))
+    Ok(respond(format, rendered.await?))
 }
 
 /// Answers with a report in that format.
-pub(super) fn answer(format: Format, bytes: Vec<u8>) -> Response {
+pub(super) fn respond(format: Format, bytes: Vec<u8>) -> Response {
     let (name, kind) = file(format);
     let disposition = format!("inline; filename=\"{name}\"");
-    let mut answer = ([(CONTENT_TYPE, kind)], bytes).into_response();
-    let headers = answer.headers_mut();
+    let mut response = ([(CONTENT_TYPE, kind)], bytes).into_response();
+    let headers = response.headers_mut();
     if let Ok(disposition) = HeaderValue::from_str(&disposition) {
         headers.insert(CONTENT_DISPOSITION, disposition);
     }
     if format == Format::Html {
         headers.insert(CONTENT_SECURITY_POLICY, SANDBOX);
     }
-    answer
+    response
 }

@@ -1,8 +1,8 @@
 //! All requests that are answered, in one table: the router is made from it, and so is the OpenAPI document.
 
 use super::access::Access;
-use super::answers::Failure;
-use super::site::Site;
+use super::answers::ErrorResponse;
+use super::site::WebState;
 use super::{access, commands, events, metrics, page, reports, status, tag};
 use crate::config::Format;
 use crate::control::Command;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 const OPENAPI: &str = include_str!("../../docs/openapi.json");
 
 /// A request that is answered.
-pub(super) struct Route {
+pub(super) struct WebRoute {
     pub(super) path: &'static str,
-    pub(super) answer: Answer,
+    pub(super) response: RouteAction,
     /// What it does, for the document.
     #[cfg_attr(
         not(test),
@@ -32,7 +32,7 @@ pub(super) struct Route {
 
 /// How a request is answered.
 #[derive(Clone, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum RouteAction {
     Status,
     Snapshot,
     Report(Format),
@@ -46,13 +46,15 @@ pub(super) enum Answer {
 }
 
 /// Returns the table.
-pub(super) fn table() -> Vec<Route> {
-    let route = |path, answer, summary| Route {
+pub(super) fn table() -> Vec<WebRoute> {
+    let route = |path, response, summary| WebRoute {
         path,
-        answer,
+        response: response,
         summary,
     };
-    use Answer::{Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Tag, Users};
+    use RouteAction::{
+        Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Tag, Users,
+    };
     vec![
         route(
             "/api/v1/status",
@@ -142,10 +144,10 @@ pub(super) fn table() -> Vec<Route> {
 }
 
 /// Returns the router of a server.
-pub(super) fn router(site: Arc<Site>) -> Router {
+pub(super) fn router(site: Arc<WebState>) -> Router {
     let mut router = Router::new();
     for route in table() {
-        router = router.route(route.path, handler(route.answer));
+        router = router.route(route.path, handler(route.response));
     }
     let access = site.access.clone();
     guarded(with_page(router, "/"), access).with_state(site)
@@ -161,7 +163,7 @@ where
             "/" => place,
             path => path,
         };
-        router = router.route(path, get(|| async { file.answer() }));
+        router = router.route(path, get(|| async { file.respond() }));
     }
     router
 }
@@ -177,21 +179,27 @@ where
         .layer(from_fn_with_state(access, access::guard))
 }
 
-fn handler(answer: Answer) -> MethodRouter<Arc<Site>> {
-    type Here = State<Arc<Site>>;
-    match answer {
-        Answer::Status => get(status::status),
-        Answer::Snapshot => get(status::snapshot),
-        Answer::Report(format) => get(move |State(site): Here| reports::report(site, format)),
-        Answer::Tag => get(tag::tag),
-        Answer::Events => get(events::events),
-        Answer::Metrics => get(metrics::metrics),
-        Answer::OpenApi => get(openapi),
-        Answer::Users => post(|State(site): Here, request: Request| commands::users(site, request)),
-        Answer::Rate => post(|State(site): Here, request: Request| commands::rate(site, request)),
-        Answer::Plain(command) => {
-            post(move |State(site): Here, request: Request| commands::plain(site, request, command))
+fn handler(response: RouteAction) -> MethodRouter<Arc<WebState>> {
+    type WebSite = State<Arc<WebState>>;
+    match response {
+        RouteAction::Status => get(status::status),
+        RouteAction::Snapshot => get(status::snapshot),
+        RouteAction::Report(format) => {
+            get(move |State(site): WebSite| reports::report(site, format))
         }
+        RouteAction::Tag => get(tag::tag),
+        RouteAction::Events => get(events::events),
+        RouteAction::Metrics => get(metrics::metrics),
+        RouteAction::OpenApi => get(openapi),
+        RouteAction::Users => {
+            post(|State(site): WebSite, request: Request| commands::users(site, request))
+        }
+        RouteAction::Rate => {
+            post(|State(site): WebSite, request: Request| commands::rate(site, request))
+        }
+        RouteAction::Plain(command) => post(move |State(site): WebSite, request: Request| {
+            commands::plain(site, request, command)
+        }),
     }
 }
 
@@ -200,13 +208,14 @@ pub(super) async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }
 
-async fn not_found(uri: Uri) -> Failure {
-    let told = format!("there is no '{}' here", uri.path());
-    Failure::new(StatusCode::NOT_FOUND, told).help("'/api/v1/openapi.json' lists all there are")
+async fn not_found(uri: Uri) -> ErrorResponse {
+    let message = format!("there is no '{}' here", uri.path());
+    ErrorResponse::new(StatusCode::NOT_FOUND, message)
+        .help("'/api/v1/openapi.json' lists all there are")
 }
 
-async fn not_allowed(method: Method, uri: Uri) -> Failure {
-    let told = format!("'{}' does not take {method}", uri.path());
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told)
+async fn not_allowed(method: Method, uri: Uri) -> ErrorResponse {
+    let message = format!("'{}' does not take {method}", uri.path());
+    ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, message)
         .help("use GET to read, and POST or DELETE to change")
 }

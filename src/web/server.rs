@@ -2,8 +2,8 @@
 //! when the process ends is lost.
 
 use super::access::Access;
-use super::connections::Connections;
-use super::site::{End, Facts, Site};
+use super::connections::ConnectionServer;
+use super::site::{RunHeading, RunResult, WebState};
 use super::{routes, serve, tls};
 use crate::control::Handle;
 use crate::error::{Diagnostic, Error, Trouble};
@@ -36,7 +36,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Where a server is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ListenAddress {
     /// An address or a name of this machine.
     pub(crate) host: String,
     /// The port; 7400 or one that follows if it is not said.
@@ -45,9 +45,9 @@ pub(crate) struct Place {
 
 /// What is said of a server.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
+pub(crate) struct ServerOptions {
     /// Where it is to be found.
-    pub(crate) place: Place,
+    pub(crate) place: ListenAddress,
     /// The token; a random one unless said.
     pub(crate) token: Option<String>,
     /// Whether nobody may steer the run.
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 }
 
 /// A server that can be connected to, but does not answer yet.
-pub(crate) struct Server {
+pub(crate) struct WebServer {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     access: Arc<Access>,
@@ -69,7 +69,7 @@ pub(crate) struct Server {
     host: String,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for WebServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("host", &self.host)
@@ -77,17 +77,17 @@ impl fmt::Debug for Server {
     }
 }
 
-impl Server {
+impl WebServer {
     /// Opens the server; `machine` is the name of this machine.
     ///
     /// # Errors
     /// A mistake in the options, or trouble with the port.
-    pub(crate) fn open(options: Options, machine: &str) -> Result<Server, Error> {
+    pub(crate) fn open(options: ServerOptions, machine: &str) -> Result<WebServer, Error> {
         let tls = match (&options.cert, &options.key) {
             (Some(cert), key) => Some(tls::acceptor(cert, key.as_ref())?),
             (None, Some(_)) => {
-                let told = Diagnostic::new("'--web-key' is given without '--web-cert'");
-                return Err(told
+                let diagnostic = Diagnostic::new("'--web-key' is given without '--web-cert'");
+                return Err(diagnostic
                     .help("name the certificate that the key belongs to")
                     .into());
             }
@@ -113,7 +113,7 @@ impl Server {
             port: address.port(),
             read_only: options.read_only,
         });
-        Ok(Server {
+        Ok(WebServer {
             listener,
             tls,
             access,
@@ -138,11 +138,11 @@ impl Server {
         self,
         runtime: Runtime,
         handle: Handle,
-        facts: Facts,
+        facts: RunHeading,
     ) -> Result<WebThread, Error> {
-        let (end, ends) = watch::channel(End::None);
+        let (end, ends) = watch::channel(RunResult::None);
         let (closing, closes) = watch::channel(false);
-        let site = Site::new(
+        let site = WebState::new(
             (handle.clone(), facts),
             self.access.clone(),
             ends.clone(),
@@ -151,7 +151,7 @@ impl Server {
         let readers = site.readers.subscribe();
         let site = Arc::new(site);
         let router = routes::router(site.clone());
-        let is_over = self.answer(runtime, router, closes, follow(site, handle, ends))?;
+        let is_over = self.serve_on_thread(runtime, router, closes, follow(site, handle, ends))?;
         Ok(WebThread {
             end,
             readers,
@@ -168,9 +168,9 @@ impl Server {
         let (closing, closes) = watch::channel(false);
         let router = serve::router(runs, self.access.clone());
         let nothing = std::future::ready(());
-        let is_over = self.answer(runtime, router, closes, nothing)?;
+        let is_over = self.serve_on_thread(runtime, router, closes, nothing)?;
         Ok(WebThread {
-            end: watch::channel(End::None).0,
+            end: watch::channel(RunResult::None).0,
             // They read from the process of their run.
             readers: watch::channel(0).1,
             closing,
@@ -179,7 +179,7 @@ impl Server {
     }
 
     /// Answers on a thread of its own until the server closes, and carries on what is `beside`.
-    fn answer(
+    fn serve_on_thread(
         self,
         runtime: Runtime,
         router: Router,
@@ -192,7 +192,7 @@ impl Server {
             tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
         };
         let (over, is_over) = oneshot::channel();
-        let connections = Connections {
+        let connections = ConnectionServer {
             router,
             tls: self.tls,
             closing,
@@ -220,14 +220,14 @@ impl Server {
 }
 
 /// Fills the events of a run until its end.
-async fn follow(site: Arc<Site>, handle: Handle, mut ends: watch::Receiver<End>) {
+async fn follow(site: Arc<WebState>, handle: Handle, mut ends: watch::Receiver<RunResult>) {
     tokio::select! {
         () = site.feed.follow(handle) => {}
         _ = ends.changed() => {}
     }
-    let ended = ends.wait_for(|end| !matches!(end, End::None)).await;
+    let ended = ends.wait_for(|end| !matches!(end, RunResult::None)).await;
     let report = match ended.as_deref() {
-        Ok(End::Report(report)) => Some(report.clone()),
+        Ok(RunResult::Report(report)) => Some(report.clone()),
         _ => None,
     };
     drop(ended);
@@ -235,8 +235,8 @@ async fn follow(site: Arc<Site>, handle: Handle, mut ends: watch::Receiver<End>)
 }
 
 /// Listens at the first address of that place that can be had.
-fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
-    let Place { host, port } = place;
+fn listen(place: &ListenAddress, may_be_reached: bool) -> Result<TcpListener, Error> {
+    let ListenAddress { host, port } = place;
     let first = port.unwrap_or(PORT);
     let mut found = (host.as_str(), first).to_socket_addrs().map_err(|error| {
         Diagnostic::new(format!("'--web {host}': {error}"))
@@ -247,10 +247,10 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
         .map(|address| address.ip())
         .ok_or_else(|| Diagnostic::new(format!("'--web {host}' has no address")))?;
     if !(may_be_reached || ip.is_loopback()) {
-        let told = format!(
+        let message = format!(
             "'--web {host}': others could read the traffic, and steer the run with the token in it"
         );
-        return Err(Diagnostic::new(told)
+        return Err(Diagnostic::new(message)
             .help(
                 "serve https with '--web-cert FILE', stay on 127.0.0.1 and come by 'ssh -L', or allow it \
                  with '--web-insecure'",
@@ -289,7 +289,7 @@ fn random_token() -> String {
 /// The thread of a server. It ends with the process, or a little after this is dropped.
 #[derive(Debug)]
 pub(crate) struct WebThread {
-    end: watch::Sender<End>,
+    end: watch::Sender<RunResult>,
     readers: watch::Receiver<usize>,
     closing: watch::Sender<bool>,
     is_over: oneshot::Receiver<()>,
@@ -299,8 +299,8 @@ impl WebThread {
     /// Tells readers that the run is over, with its report if it came to one.
     pub(crate) fn finish(&self, report: Option<&Report>) {
         self.end.send_replace(match report {
-            Some(report) => End::Report(Arc::new(report.clone())),
-            None => End::Failed,
+            Some(report) => RunResult::Report(Arc::new(report.clone())),
+            None => RunResult::Failed,
         });
     }
 
@@ -316,9 +316,9 @@ impl WebThread {
 impl Drop for WebThread {
     fn drop(&mut self) {
         self.end.send_if_modified(|end| {
-            let open = matches!(end, End::None);
+            let open = matches!(end, RunResult::None);
             if open {
-                *end = End::Failed;
+                *end = RunResult::Failed;
             }
             open
         });

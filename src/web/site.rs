@@ -1,9 +1,9 @@
 //! What the handlers of all requests share: the run's handle, what is known of it from the start, and its end.
 
 use super::access::Access;
-use super::answers::Failure;
+use super::answers::ErrorResponse;
 use super::feed::Feed;
-use super::turns::Turns;
+use super::turns::Permits;
 use crate::control::{Handle, Refusal};
 use crate::metrics::{Detail, LiveTag, Report, Snapshot};
 use axum::http::StatusCode;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known of a run from the start.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct RunHeading {
     /// The plan's path as given.
     pub(crate) plan: String,
     /// Base URL of the target.
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
 
 /// The end of a run.
 #[derive(Debug, Clone)]
-pub(super) enum End {
+pub(super) enum RunResult {
     /// It goes on.
     None,
     /// It is over.
@@ -39,27 +39,27 @@ pub(super) enum End {
 
 /// The state of the server.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(super) struct WebState {
     pub(super) handle: Handle,
-    pub(super) facts: Facts,
+    pub(super) facts: RunHeading,
     pub(super) access: Arc<Access>,
     pub(super) feed: Feed,
-    pub(super) end: watch::Receiver<End>,
+    pub(super) end: watch::Receiver<RunResult>,
     /// Number of readers of events.
     pub(super) readers: watch::Sender<usize>,
     /// Whether the process is about to end.
     pub(super) closing: watch::Receiver<bool>,
-    turns: Turns,
+    turns: Permits,
 }
 
-impl Site {
+impl WebState {
     pub(super) fn new(
-        (handle, facts): (Handle, Facts),
+        (handle, facts): (Handle, RunHeading),
         access: Arc<Access>,
-        end: watch::Receiver<End>,
+        end: watch::Receiver<RunResult>,
         closing: watch::Receiver<bool>,
-    ) -> Site {
-        Site {
+    ) -> WebState {
+        WebState {
             handle,
             facts,
             access,
@@ -67,7 +67,7 @@ impl Site {
             end,
             readers: watch::Sender::new(0),
             closing,
-            turns: Turns::new(RENDERED),
+            turns: Permits::new(RENDERED),
         }
     }
 
@@ -79,10 +79,10 @@ impl Site {
         &self,
         detail: Detail,
         make: impl FnOnce(Arc<Report>) -> Result<T, String> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ErrorResponse> {
         let turn = self.turns.take().await?;
         let report = self.report(detail).await?;
-        let trouble = |told| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, told);
+        let trouble = |message| ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, message);
         turn.make(move || make(report).map_err(trouble)).await
     }
 
@@ -99,23 +99,23 @@ impl Site {
     ///
     /// # Errors
     /// 503 if the run has come to none.
-    async fn report(&self, detail: Detail) -> Result<Arc<Report>, Failure> {
+    async fn report(&self, detail: Detail) -> Result<Arc<Report>, ErrorResponse> {
         if !self.is_over()
             && let Some(report) = self.handle.report_in(detail).await
         {
             return Ok(report);
         }
         let mut end = self.end.clone();
-        let ended = end.wait_for(|end| !matches!(end, End::None));
+        let ended = end.wait_for(|end| !matches!(end, RunResult::None));
         let none = || {
-            Failure::new(
+            ErrorResponse::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the run has come to no report",
             )
         };
         match tokio::time::timeout(PATIENCE, ended).await {
             Ok(Ok(end)) => match &*end {
-                End::Report(report) => Ok(report.clone()),
+                RunResult::Report(report) => Ok(report.clone()),
                 _ => Err(none()),
             },
             _ => Err(none().help("the run is ending: try again")),
@@ -126,14 +126,14 @@ impl Site {
     ///
     /// # Errors
     /// 404 if no request has the tag; 503 if the run has come to no report.
-    pub(super) async fn tag(&self, tag: &str) -> Result<LiveTag, Failure> {
+    pub(super) async fn tag(&self, tag: &str) -> Result<LiveTag, ErrorResponse> {
         let live = if self.is_over() {
             None
         } else {
             self.handle.tag_in(tag.into(), false).await
         };
         let none = || {
-            Failure::new(
+            ErrorResponse::new(
                 StatusCode::NOT_FOUND,
                 format!("no request has the tag '{tag}'"),
             )
@@ -153,12 +153,12 @@ impl Site {
 
     /// Returns whether there is nobody left to ask.
     pub(super) fn is_over(&self) -> bool {
-        !matches!(*self.end.borrow(), End::None)
+        !matches!(*self.end.borrow(), RunResult::None)
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
+impl From<Refusal> for ErrorResponse {
+    fn from(refusal: Refusal) -> ErrorResponse {
         let status = match refusal {
             Refusal::TooManyUsers { .. } | Refusal::NotARate(_) => StatusCode::BAD_REQUEST,
             _ => StatusCode::CONFLICT,
@@ -167,6 +167,6 @@ impl From<Refusal> for Failure {
             Refusal::Plan(error) => error.text(),
             other => other.to_string(),
         };
-        Failure::new(status, text)
+        ErrorResponse::new(status, text)
     }
 }

@@ -1,9 +1,9 @@
 //! The state of a run in a few figures, and everything that the live view shows.
 
-use super::answers::{self, Failure};
-use super::site::{End, Site};
+use super::answers::{self, ErrorResponse};
+use super::site::{RunResult, WebState};
 use crate::metrics::{Ending, RunPhase, Snapshot, Verdict};
-use crate::output::json::{self, Live, Total, Wanted};
+use crate::output::json::{self, JsonAim, JsonSnapshot, JsonTotal};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -27,7 +27,7 @@ pub(super) struct Status<'a> {
     /// Whether steering the run is disabled.
     read_only: bool,
     /// The load that the run aims at.
-    wanted: Wanted,
+    wanted: JsonAim,
     /// Seconds since the start of the run.
     run_s: f64,
     /// Seconds that the figures cover, without pauses.
@@ -35,7 +35,7 @@ pub(super) struct Status<'a> {
     /// Users now.
     users_now: u64,
     /// All requests so far.
-    aggregated: Total,
+    aggregated: JsonTotal,
     /// Why and when the run ended; `null` before its end.
     ending: Option<Ending>,
     /// The verdict; `null` before the end of the run.
@@ -54,7 +54,7 @@ impl Status<'_> {
 }
 
 /// Returns the current state.
-pub(super) fn of(site: &Site) -> Status<'_> {
+pub(super) fn of(site: &WebState) -> Status<'_> {
     let snapshot = site.snapshot();
     let phase = match (site.is_over(), &snapshot) {
         (true, _) => Some("over"),
@@ -62,9 +62,9 @@ pub(super) fn of(site: &Site) -> Status<'_> {
         (false, Some(_)) => None,
     };
     let snapshot = snapshot.unwrap_or_default();
-    let live = Live::of(&snapshot);
+    let live = JsonSnapshot::of(&snapshot);
     let report = match &*site.end.borrow() {
-        End::Report(report) => Some(report.clone()),
+        RunResult::Report(report) => Some(report.clone()),
         _ => None,
     };
     Status {
@@ -86,7 +86,7 @@ pub(super) fn of(site: &Site) -> Status<'_> {
 /// Returns the state of a server that has no run, or whose run does not respond.
 pub(super) fn without_figures(phase: &'static str, plan: &str, read_only: bool) -> Response {
     let snapshot = Snapshot::default();
-    let live = Live::of(&snapshot);
+    let live = JsonSnapshot::of(&snapshot);
     let status = Status {
         phase,
         plan,
@@ -105,14 +105,14 @@ pub(super) fn without_figures(phase: &'static str, plan: &str, read_only: bool) 
 }
 
 /// `GET /api/v1/status`.
-pub(super) async fn status(State(site): State<Arc<Site>>) -> Response {
+pub(super) async fn status(State(site): State<Arc<WebState>>) -> Response {
     answers::json(StatusCode::OK, &of(&site))
 }
 
 /// `GET /api/v1/snapshot`.
-pub(super) async fn snapshot(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
+pub(super) async fn snapshot(State(site): State<Arc<WebState>>) -> Result<Response, ErrorResponse> {
     let text = json::snapshot(&site.snapshot().unwrap_or_default());
     let text =
-        text.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.text()))?;
+        text.map_err(|error| ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, error.text()))?;
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
 }

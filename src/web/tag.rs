@@ -1,8 +1,8 @@
 //! The requests of one tag, made when somebody asks for them.
 
-use super::answers::{Failure, Named, json};
-use super::site::Site;
-use crate::output::json::OneTag;
+use super::answers::{ErrorResponse, PathParameter, json};
+use super::site::WebState;
+use crate::output::json::JsonTag;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// `GET /api/v1/tags/{tag}`.
 pub(super) async fn tag(
-    State(site): State<Arc<Site>>,
-    Named(tag): Named,
-) -> Result<Response, Failure> {
+    State(site): State<Arc<WebState>>,
+    PathParameter(tag): PathParameter,
+) -> Result<Response, ErrorResponse> {
     let live = site.tag(&tag).await?;
-    Ok(json(StatusCode::OK, &OneTag::of(&live)))
+    Ok(json(StatusCode::OK, &JsonTag::of(&live)))
 }

@@ -1,17 +1,17 @@
 //! The OpenAPI document, made from the table of requests and from the types of their bodies and answers. It is checked in:
 //! `BLESS=1 cargo test --features internals --lib web` writes it anew.
 
-use super::answers::Failure;
-use super::commands::{Obeyed, Rate, Users};
+use super::answers::ErrorResponse;
+use super::commands::{CommandEffect, Rate, Users};
 use super::reports;
-use super::routes::{Answer, table};
+use super::routes::{RouteAction, table};
 use super::serve::{self, PlanList, RunList};
 use super::status::Status;
 use crate::config::Format;
 use crate::metrics::Report;
 use crate::output::fixture;
-use crate::output::json::{Live, OneTag};
-use crate::serve::{RunRow, Wanted};
+use crate::output::json::{JsonSnapshot, JsonTag};
+use crate::serve::{RunRequest, RunRow};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -64,14 +64,14 @@ fn document() -> String {
     let mut types = settings.into_generator();
     let mut paths = Map::new();
     for route in table() {
-        let (method, mut operation) = operation(route.answer, route.summary, &mut types);
+        let (method, mut operation) = operation(route.response, route.summary, &mut types);
         if route.path.contains("{tag}") {
             operation["parameters"] = in_path("tag");
         }
         paths.insert(route.path.to_owned(), json!({ method: operation }));
     }
     for route in serve::table() {
-        let (method, mut operation) = operation_of_serve(route.answer, route.summary, &mut types);
+        let (method, mut operation) = operation_of_serve(route.response, route.summary, &mut types);
         operation["tags"] = json!(["serve"]);
         if route.path.contains("{id}") {
             operation["parameters"] = in_path("id");
@@ -103,42 +103,64 @@ fn document() -> String {
 }
 
 /// Returns the method and the description of a request.
-fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'static str, Value) {
+fn operation(
+    response: RouteAction,
+    summary: &str,
+    types: &mut SchemaGenerator,
+) -> (&'static str, Value) {
     let text = |kind: &str| content(kind, json!({ "type": "string" }));
-    let (status, found, body) = match answer {
-        Answer::Status => ("200", content_of(types.subschema_for::<Status<'_>>()), None),
-        Answer::Snapshot => ("200", content_of(types.subschema_for::<Live<'_>>()), None),
-        Answer::Tag => ("200", content_of(types.subschema_for::<OneTag<'_>>()), None),
-        Answer::Report(Format::Json) => ("200", content_of(types.subschema_for::<Report>()), None),
-        Answer::Report(format) => ("200", text(reports::file(format).1), None),
-        Answer::Events => ("200", text("text/event-stream"), None),
-        Answer::Metrics => ("200", text("application/openmetrics-text"), None),
-        Answer::OpenApi => (
+    let (status, found, body) = match response {
+        RouteAction::Status => ("200", content_of(types.subschema_for::<Status<'_>>()), None),
+        RouteAction::Snapshot => (
+            "200",
+            content_of(types.subschema_for::<JsonSnapshot<'_>>()),
+            None,
+        ),
+        RouteAction::Tag => (
+            "200",
+            content_of(types.subschema_for::<JsonTag<'_>>()),
+            None,
+        ),
+        RouteAction::Report(Format::Json) => {
+            ("200", content_of(types.subschema_for::<Report>()), None)
+        }
+        RouteAction::Report(format) => ("200", text(reports::file(format).1), None),
+        RouteAction::Events => ("200", text("text/event-stream"), None),
+        RouteAction::Metrics => ("200", text("application/openmetrics-text"), None),
+        RouteAction::OpenApi => (
             "200",
             content("application/json", json!({ "type": "object" })),
             None,
         ),
-        Answer::Users => ("202", obeyed(types), Some(types.subschema_for::<Users>())),
-        Answer::Rate => ("202", obeyed(types), Some(types.subschema_for::<Rate>())),
-        Answer::Plain(_) => ("202", obeyed(types), None),
+        RouteAction::Users => (
+            "202",
+            content_of_effect(types),
+            Some(types.subschema_for::<Users>()),
+        ),
+        RouteAction::Rate => (
+            "202",
+            content_of_effect(types),
+            Some(types.subschema_for::<Rate>()),
+        ),
+        RouteAction::Plain(_) => ("202", content_of_effect(types), None),
     };
-    let mut answers = Map::new();
-    answers.insert(
+    let mut responses = Map::new();
+    responses.insert(
         status.to_owned(),
         json!({ "description": summary, "content": found }),
     );
     let command: &[_] = match status {
         "202" => &COMMAND_REFUSALS,
-        _ if answer == Answer::Tag => &TAG_REFUSALS,
-        _ if matches!(answer, Answer::Report(_) | Answer::Metrics) => &REPORT_REFUSALS,
+        _ if response == RouteAction::Tag => &TAG_REFUSALS,
+        _ if matches!(response, RouteAction::Report(_) | RouteAction::Metrics) => &REPORT_REFUSALS,
         _ => &[],
     };
     for (status, why) in REFUSALS.iter().chain(command) {
-        let failure = content_of(types.subschema_for::<Failure>());
+        let failure = content_of(types.subschema_for::<ErrorResponse>());
         let refused = json!({ "description": why, "content": failure });
-        answers.insert((*status).to_owned(), refused);
+        responses.insert((*status).to_owned(), refused);
     }
-    let mut operation = json!({ "summary": summary, "responses": answers });
+    let mut operation = json!({ "summary": summary, "responses": responses });
     if let Some(schema) = body {
         operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
     }
@@ -147,46 +169,48 @@ fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'s
 
 /// The same of what `lgoose serve` answers beside.
 fn operation_of_serve(
-    answer: serve::Answer,
+    response: serve::ServeAction,
     summary: &str,
     types: &mut SchemaGenerator,
 ) -> (&'static str, Value) {
-    use serve::Answer;
+    use serve::ServeAction;
     let text = |kind: &str| content(kind, json!({ "type": "string" }));
-    let (method, status, found) = match answer {
-        Answer::Plans => ("get", "200", content_of(types.subschema_for::<PlanList>())),
-        Answer::List => ("get", "200", content_of(types.subschema_for::<RunList>())),
-        Answer::Run => ("get", "200", content_of(types.subschema_for::<RunRow>())),
-        Answer::Start => ("post", "201", content_of(types.subschema_for::<RunRow>())),
-        Answer::Remove => ("delete", "204", Value::Null),
-        Answer::Plan => ("get", "200", text("text/plain; charset=utf-8")),
-        Answer::Report(Format::Json) => ("get", "200", content_of(types.subschema_for::<Report>())),
-        Answer::Report(format) => ("get", "200", text(reports::file(format).1)),
+    let (method, status, found) = match response {
+        ServeAction::Plans => ("get", "200", content_of(types.subschema_for::<PlanList>())),
+        ServeAction::List => ("get", "200", content_of(types.subschema_for::<RunList>())),
+        ServeAction::Run => ("get", "200", content_of(types.subschema_for::<RunRow>())),
+        ServeAction::Start => ("post", "201", content_of(types.subschema_for::<RunRow>())),
+        ServeAction::Remove => ("delete", "204", Value::Null),
+        ServeAction::Plan => ("get", "200", text("text/plain; charset=utf-8")),
+        ServeAction::Report(Format::Json) => {
+            ("get", "200", content_of(types.subschema_for::<Report>()))
+        }
+        ServeAction::Report(format) => ("get", "200", text(reports::file(format).1)),
     };
-    let mut answers = Map::new();
-    answers.insert(status.to_owned(), json!({ "description": summary }));
+    let mut responses = Map::new();
+    responses.insert(status.to_owned(), json!({ "description": summary }));
     if !found.is_null() {
-        answers[status]["content"] = found;
+        responses[status]["content"] = found;
     }
-    let refusals: &[_] = match answer {
-        Answer::Plans | Answer::List => &[],
-        Answer::Run => &SERVE_REFUSALS[..1],
-        Answer::Plan => &SERVE_REFUSALS[..2],
-        Answer::Report(_) => &SERVE_REFUSALS[..3],
-        Answer::Remove | Answer::Start => &SERVE_REFUSALS,
+    let refusals: &[_] = match response {
+        ServeAction::Plans | ServeAction::List => &[],
+        ServeAction::Run => &SERVE_REFUSALS[..1],
+        ServeAction::Plan => &SERVE_REFUSALS[..2],
+        ServeAction::Report(_) => &SERVE_REFUSALS[..3],
+        ServeAction::Remove | ServeAction::Start => &SERVE_REFUSALS,
     };
-    let bodies: &[_] = match answer {
-        Answer::Start => &COMMAND_REFUSALS,
+    let bodies: &[_] = match response {
+        ServeAction::Start => &COMMAND_REFUSALS,
         _ => &[],
     };
     for (status, why) in REFUSALS.iter().chain(bodies).chain(refusals) {
-        let failure = content_of(types.subschema_for::<Failure>());
+        let failure = content_of(types.subschema_for::<ErrorResponse>());
         let refused = json!({ "description": why, "content": failure });
-        answers.insert((*status).to_owned(), refused);
+        responses.insert((*status).to_owned(), refused);
     }
-    let mut operation = json!({ "summary": summary, "responses": answers });
-    if answer == Answer::Start {
-        let schema = types.subschema_for::<Wanted>();
+    let mut operation = json!({ "summary": summary, "responses": responses });
+    if response == ServeAction::Start {
+        let schema = types.subschema_for::<RunRequest>();
         operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
     }
     (method, operation)
@@ -198,8 +222,8 @@ fn in_path(name: &str) -> Value {
     json!([{ "name": name, "in": "path", "required": true, "schema": schema }])
 }
 
-fn obeyed(types: &mut SchemaGenerator) -> Value {
-    content_of(types.subschema_for::<Obeyed<'_>>())
+fn content_of_effect(types: &mut SchemaGenerator) -> Value {
+    content_of(types.subschema_for::<CommandEffect<'_>>())
 }
 
 fn content_of(schema: schemars::Schema) -> Value {

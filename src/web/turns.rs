@@ -1,6 +1,6 @@
 //! What takes long, such as a report: few of them at a time, each on a thread for that, while events go on.
 
-use super::answers::Failure;
+use super::answers::ErrorResponse;
 use axum::http::StatusCode;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -8,40 +8,40 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Turns, of which so many can be had at the same time.
 #[derive(Debug)]
-pub(super) struct Turns(Arc<Semaphore>);
+pub(super) struct Permits(Arc<Semaphore>);
 
 /// A turn.
 #[derive(Debug)]
-pub(super) struct Turn(OwnedSemaphorePermit);
+pub(super) struct Permit(OwnedSemaphorePermit);
 
-impl Turns {
-    pub(super) fn new(most: usize) -> Turns {
-        Turns(Arc::new(Semaphore::new(most)))
+impl Permits {
+    pub(super) fn new(most: usize) -> Permits {
+        Permits(Arc::new(Semaphore::new(most)))
     }
 
     /// Waits for a turn.
     ///
     /// # Errors
     /// 500 if there is none any more.
-    pub(super) async fn take(&self) -> Result<Turn, Failure> {
+    pub(super) async fn take(&self) -> Result<Permit, ErrorResponse> {
         self.0
             .clone()
             .acquire_owned()
             .await
-            .map(Turn)
+            .map(Permit)
             .map_err(trouble)
     }
 }
 
-impl Turn {
+impl Permit {
     /// Makes something. The turn lasts until that is made, even if whoever asked has gone.
     ///
     /// # Errors
     /// What `make` says; 500 if it panics.
     pub(super) async fn make<T: Send + 'static>(
         self,
-        make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        make: impl FnOnce() -> Result<T, ErrorResponse> + Send + 'static,
+    ) -> Result<T, ErrorResponse> {
         let made = tokio::task::spawn_blocking(move || {
             let made = make();
             drop(self.0);
@@ -51,6 +51,6 @@ impl Turn {
     }
 }
 
-fn trouble(error: impl Display) -> Failure {
-    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+fn trouble(error: impl Display) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
 }

@@ -23,13 +23,13 @@ struct Wheel {
 
 impl Wheel {
     async fn send(&self, command: Command) -> Done {
-        let answer = self.handle.ask(command).await;
+        let answer = self.handle.send(command).await;
         answer.expect("it makes sense now")
     }
 
     /// What the run says to a command that it refuses.
     async fn refused(&self, command: Command) -> String {
-        let answer = self.handle.ask(command).await;
+        let answer = self.handle.send(command).await;
         answer.expect_err("it makes no sense now").to_string()
     }
 
@@ -273,7 +273,7 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
     });
     assert_eq!(report.ending.expect("it ended").cause, Cause::Aborted);
     assert_eq!(server.received(), 2);
-    let refused = left.expect("the script ended").ask(Command::Stop).wait();
+    let refused = left.expect("the script ended").send(Command::Stop).wait();
     assert_eq!(
         refused.expect_err("it is over").to_string(),
         "the run is over"

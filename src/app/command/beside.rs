@@ -5,35 +5,35 @@
 use super::export;
 #[cfg(feature = "web")]
 use super::web;
-use crate::app::prepare::Prepared;
+use crate::app::prepare::PreparedRun;
 use crate::cli;
 use crate::control::Handle;
 use crate::error::Error;
 use crate::metrics::Report;
 
 /// Opened services, ready to accompany a run.
-pub(super) struct Opened {
+pub(super) struct OpenServices {
     #[cfg(feature = "web")]
-    web: Option<crate::web::Server>,
+    web: Option<crate::web::WebServer>,
     #[cfg(feature = "otlp")]
-    export: Option<crate::otlp::Options>,
+    export: Option<crate::otlp::ExportOptions>,
 }
 
 /// Services that accompany a run under way.
-pub(super) struct Beside {
+pub(super) struct RunServices {
     #[cfg(feature = "web")]
-    web: Option<web::Web>,
+    web: Option<web::RunServer>,
     #[cfg(feature = "otlp")]
     exporter: Option<crate::otlp::Exporter>,
 }
 
-impl Opened {
+impl OpenServices {
     /// Opens the services that the flags ask for.
     ///
     /// # Errors
     /// A mistake in a flag or in an environment variable; trouble with the port.
-    pub(super) fn open(flags: &cli::Run) -> Result<Opened, Error> {
-        Ok(Opened {
+    pub(super) fn open(flags: &cli::RunArgs) -> Result<OpenServices, Error> {
+        Ok(OpenServices {
             #[cfg(feature = "web")]
             web: web::open(flags)?,
             #[cfg(feature = "otlp")]
@@ -47,11 +47,11 @@ impl Opened {
     /// Trouble with a thread, or with the host of the run.
     pub(super) fn start(
         self,
-        flags: &cli::Run,
-        prepared: &Prepared,
+        flags: &cli::RunArgs,
+        prepared: &PreparedRun,
         handle: &Handle,
-    ) -> Result<Beside, Error> {
-        Ok(Beside {
+    ) -> Result<RunServices, Error> {
+        Ok(RunServices {
             #[cfg(feature = "web")]
             web: match self.web {
                 Some(server) => Some(web::serve(server, flags, prepared, handle)?),
@@ -66,7 +66,7 @@ impl Opened {
     }
 }
 
-impl Beside {
+impl RunServices {
     /// Returns the address of the page of this run, if it has one.
     #[cfg(all(feature = "tui", feature = "web"))]
     pub(super) fn page(&self) -> Option<&str> {

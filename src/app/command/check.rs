@@ -1,7 +1,7 @@
 //! `lgoose check`: loads a plan, reviews it, and shows what a run of it would do. It sends nothing.
 
 use super::flags;
-use super::screen::{say, warn};
+use super::screen::{print_text, warn};
 use crate::app::{loading, prepare};
 use crate::cli;
 use crate::config::{Config, Settings};
@@ -14,9 +14,9 @@ use crate::units::counted;
 ///
 /// # Errors
 /// A mistake in the plan, in its options or in a flag, or a warning where none is accepted.
-pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
+pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
-    let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;
+    let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, plan, settings) = loading::load(&name, &source, variables, Some(0), 0)?;
     let typed = Settings {
         host: flags.host.clone(),
@@ -28,8 +28,8 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
     }
     let settings = typed.over(settings);
     let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());
-    let says_users = settings.users.is_some() || settings.stages.is_some();
-    if says_users || settings.test_plan.is_some() {
+    let sets_users = settings.users.is_some() || settings.stages.is_some();
+    if sets_users || settings.test_plan.is_some() {
         let config = Config::new(settings, 1, 0)?.run;
         let lanes = plan.lanes(config.users);
         let idle = plan.idle_scenarios(&lanes, &config);
@@ -40,7 +40,7 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
         1 => ", with 1 warning".to_owned(),
         n => format!(", with {n} warnings"),
     };
-    let asked = match lua::variables_asked(&program)[..] {
+    let variable_list = match lua::requested_variables(&program)[..] {
         [] => String::new(),
         ref names => {
             let unset = names.iter().filter(|name| !lua::is_set(&program, name));
@@ -55,8 +55,8 @@ pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
             )
         }
     };
-    say(&format!(
-        "{name} is fine{but}\n\n{}{asked}",
+    print_text(&format!(
+        "{name} is fine{but}\n\n{}{variable_list}",
         plan::outline(&plan)
     ))?;
     for warning in &warnings {

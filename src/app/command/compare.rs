@@ -2,11 +2,11 @@
 //! the result.
 
 use super::outputs::{apart, read, write};
-use super::repeat::Runs;
-use super::screen::{self, complain, give_reason, say, terminal_width};
+use super::repeat::RepeatedRuns;
+use super::screen::{self, print_reason, print_text, report_error, terminal_width};
 use crate::app::guard::Guard;
 use crate::cli;
-use crate::compare::{self, Comparison, GRAMMAR, Limit, NamedReport};
+use crate::compare::{self, Comparison, GRAMMAR, NamedReport, RegressionLimit};
 use crate::config::Output;
 use crate::console;
 use crate::error::{Diagnostic, Error, exit};
@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a limit, a file that is not a report, or a file that is named twice.
-pub(super) fn compare(flags: &cli::Compare, guard: &Guard) -> Result<u8, Error> {
-    let limits: Vec<Limit> = flags
+pub(super) fn compare(flags: &cli::CompareArgs, guard: &Guard) -> Result<u8, Error> {
+    let limits: Vec<RegressionLimit> = flags
         .max_regression
         .iter()
         .map(|text| limit(text))
         .collect::<Result<_, _>>()?;
-    let runs = Runs::of(flags)?;
+    let runs = RepeatedRuns::of(flags)?;
     let sides = match &runs {
         Some(runs) => (runs.before, &[][..]),
         None => sides(flags)?,
@@ -44,15 +44,15 @@ pub(super) fn compare(flags: &cli::Compare, guard: &Guard) -> Result<u8, Error> 
     show(&comparison, &flags.output, flags.anyway)
 }
 
-fn limit(text: &str) -> Result<Limit, Error> {
-    Limit::read(text).map_err(|what| {
+fn limit(text: &str) -> Result<RegressionLimit, Error> {
+    RegressionLimit::read(text).map_err(|what| {
         let message = format!("'--max-regression {text}': {what}");
         Diagnostic::new(message).help(GRAMMAR).into()
     })
 }
 
 /// Returns the files before the change and those after it.
-fn sides(flags: &cli::Compare) -> Result<(&[PathBuf], &[PathBuf]), Error> {
+fn sides(flags: &cli::CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Error> {
     let shown = |path: &PathBuf| path.display().to_string();
     match (&flags.file[..], &flags.after[..]) {
         ([_, _], []) => Ok(flags.file.split_at(1)),
@@ -87,7 +87,7 @@ pub(super) fn read_reports(
     let one = |path: &PathBuf| {
         let (file, text) = read(path)?;
         let report = output::json::from_json(&text, &file)?;
-        if let Some((other, _)) = texts.iter().find(|(_, known)| *known == text) {
+        if let Some((other, _)) = texts.iter().find(|(_, earlier)| *earlier == text) {
             let message = if *other == file {
                 format!("'{file}' is named twice")
             } else {
@@ -112,16 +112,16 @@ fn show(comparison: &Comparison, outputs: &[Output], anyway: bool) -> Result<u8,
     }
     screen::written(console::out().settle(None))?;
     if outputs.iter().all(|output| output.path.is_some()) {
-        say(output::text::comparison(comparison, terminal_width()).trim_end())?;
+        print_text(output::text::comparison(comparison, terminal_width()).trim_end())?;
     }
     for trouble in &troubles {
-        complain(trouble, false);
+        report_error(trouble, false);
     }
     let regressions = comparison.regressions().count();
     if !comparison.comparable && !anyway {
-        give_reason("the runs are not comparable; '--anyway' judges by the figures nevertheless");
+        print_reason("the runs are not comparable; '--anyway' judges by the figures nevertheless");
     } else if regressions > 0 {
-        give_reason("slower than '--max-regression' allows, beyond chance");
+        print_reason("slower than '--max-regression' allows, beyond chance");
     }
     Ok(match comparison.comparable || anyway {
         _ if !troubles.is_empty() => exit::TROUBLE,

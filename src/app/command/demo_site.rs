@@ -1,7 +1,7 @@
 //! `lgoose demo`: a built-in site, served until Ctrl-C.
 
 #[cfg(feature = "demo")]
-use super::screen::say;
+use super::screen::print_text;
 #[cfg(feature = "demo")]
 use crate::app::sites::site_named;
 use crate::cli;
@@ -16,7 +16,7 @@ use crate::{error::exit, machine};
 /// # Errors
 /// A mistake if no site has that name; trouble with the port.
 #[cfg(feature = "demo")]
-pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+pub(super) fn serve(flags: &cli::DemoArgs) -> Result<u8, Error> {
     let behaviour = Behaviour {
         latency: flags.latency,
         jitter: flags.jitter,
@@ -26,7 +26,7 @@ pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let demo = Demo::start(site, flags.port, behaviour, threads)?;
-    say(&format!(
+    print_text(&format!(
         "demo:{} is served at {}; Ctrl-C ends it",
         flags.site,
         demo.url()
@@ -40,6 +40,6 @@ pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
 /// # Errors
 /// Always.
 #[cfg(not(feature = "demo"))]
-pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+pub(super) fn serve(flags: &cli::DemoArgs) -> Result<u8, Error> {
     Err(crate::app::sites::missing(&flags.site).into())
 }

@@ -1,6 +1,6 @@
 //! `lgoose doctor`: checks this machine as a load generator, and says what to change for a number of users.
 
-use super::screen::say;
+use super::screen::print_text;
 use crate::app::preflight;
 use crate::cli;
 use crate::error::{Error, exit};
@@ -16,24 +16,24 @@ const LATE: Duration = Duration::from_millis(1);
 
 /// The result of one check.
 #[derive(Debug, PartialEq)]
-struct Finding {
+struct DoctorResult {
     what: &'static str,
     value: String,
     /// What is wrong, and what to do about it; `None` if nothing is.
     remedy: Option<String>,
 }
 
-impl Finding {
-    fn fine(what: &'static str, value: impl Into<String>) -> Finding {
-        Finding {
+impl DoctorResult {
+    fn fine(what: &'static str, value: impl Into<String>) -> DoctorResult {
+        DoctorResult {
             what,
             value: value.into(),
             remedy: None,
         }
     }
 
-    fn unless(self, fine: bool, remedy: impl Into<String>) -> Finding {
-        Finding {
+    fn unless(self, fine: bool, remedy: impl Into<String>) -> DoctorResult {
+        DoctorResult {
             remedy: (!fine).then(|| remedy.into()),
             ..self
         }
@@ -41,7 +41,7 @@ impl Finding {
 }
 
 /// Prints the findings. The exit code is 1 if a run with that many users would lack something.
-pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
+pub(super) fn doctor(flags: &cli::DoctorArgs) -> Result<u8, Error> {
     let mut findings = vec![cores(), load(), memory()];
     findings.extend(network());
     findings.extend(time());
@@ -66,11 +66,11 @@ pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
         );
     }
     for shortage in &shortages {
-        let told = shortage.to_string();
-        let told = told.trim_start_matches("error: ").trim_end();
-        let _infallible = writeln!(text, "✗ {users}: {}", told.replace(" = help: ", "  "));
+        let message = shortage.to_string();
+        let message = message.trim_start_matches("error: ").trim_end();
+        let _infallible = writeln!(text, "✗ {users}: {}", message.replace(" = help: ", "  "));
     }
-    say(text.trim_end())?;
+    print_text(text.trim_end())?;
     Ok(if shortages.is_empty() {
         exit::OK
     } else {
@@ -78,12 +78,12 @@ pub(super) fn doctor(flags: &cli::Doctor) -> Result<u8, Error> {
     })
 }
 
-fn cores() -> Finding {
+fn cores() -> DoctorResult {
     let cores = machine::cores();
     let model = machine::cpu_model().map_or_else(String::new, |model| format!(", {model}"));
-    let finding = Finding::fine("cores", format!("{cores}{model}"));
+    let finding = DoctorResult::fine("cores", format!("{cores}{model}"));
     match machine::cpu_quota() {
-        Some(quota) if quota < cores as u64 * 100 => Finding {
+        Some(quota) if quota < cores as u64 * 100 => DoctorResult {
             value: format!("{}, of which the control group gives {:.1}", finding.value, quota as f64 / 100.0),
             ..finding
         }
@@ -96,37 +96,37 @@ fn cores() -> Finding {
     }
 }
 
-fn load() -> Finding {
+fn load() -> DoctorResult {
     let cores = machine::cores() as f64;
     match machine::load_average() {
-        Some(load) => Finding::fine("load", format!("{load:.1} in the latest minute")).unless(
+        Some(load) => DoctorResult::fine("load", format!("{load:.1} in the latest minute")).unless(
             load < 0.5 * cores,
             "other programs use the cores, which adds to latencies: stop them before a test",
         ),
-        None => Finding::fine("load", "not known"),
+        None => DoctorResult::fine("load", "not known"),
     }
 }
 
-fn memory() -> Finding {
+fn memory() -> DoctorResult {
     let size = |bytes: Option<u64>| {
         bytes.map_or_else(|| "unknown".to_owned(), |bytes| show_size(bytes as f64))
     };
     let (total, usual) = (size(machine::total_memory()), size(machine::usual_memory()));
-    Finding::fine(
+    DoctorResult::fine(
         "memory",
         format!("{total}, of which lgoose takes {usual} at most"),
     )
 }
 
-fn network() -> Vec<Finding> {
+fn network() -> Vec<DoctorResult> {
     let count = |number: Option<u64>| number.map_or_else(|| "no limit".to_owned(), show_count);
     let descriptors = count(machine::raise_descriptor_limit());
     let mut found = vec![
-        Finding::fine(
+        DoctorResult::fine(
             "descriptors",
             format!("{descriptors}, one for each connection"),
         ),
-        Finding::fine(
+        DoctorResult::fine(
             "local ports",
             format!(
                 "{}, for connections to one address",
@@ -140,7 +140,7 @@ fn network() -> Vec<Finding> {
             show_count(now),
             show_count(most)
         );
-        found.push(Finding::fine("firewall", value).unless(
+        found.push(DoctorResult::fine("firewall", value).unless(
             now < most / 2,
             "beyond that it drops packets: 'sudo sysctl -w net.netfilter.nf_conntrack_max=1048576'",
         ));
@@ -148,14 +148,14 @@ fn network() -> Vec<Finding> {
     found
 }
 
-fn time() -> Vec<Finding> {
+fn time() -> Vec<DoctorResult> {
     let mut found = Vec::new();
     if let Some(source) = machine::clock_source() {
         let quick = matches!(
             source.as_str(),
             "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page"
         );
-        found.push(Finding::fine("clock", source).unless(
+        found.push(DoctorResult::fine("clock", source).unless(
             quick,
             "reading it takes a microsecond, and lgoose reads it several times per request; a host whose kernel trusts\n\
              its time stamp counter has 'tsc'",
@@ -163,7 +163,7 @@ fn time() -> Vec<Finding> {
     }
     if let Some(governor) = machine::frequency_governor() {
         let steady = governor != "powersave";
-        found.push(Finding::fine("frequency", governor).unless(
+        found.push(DoctorResult::fine("frequency", governor).unless(
             steady,
             "cores wake slowly: 'sudo cpupower frequency-set -g performance' for the time of a test",
         ));
@@ -171,22 +171,22 @@ fn time() -> Vec<Finding> {
     found
 }
 
-fn wake_up(median: Duration, worst: Duration) -> Finding {
+fn wake_up(median: Duration, worst: Duration) -> DoctorResult {
     let value = format!(
         "a thread wakes {} late at the median, {} at worst",
         show_duration(median),
         show_duration(worst)
     );
-    Finding::fine("timers", value).unless(
+    DoctorResult::fine("timers", value).unless(
         median < LATE,
         "this machine or its host is busy: latencies of a few milliseconds may come from it",
     )
 }
 
-fn broker() -> Finding {
+fn broker() -> DoctorResult {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join("nats-server").is_file());
-    Finding::fine(
+    DoctorResult::fine(
         "broker",
         if found {
             "nats-server is there: runs on several machines can start from here"
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn late_timers_and_nothing_else_are_told() {
+    fn late_timers_and_nothing_else_are_reported() {
         let ms = Duration::from_millis;
         assert_eq!(wake_up(Duration::from_micros(80), ms(3)).remedy, None);
         let late = wake_up(ms(2), ms(9));

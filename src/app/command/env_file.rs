@@ -88,10 +88,13 @@ mod tests {
     #[test]
     fn a_line_that_is_no_variable_is_quoted_with_its_number() {
         for line in ["HOST", "=value", "two words=1", "\"A\"=1"] {
-            let told = parse(&format!("A=1\n{line}\n"), "x.env")
+            let message = parse(&format!("A=1\n{line}\n"), "x.env")
                 .expect_err(line)
                 .to_string();
-            assert!(told.contains("x.env:2") && told.contains(line), "{told}");
+            assert!(
+                message.contains("x.env:2") && message.contains(line),
+                "{message}"
+            );
         }
     }
 }

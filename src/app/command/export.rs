@@ -1,23 +1,23 @@
 //! Export of a run while it is under way, as the flags say.
 
-use crate::app::prepare::Prepared;
+use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::cli;
 use crate::control::Handle;
 use crate::error::Error;
 use crate::metrics::Report;
-use crate::otlp::{Exporter, Options};
+use crate::otlp::{ExportOptions, Exporter};
 
 /// Returns the options of the export, if the flags ask for one.
 ///
 /// # Errors
 /// A mistake in the flag or in an environment variable.
-pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
+pub(super) fn options(flags: &cli::RunArgs) -> Result<Option<ExportOptions>, Error> {
     let Some(endpoint) = &flags.export.otlp else {
         return Ok(None);
     };
     let endpoint = Some(endpoint.as_str()).filter(|endpoint| !endpoint.is_empty());
-    Options::read(endpoint, |name| std::env::var(name).ok()).map(Some)
+    ExportOptions::read(endpoint, |name| std::env::var(name).ok()).map(Some)
 }
 
 /// Starts the export of the run.
@@ -25,8 +25,8 @@ pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
 /// # Errors
 /// A mistake for a header that cannot be sent; trouble with a thread.
 pub(super) fn start(
-    options: Options,
-    prepared: &Prepared,
+    options: ExportOptions,
+    prepared: &PreparedRun,
     handle: &Handle,
 ) -> Result<Exporter, Error> {
     let facts = (&*prepared.run.name, &*prepared.run.target);

@@ -3,11 +3,11 @@
 use super::env_file;
 use super::url_plan::UrlPlan;
 use crate::app::embed::Test;
-use crate::app::places::{self, Place};
+use crate::app::places::{self, RunFile};
 use crate::app::prepare::{CommandOptions, OtherFiles};
-use crate::app::reload::Source;
+use crate::app::reload::ReloadSource;
 use crate::cli;
-use crate::config::{Part, Show, start_at_once};
+use crate::config::{LoadPart, ShowLevel, start_at_once};
 use crate::error::{Diagnostic, Error};
 use crate::lua::{self, GivenVariables};
 use crate::units::masked_url;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a flag, or a plan or a file of variables that cannot be read.
-pub(super) fn test(path: &Path, flags: &cli::Run) -> Result<Test, Error> {
+pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<Test, Error> {
     if flags.screen.watch {
         may_load(path, flags)?;
     }
@@ -37,21 +37,21 @@ pub(super) fn test(path: &Path, flags: &cli::Run) -> Result<Test, Error> {
             allow_files: flags.outputs.allow_files,
             others: other_files(flags),
             once: flags.load.once.then_some(if flags.screen.http_debug {
-                Show::Messages
+                ShowLevel::Messages
             } else {
-                Show::Requests
+                ShowLevel::Requests
             }),
             paused: flags.load.paused,
-            part: flags.load.part.unwrap_or(Part::WHOLE),
+            part: flags.load.part.unwrap_or(LoadPart::WHOLE),
         },
         ..Test::from_source(source)
     })
 }
 
 /// Returns the source from which the plan is reloaded with these flags.
-pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
+pub(super) fn source(path: &Path, flags: &cli::RunArgs) -> ReloadSource {
     let (path, flags) = (path.to_owned(), flags.clone());
-    Source {
+    ReloadSource {
         watch: flags.screen.watch,
         read: Box::new(move || {
             may_load(&path, &flags)?;
@@ -61,7 +61,7 @@ pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
 }
 
 /// Checks that the plan can be reloaded.
-fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
+fn may_load(path: &Path, flags: &cli::RunArgs) -> Result<(), Diagnostic> {
     let what = match (flags.url(), path == Path::new("-")) {
         (Some(_), _) => "a URL is no plan that could change",
         (None, true) => "a plan from standard input cannot be loaded a second time",
@@ -71,12 +71,12 @@ fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
 }
 
 /// Returns the files that flags name, apart from those named by options that a plan has, too.
-pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
+pub(super) fn other_files(flags: &cli::RunArgs) -> OtherFiles {
     let env_file = flags.machine.env_file.iter();
-    let env_file = env_file.map(|path| Place::new("the file of '--env-file'", path));
+    let env_file = env_file.map(|path| RunFile::new("the file of '--env-file'", path));
     let body = flags.request.body.as_deref();
     let body = body.and_then(|body| body.strip_prefix('@'));
-    let body = body.map(|path| Place::new("the file of '--body'", Path::new(path)));
+    let body = body.map(|path| RunFile::new("the file of '--body'", Path::new(path)));
     let read = env_file.chain(body);
     #[cfg(feature = "gaggle")]
     let read = read.chain(broker_files(&flags.gaggle.reached));
@@ -93,7 +93,7 @@ pub(super) fn other_files(flags: &cli::Run) -> OtherFiles {
 
 /// Returns the files by which the broker is reached.
 #[cfg(feature = "gaggle")]
-pub(super) fn broker_files(reached: &cli::Nats) -> impl Iterator<Item = Place> {
+pub(super) fn broker_files(reached: &cli::NatsArgs) -> impl Iterator<Item = RunFile> {
     let files = [
         ("the file of '--nats-creds'", &reached.nats_creds),
         ("the file of '--nats-ca'", &reached.nats_ca),
@@ -105,7 +105,7 @@ pub(super) fn broker_files(reached: &cli::Nats) -> impl Iterator<Item = Place> {
 
 /// Returns the files with which the run is served over HTTP.
 #[cfg(feature = "web")]
-fn web_files(web: &cli::Web) -> impl Iterator<Item = Place> {
+fn web_files(web: &cli::WebArgs) -> impl Iterator<Item = RunFile> {
     let files = [
         ("the file of '--web-cert'", &web.web_cert),
         ("the file of '--web-key'", &web.web_key),
@@ -114,20 +114,20 @@ fn web_files(web: &cli::Web) -> impl Iterator<Item = Place> {
 }
 
 #[cfg(any(feature = "gaggle", feature = "web"))]
-fn place((what, path): (&str, &Option<PathBuf>)) -> Option<Place> {
-    Some(Place::new(what, path.as_deref()?))
+fn place((what, path): (&str, &Option<PathBuf>)) -> Option<RunFile> {
+    Some(RunFile::new(what, path.as_deref()?))
 }
 
 /// Returns the file of lgoose's own log, if there is one.
-pub(super) fn log_file(flags: &cli::Run) -> Option<Place> {
+pub(super) fn log_file(flags: &cli::RunArgs) -> Option<RunFile> {
     let path = flags.screen.log_file.as_deref()?;
-    Some(Place::new("the file of '--log-file'", path))
+    Some(RunFile::new("the file of '--log-file'", path))
 }
 
 /// Reads the plan, and returns its name, its text and, if it is a URL, the host.
 pub(super) fn read(
     path: &Path,
-    flags: &cli::Run,
+    flags: &cli::RunArgs,
 ) -> Result<(String, String, Option<String>), Error> {
     match flags.url() {
         Some(url) => {
@@ -142,7 +142,7 @@ pub(super) fn read(
 }
 
 /// Returns the folder of the plan, to which the plan's own paths are relative.
-pub(super) fn folder(flags: &cli::Run) -> PathBuf {
+pub(super) fn folder(flags: &cli::RunArgs) -> PathBuf {
     let plan = flags.plan.as_deref().unwrap_or(Path::new(""));
     folder_of(plan).to_owned()
 }
@@ -152,9 +152,9 @@ fn folder_of(plan: &Path) -> &Path {
 }
 
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.
-pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
+pub(super) fn variables(flags: &cli::RunArgs) -> Result<GivenVariables, Error> {
     let machine = &flags.machine;
-    given_variables(
+    read_variables(
         machine.env_file.as_deref(),
         &machine.env,
         &machine.env_allow,
@@ -163,18 +163,18 @@ pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
 
 /// Returns the variables of a file and those given one by one, which take precedence. Of the environment, the plan
 /// may read only the allowed variables, or all if none is named.
-pub(super) fn given_variables(
+pub(super) fn read_variables(
     file: Option<&Path>,
     each: &[(String, String)],
     allowed: &[String],
 ) -> Result<GivenVariables, Error> {
-    let mut given = match file {
+    let mut variables = match file {
         Some(path) => env_file::read(path)?,
         None => Default::default(),
     };
-    given.extend(each.iter().cloned());
+    variables.extend(each.iter().cloned());
     Ok(GivenVariables {
-        given,
+        configured: variables,
         allowed: (!allowed.is_empty()).then(|| allowed.iter().cloned().collect()),
     })
 }

@@ -4,14 +4,14 @@ use super::{flags, screen};
 use crate::app::prepare::prepare;
 use crate::cli::{self, WebPlace};
 use crate::error::{Diagnostic, Error, exit};
-use crate::serve::Order;
+use crate::serve::ProcessOrder;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What is left to do for the host.
-pub(super) enum Hosted {
+pub(super) enum HostedTask {
     /// A run of this plan.
-    Run(PathBuf, Box<cli::Run>),
+    Run(PathBuf, Box<cli::RunArgs>),
     /// Nothing but to end with this exit code.
     Done(u8),
 }
@@ -20,13 +20,13 @@ pub(super) enum Hosted {
 ///
 /// # Errors
 /// A mistake in the plan; trouble if this process has no host.
-pub(super) fn take() -> Result<Hosted, Error> {
-    let (order, link) = Order::receive()?;
+pub(super) fn take() -> Result<HostedTask, Error> {
+    let (order, link) = ProcessOrder::receive()?;
     let mut run_flags = match cli::parse_run(order.arguments) {
         Ok(flags) => flags,
-        Err(told) => {
-            screen::complain_of_arguments(&told);
-            return Ok(Hosted::Done(exit::MISTAKE));
+        Err(message) => {
+            screen::report_argument_error(&message);
+            return Ok(HostedTask::Done(exit::MISTAKE));
         }
     };
     let Some(plan) = run_flags.plan.clone() else {
@@ -34,7 +34,7 @@ pub(super) fn take() -> Result<Hosted, Error> {
     };
     if order.check {
         prepare(flags::test(&plan, &run_flags)?)?;
-        return Ok(Hosted::Done(exit::OK));
+        return Ok(HostedTask::Done(exit::OK));
     }
     let web = &mut run_flags.web;
     web.web = Some(WebPlace {
@@ -44,5 +44,5 @@ pub(super) fn take() -> Result<Hosted, Error> {
     web.web_token = Some(order.token);
     web.web_read_only = order.read_only;
     web.host = Some(Arc::new(link));
-    Ok(Hosted::Run(plan, Box::new(run_flags)))
+    Ok(HostedTask::Run(plan, Box::new(run_flags)))
 }

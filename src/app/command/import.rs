@@ -14,7 +14,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// A mistake for input that cannot be read or a file that already exists with other contents; trouble with writing.
-pub(super) fn import(flags: &cli::Import) -> Result<u8, Error> {
+pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
         files: flags.to.is_some(),
@@ -60,8 +60,8 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
             if files::read(&path).is_ok_and(|found| found == content) {
                 return Ok(());
             }
-            let told = format!("'{}' is there already, with other contents", path.display());
-            return Err(Diagnostic::new(told)
+            let message = format!("'{}' is there already, with other contents", path.display());
+            return Err(Diagnostic::new(message)
                 .help("name another folder with '--to', or remove the file")
                 .into());
         }
@@ -103,14 +103,14 @@ mod tests {
         // With times that make no sense, and with times of simultaneous calls.
         let alike = HOSTILE.map(|text| (text, "2026-05-04T10:00:00Z"));
         let odd = HOSTILE.map(|text| (text, text));
-        for (text, begin) in alike.into_iter().chain(odd) {
+        for (text, start) in alike.into_iter().chain(odd) {
             let page = format!(
                 "<title>{text} | x</title><form id='{text}' action='/f' method=post><input name='{text}' value='{text}'></form>\
                  <meta name='{text}' content='a1b2c3d4e5f6a7b8'>var x = '{text}9Z8y7X6w5V4u3T';"
             );
             let entry = |method: &str, path: &str, body: serde_json::Value| {
                 json!({
-                    "startedDateTime": begin, "time": 50, "_resourceType": if path == "/call" { "xhr" } else { "document" },
+                    "startedDateTime": start, "time": 50, "_resourceType": if path == "/call" { "xhr" } else { "document" },
                     "request": {
                         "method": method, "url": format!("http://127.0.0.1{path}?{text}={text}"),
                         "headers": [
@@ -146,7 +146,7 @@ mod tests {
             );
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
             assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
-            assert_eq!(imported.plan.contains("user:batch {"), begin != text);
+            assert_eq!(imported.plan.contains("user:batch {"), start != text);
             assert!(
                 imported
                     .plan
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_a_recording_is_told_and_none_panics() {
+    fn every_cut_of_a_recording_is_reported_and_none_panics() {
         let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
         let text = har.to_string();
         for end in 0..text.len() {

@@ -1,8 +1,8 @@
 //! `lgoose PLAN --list`: the scenarios and tasks of a plan, without a run.
 
 use super::flags;
-use super::screen::say;
-use crate::app::places::{self, Place};
+use super::screen::print_text;
+use crate::app::places::{self, RunFile};
 use crate::app::{loading, log};
 use crate::cli;
 use crate::error::{Error, exit};
@@ -10,17 +10,17 @@ use crate::plan;
 use std::path::Path;
 
 /// Lists the scenarios, each followed by its tasks, one per line.
-pub(super) fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
     let (program, plan, _) = loading::load(&name, &source, variables, flags.load.seed, 0)?;
     if let Some(path) = &flags.screen.log_file {
-        let log = [Place::new("the file of '--log-file'", path)];
+        let log = [RunFile::new("the file of '--log-file'", path)];
         let mut read = flags::other_files(flags).read;
         read.extend(places::files_of(&program));
         places::apart(&read, &log)?;
         log::write_to(path)?;
     }
-    say(plan::list(&plan).trim_end())?;
+    print_text(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }

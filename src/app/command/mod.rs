@@ -38,9 +38,9 @@ use crate::cli::{self, Cli};
 use crate::console;
 use crate::error::{Error, exit};
 #[cfg(feature = "web")]
-use hosted::Hosted;
+use hosted::HostedTask;
 use run::run;
-use screen::{complain, put, say, warn};
+use screen::{print_text, put, report_error, warn};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
-            Some(cli::Command::Check(cli::Check {
+            Some(cli::CliCommand::Check(cli::CheckArgs {
                 backtrace: true,
                 ..
             }))
@@ -66,14 +66,14 @@ pub fn main() -> ExitCode {
     let code = match dispatch(cli, &Guard::default()) {
         Ok(code) => code,
         Err(error) => {
-            complain(&error, backtrace);
+            report_error(&error, backtrace);
             error.exit_code()
         }
     };
     let code = match log::end() {
         Ok(()) => code,
         Err(error) => {
-            complain(&error, backtrace);
+            report_error(&error, backtrace);
             if code == exit::OK {
                 exit::TROUBLE
             } else {
@@ -96,53 +96,53 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
         guard.listen()?;
     }
     match cli.command {
-        Some(cli::Command::Check(flags)) => check::check(&flags),
-        Some(cli::Command::New(flags)) => {
-            say(&starter::start(&flags.dir, flags.template)?)?;
+        Some(cli::CliCommand::Check(flags)) => check::check(&flags),
+        Some(cli::CliCommand::New(flags)) => {
+            print_text(&starter::start(&flags.dir, flags.template)?)?;
             Ok(exit::OK)
         }
-        Some(cli::Command::Import(flags)) => import::import(&flags),
-        Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
-        Some(cli::Command::Report(saved)) => outputs::report(&saved),
-        Some(cli::Command::Compare(flags)) => compare::compare(&flags, guard),
-        Some(cli::Command::Doctor(flags)) => doctor::doctor(&flags),
-        Some(cli::Command::Capacity(options)) => capacity::capacity(&options, guard),
+        Some(cli::CliCommand::Import(flags)) => import::import(&flags),
+        Some(cli::CliCommand::Demo(demo)) => demo_site::serve(&demo),
+        Some(cli::CliCommand::Report(saved)) => outputs::report(&saved),
+        Some(cli::CliCommand::Compare(flags)) => compare::compare(&flags, guard),
+        Some(cli::CliCommand::Doctor(flags)) => doctor::doctor(&flags),
+        Some(cli::CliCommand::Capacity(options)) => capacity::capacity(&options, guard),
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Worker(flags)) => gaggle::work(&flags, guard),
+        Some(cli::CliCommand::Worker(flags)) => gaggle::work(&flags, guard),
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Gather(flags)) => gaggle::gather(&flags, guard),
+        Some(cli::CliCommand::Gather(flags)) => gaggle::gather(&flags, guard),
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Gaggle(flags)) => {
-            say(&gaggle::list(&flags)?)?;
+        Some(cli::CliCommand::Gaggle(flags)) => {
+            print_text(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run, guard),
+        Some(cli::CliCommand::Attach(flags)) => workers::attach(&flags, &cli.run, guard),
         #[cfg(feature = "web")]
-        Some(cli::Command::Serve(flags)) => serve::serve(&flags),
+        Some(cli::CliCommand::Serve(flags)) => serve::serve(&flags),
         #[cfg(feature = "web")]
-        Some(cli::Command::Hosted) => match hosted::take()? {
-            Hosted::Run(plan, flags) => run(&plan, &flags, guard),
-            Hosted::Done(code) => Ok(code),
+        Some(cli::CliCommand::Hosted) => match hosted::take()? {
+            HostedTask::Run(plan, flags) => run(&plan, &flags, guard),
+            HostedTask::Done(code) => Ok(code),
         },
-        Some(cli::Command::Completions { shell }) => {
+        Some(cli::CliCommand::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
         }
-        Some(cli::Command::Man) => {
+        Some(cli::CliCommand::Man) => {
             let page = cli::manual().map_err(|error| Error::cannot("write the page", error))?;
             put(page)?;
             Ok(exit::OK)
         }
         None if cli.brief => {
-            say(&cli::overview())?;
+            print_text(&cli::overview())?;
             Ok(exit::OK)
         }
         None => match &cli.run.plan {
             Some(plan) if cli.run.screen.list => list::list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run, guard),
             None => {
-                say(&cli::overview())?;
+                print_text(&cli::overview())?;
                 Ok(exit::MISTAKE)
             }
         },
@@ -152,7 +152,7 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
 /// Returns whether another lgoose process started this one; it has already warned about the environment.
 fn is_hosted(cli: &Cli) -> bool {
     #[cfg(feature = "web")]
-    return matches!(cli.command, Some(cli::Command::Hosted));
+    return matches!(cli.command, Some(cli::CliCommand::Hosted));
     #[cfg(not(feature = "web"))]
     {
         let _alone = cli;
@@ -164,7 +164,7 @@ fn is_hosted(cli: &Cli) -> bool {
 fn has_guard(cli: &Cli) -> bool {
     match cli.command {
         #[cfg(feature = "web")]
-        Some(cli::Command::Serve(_)) => false,
+        Some(cli::CliCommand::Serve(_)) => false,
         _ => true,
     }
 }

@@ -1,8 +1,8 @@
 //! Writing of reports to the places that `-o` names, after a run or from a saved one.
 
-use super::screen::{self, complain, say, terminal_width};
+use super::screen::{self, print_text, report_error, terminal_width};
 use crate::app::guard::Guard;
-use crate::app::places::{self, Place, or_here};
+use crate::app::places::{self, RunFile, or_here};
 use crate::app::signals::Signals;
 use crate::app::writable::is_device;
 use crate::cli;
@@ -33,7 +33,7 @@ const AFTER_INTERRUPT: Duration = Duration::from_secs(1);
 pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<Error>> {
     let (files, streams) = files_and_streams(outputs);
     let parts = files.iter().chain(&streams);
-    told(parts.filter_map(|part| part.write(report).err()).collect())
+    to_result(parts.filter_map(|part| part.write(report).err()).collect())
 }
 
 /// Writes all outputs of a run that is over, likewise, until a signal comes: that ends the wait for a pipe or a device
@@ -70,19 +70,19 @@ pub(super) async fn write_until(
             }
         };
         let written = part.write_beside(report, patience).await;
-        is_interrupted |= matches!(written, Err(Unwritten::Interrupted));
+        is_interrupted |= matches!(written, Err(OutputFailure::Interrupted));
         troubles.extend(written.err().map(|unwritten| match unwritten {
-            Unwritten::Trouble(error) => error,
-            Unwritten::Interrupted => {
+            OutputFailure::Trouble(error) => error,
+            OutputFailure::Interrupted => {
                 let path = part.path.unwrap_or_default();
                 cannot(&path, "nobody had read all of it when a signal came")
             }
         }));
     }
-    told(troubles)
+    to_result(troubles)
 }
 
-fn told(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
+fn to_result(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
     if troubles.is_empty() {
         Ok(())
     } else {
@@ -91,18 +91,18 @@ fn told(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
 }
 
 /// Why an output was not written.
-enum Unwritten {
+enum OutputFailure {
     Interrupted,
     Trouble(Error),
 }
 
-fn files_and_streams(outputs: &[Output]) -> (Vec<Part>, Vec<Part>) {
-    let is_file = |part: &Part| part.path.as_ref().is_some_and(|path| !is_device(path));
+fn files_and_streams(outputs: &[Output]) -> (Vec<ReportOutput>, Vec<ReportOutput>) {
+    let is_file = |part: &ReportOutput| part.path.as_ref().is_some_and(|path| !is_device(path));
     outputs.iter().flat_map(parts).partition(is_file)
 }
 
 /// What is written to one place.
-struct Part {
+struct ReportOutput {
     format: Format,
     /// Whether it is the series, the second file of CSV.
     is_series: bool,
@@ -111,8 +111,8 @@ struct Part {
 }
 
 /// Returns the parts of an output, each of which may be a file or may block.
-fn parts(output: &Output) -> impl Iterator<Item = Part> {
-    let part = |is_series, path| Part {
+fn parts(output: &Output) -> impl Iterator<Item = ReportOutput> {
+    let part = |is_series, path| ReportOutput {
         format: output.format,
         is_series,
         path,
@@ -126,7 +126,7 @@ fn parts(output: &Output) -> impl Iterator<Item = Part> {
     [part(false, output.path.clone())].into_iter().chain(series)
 }
 
-impl Part {
+impl ReportOutput {
     fn write(&self, report: &Report) -> Result<(), Error> {
         write(self.path.as_deref(), &self.render(report)?)
     }
@@ -144,11 +144,11 @@ impl Part {
         &self,
         report: &Report,
         interrupted: impl Future<Output = ()>,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), OutputFailure> {
         let Some(path) = self.path.clone() else {
-            return self.write(report).map_err(Unwritten::Trouble);
+            return self.write(report).map_err(OutputFailure::Trouble);
         };
-        let bytes = Arc::new(self.render(report).map_err(Unwritten::Trouble)?);
+        let bytes = Arc::new(self.render(report).map_err(OutputFailure::Trouble)?);
         let (done, is_done) = oneshot::channel();
         let theirs = Arc::clone(&bytes);
         let thread = std::thread::Builder::new().name("output".to_owned());
@@ -164,17 +164,17 @@ impl Part {
         };
         let written = tokio::select! {
             written = written => written,
-            () = interrupted => return Err(Unwritten::Interrupted),
+            () = interrupted => return Err(OutputFailure::Interrupted),
         };
         // Without a thread it is written here.
         let written = written.unwrap_or_else(|| write(self.path.as_deref(), &bytes));
-        written.map_err(Unwritten::Trouble)
+        written.map_err(OutputFailure::Trouble)
     }
 }
 
 /// Runs `lgoose report`: prints the tables of a saved run, and writes other formats of it. The exit code does not
 /// depend on the run's verdict: 0 means that everything was printed and written.
-pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
+pub(super) fn report(flags: &cli::ReportArgs) -> Result<u8, Error> {
     apart(&flags.file, &flags.output)?;
     let mut reports = Vec::new();
     for file in &flags.file {
@@ -200,10 +200,10 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         let options = output::text::TableOptions {
             status_codes: flags.status_codes,
         };
-        say(&output::text::tables(&report, terminal_width(), options))?;
+        print_text(&output::text::tables(&report, terminal_width(), options))?;
     }
     for trouble in written.as_ref().err().into_iter().flatten() {
-        complain(trouble, false);
+        report_error(trouble, false);
     }
     Ok(written.map_or(exit::TROUBLE, |()| exit::OK))
 }
@@ -214,7 +214,7 @@ pub(super) fn apart<'a>(
     outputs: &[Output],
 ) -> Result<(), Diagnostic> {
     let read = read.into_iter().filter(|path| path.as_os_str() != "-");
-    let read: Vec<Place> = read.map(|path| Place::new("a report", path)).collect();
+    let read: Vec<RunFile> = read.map(|path| RunFile::new("a report", path)).collect();
     places::apart(&read, &places::reports(outputs))
 }
 

@@ -42,15 +42,15 @@ impl Side {
 
 /// The runs for a comparison.
 #[derive(Debug)]
-pub(super) struct Runs<'a> {
+pub(super) struct RepeatedRuns<'a> {
     plan: &'a Path,
-    flags: cli::Run,
+    flags: cli::RunArgs,
     /// The site after the change, if the plan runs against two sites.
     against: Option<&'a str>,
     /// Reports of runs before the change. If there are none, the plan runs for both sides.
     pub(super) before: &'a [PathBuf],
     repeat: u64,
-    keep: Option<&'a Path>,
+    report_folder: Option<&'a Path>,
 }
 
 /// Returns whether this is a plan and not a report.
@@ -58,17 +58,17 @@ fn is_plan(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "lua")
 }
 
-impl<'a> Runs<'a> {
+impl<'a> RepeatedRuns<'a> {
     /// Returns the runs that the flags ask for; `None` if they only name reports.
     ///
     /// # Errors
     /// A mistake in the flags, or in the options of the runs.
-    pub(super) fn of(wanted: &'a cli::Compare) -> Result<Option<Runs<'a>>, Error> {
-        let files = wanted.file.iter().chain(&wanted.after);
+    pub(super) fn of(flags: &'a cli::CompareArgs) -> Result<Option<RepeatedRuns<'a>>, Error> {
+        let files = flags.file.iter().chain(&flags.after);
         let plans: Vec<&PathBuf> = files.filter(|path| is_plan(path)).collect();
         let [plan] = plans[..] else {
             return if plans.is_empty() {
-                Ok(without_plan(wanted).map(|()| None)?)
+                Ok(without_plan(flags).map(|()| None)?)
             } else {
                 Err(Diagnostic::new(format!(
                     "'{}' and '{}' are two plans, and only runs of one can be compared",
@@ -79,14 +79,14 @@ impl<'a> Runs<'a> {
                 .into())
             };
         };
-        let before = before(wanted, plan)?;
-        let runs = Runs {
+        let before = before(flags, plan)?;
+        let runs = RepeatedRuns {
             plan,
-            flags: options(plan, &wanted.options)?,
-            against: wanted.against.as_deref(),
+            flags: options(plan, &flags.options)?,
+            against: flags.against.as_deref(),
             before,
-            repeat: wanted.repeat.unwrap_or(1),
-            keep: wanted.keep.as_deref(),
+            repeat: flags.repeat.unwrap_or(1),
+            report_folder: flags.keep.as_deref(),
         };
         if before.is_empty() && runs.against.is_none() && runs.repeat < 2 {
             let message = format!(
@@ -97,7 +97,7 @@ impl<'a> Runs<'a> {
                         compare runs of one site with each other: '--repeat 3'";
             return Err(Diagnostic::new(message).help(help).into());
         }
-        if let Some(folder) = runs.keep {
+        if let Some(folder) = runs.report_folder {
             runs.none_there(folder)?;
         }
         Ok(Some(runs))
@@ -147,27 +147,27 @@ impl<'a> Runs<'a> {
         let order = self.order();
         let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
         for (nth, (side, number)) in order.iter().enumerate() {
-            let told = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
-            let ran = self.run_once(&supervisor, *side, &told, nth == 0);
+            let label = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
+            let ran = self.run_once(&supervisor, *side, &label, nth == 0);
             // Between the runs and after them there is no run that a signal could stop: it ends the process.
             guard.leave();
             let (report, stopped) = ran?;
             let short = report.ending.as_ref().filter(|ending| ending.cut_short);
             let short = short.map(|ending| (ending.cause, ending.text.clone()));
             self.flags.load.seed.get_or_insert(report.seed);
-            let file = self.kept(*side, *number, &report)?;
+            let file = self.store_report(*side, *number, &report)?;
             match short {
                 Some((Cause::Signal | Cause::Aborted, why)) => {
-                    aside(&format!("{told}: {why}; nothing is compared"));
+                    aside(&format!("{label}: {why}; nothing is compared"));
                     return Ok(None);
                 }
                 Some((_, why)) => {
-                    let message = format!("{told}, was cut short: {why}");
+                    let message = format!("{label}, was cut short: {why}");
                     let help = "runs can be compared only if they reach their planned ends; '--keep DIR' keeps the reports";
                     return Err(Diagnostic::new(message).help(help).into());
                 }
                 None if stopped => {
-                    aside(&format!("{told}: stopped at its end; nothing is compared"));
+                    aside(&format!("{label}: stopped at its end; nothing is compared"));
                     return Ok(None);
                 }
                 None => {}
@@ -183,16 +183,17 @@ impl<'a> Runs<'a> {
         &self,
         supervisor: &Supervisor,
         side: Side,
-        told: &str,
+        label: &str,
         first: bool,
     ) -> Result<(Report, bool), Error> {
         let mut flags = self.flags.clone();
         if let (Some(host), Side::After) = (self.against, side) {
             flags.target.host = Some(host.to_owned());
         }
-        let (slot, prepared) = supervisor.begin(|| prepare(flags::test(self.plan, &flags)?))?;
+        let (slot, prepared) =
+            supervisor.start_test(|| prepare(flags::test(self.plan, &flags)?))?;
         if first {
-            if let Some(folder) = self.keep {
+            if let Some(folder) = self.report_folder {
                 make(folder)?;
             }
             for shortage in preflight::preflight(&prepared) {
@@ -200,7 +201,7 @@ impl<'a> Runs<'a> {
             }
             aside(&prepared.announcement());
         }
-        aside(&format!("{told}: {}", prepared.run.target));
+        aside(&format!("{label}: {}", prepared.run.target));
         let handle = slot.handle().clone();
         let outcome = runtime()?.block_on(slot.run(prepared, None, |_| std::future::pending()))?;
         if let Some(trouble) = outcome.trouble {
@@ -212,7 +213,7 @@ impl<'a> Runs<'a> {
             format!(", p95 {}", units::show_duration(p95))
         });
         aside(&format!(
-            "{told}: {}, {} failed, {} requests/s{}",
+            "{label}: {}, {} failed, {} requests/s{}",
             units::counted(figures.count, "request"),
             units::show_count(figures.failures),
             units::show_count(figures.rate.round() as u64),
@@ -222,8 +223,8 @@ impl<'a> Runs<'a> {
     }
 
     /// Writes the report of a run into the folder of `--keep`, if there is one, and returns the name of the report.
-    fn kept(&self, side: Side, number: u64, report: &Report) -> Result<String, Error> {
-        let Some(folder) = self.keep else {
+    fn store_report(&self, side: Side, number: u64, report: &Report) -> Result<String, Error> {
+        let Some(folder) = self.report_folder else {
             return Ok(format!("{}-{number}", side.name()));
         };
         let path = file(folder, side, number);
@@ -247,12 +248,12 @@ fn file(folder: &Path, side: Side, number: u64) -> PathBuf {
 }
 
 /// Checks that no option for runs is given if no plan is named.
-fn without_plan(wanted: &cli::Compare) -> Result<(), Diagnostic> {
+fn without_plan(flags: &cli::CompareArgs) -> Result<(), Diagnostic> {
     let typed = [
-        ("--against", wanted.against.is_some()),
-        ("--repeat", wanted.repeat.is_some()),
-        ("--keep", wanted.keep.is_some()),
-        ("--", !wanted.options.is_empty()),
+        ("--against", flags.against.is_some()),
+        ("--repeat", flags.repeat.is_some()),
+        ("--keep", flags.keep.is_some()),
+        ("--", !flags.options.is_empty()),
     ];
     match typed.into_iter().find(|(_, typed)| *typed) {
         Some((flag, _)) => Err(Diagnostic::new(format!(
@@ -264,9 +265,9 @@ fn without_plan(wanted: &cli::Compare) -> Result<(), Diagnostic> {
 }
 
 /// Returns the reports before the change; none if the plan runs for both sides.
-fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Diagnostic> {
+fn before<'a>(flags: &'a cli::CompareArgs, plan: &Path) -> Result<&'a [PathBuf], Diagnostic> {
     let shown = plan.display();
-    let before = match (&wanted.file[..], &wanted.after[..]) {
+    let before = match (&flags.file[..], &flags.after[..]) {
         ([before @ .., last], []) if last == plan => before,
         (before, [only]) if only == plan => before,
         _ => {
@@ -277,7 +278,7 @@ fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Di
             return Err(Diagnostic::new(message).help(help));
         }
     };
-    if !before.is_empty() && wanted.against.is_some() {
+    if !before.is_empty() && flags.against.is_some() {
         let message = "reports before the change and '--against' both say what to compare with";
         let help = "leave out one of them; '-- -H URL' says which site runs of the plan are for";
         return Err(Diagnostic::new(message).help(help));
@@ -286,7 +287,7 @@ fn before<'a>(wanted: &'a cli::Compare, plan: &Path) -> Result<&'a [PathBuf], Di
 }
 
 /// Reads the options of the runs.
-fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
+fn options(plan: &Path, options: &[String]) -> Result<cli::RunArgs, Diagnostic> {
     let Some(plan) = plan.to_str() else {
         return Err(Diagnostic::new(format!(
             "the name of '{}' is not UTF-8",
@@ -294,10 +295,10 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::Run, Diagnostic> {
         )));
     };
     let all = [plan.to_owned()].into_iter().chain(options.iter().cloned());
-    let run = cli::parse_run(all).map_err(|told| {
-        let told = told.split("\n\n").next().unwrap_or_default();
-        let told = told.trim_start_matches("error: ");
-        Diagnostic::new(format!("the options of the runs, after '--': {told}"))
+    let run = cli::parse_run(all).map_err(|message| {
+        let message = message.split("\n\n").next().unwrap_or_default();
+        let message = message.trim_start_matches("error: ");
+        Diagnostic::new(format!("the options of the runs, after '--': {message}"))
     })?;
     let (outputs, screen) = (&run.outputs, &run.screen);
     let logs = [

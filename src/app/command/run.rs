@@ -1,26 +1,26 @@
 //! `lgoose PLAN`: a run from its flags to its exit code. Typed flags describe a [test](flags::test), which is
 //! [prepared](prepare), run within a [slot](Slot) of the supervisor, and concluded.
 
-use super::beside::{Beside, Opened};
+use super::beside::{OpenServices, RunServices};
 use super::screen::{
-    self, complain, give_reason, report_news, report_progress, say_last, tell, terminal_width,
-    warn, writes_to_stdout,
+    self, announce, print_last, print_reason, report_error, report_news, report_progress,
+    terminal_width, warn, writes_to_stdout,
 };
 use super::summary::Summary;
 #[cfg(feature = "tui")]
-use super::view::{View, ViewThread};
+use super::view::{TerminalView, ViewThread};
 #[cfg(feature = "gaggle")]
 use super::workers;
 use super::{flags, outputs, summary};
 use crate::app::guard::Guard;
-use crate::app::prepare::{Prepared, prepare};
-use crate::app::reload::Source;
+use crate::app::prepare::{PreparedRun, prepare};
+use crate::app::reload::ReloadSource;
 use crate::app::signals::Signals;
 use crate::app::supervisor::{Slot, Supervisor};
 use crate::app::{log, preflight, runtime, writable};
 use crate::cli;
 use crate::config::Config;
-use crate::console::{self, State};
+use crate::console::{self, ConsoleState};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error, exit};
@@ -38,20 +38,20 @@ const HURRIED: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// A mistake in the plan or in a flag, or trouble that keeps the run from starting.
-pub(super) fn run(path: &Path, flags: &cli::Run, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8, Error> {
     can_resume(flags)?;
     let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
     #[cfg_attr(
         not(feature = "gaggle"),
         expect(unused_mut, reason = "users stay here")
     )]
-    let (slot, mut prepared) = supervisor.begin(|| prepare(flags::test(path, flags)?))?;
+    let (slot, mut prepared) = supervisor.start_test(|| prepare(flags::test(path, flags)?))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
-    announce(&prepared, flags);
-    let opened = Opened::open(flags)?;
+    announce_run(&prepared, flags);
+    let opened = OpenServices::open(flags)?;
     #[cfg(feature = "gaggle")]
     let dismissal = workers::hire(&mut prepared, slot.handle(), flags, guard)?;
     let source = Some(flags::source(path, flags));
@@ -64,7 +64,7 @@ pub(super) fn run(path: &Path, flags: &cli::Run, guard: &Guard) -> Result<u8, Er
 }
 
 /// Checks that a run that begins paused can be resumed.
-fn can_resume(flags: &cli::Run) -> Result<(), Diagnostic> {
+fn can_resume(flags: &cli::RunArgs) -> Result<(), Diagnostic> {
     if !flags.load.paused || screen::can_steer(flags) {
         return Ok(());
     }
@@ -74,7 +74,7 @@ fn can_resume(flags: &cli::Run) -> Result<(), Diagnostic> {
 }
 
 /// Prints what is about to run, after warnings about what it would lack.
-fn announce(prepared: &Prepared, flags: &cli::Run) {
+fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     if !on_workers(flags) {
         for shortage in preflight::preflight(prepared) {
             warn(&shortage);
@@ -83,9 +83,9 @@ fn announce(prepared: &Prepared, flags: &cli::Run) {
     let unset = lua::unset_variables(&prepared.run.plan_version.program);
     unset.iter().for_each(warn);
     for (name, url) in prepared.sites.served() {
-        tell(flags, &format!("{name} is served at {url} for this run"));
+        announce(flags, &format!("{name} is served at {url} for this run"));
     }
-    tell(flags, &prepared.announcement());
+    announce(flags, &prepared.announcement());
 }
 
 /// Drives a run to its end, calls `dismiss`, writes the outputs, and returns the exit code.
@@ -93,10 +93,10 @@ fn announce(prepared: &Prepared, flags: &cli::Run) {
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub(super) fn conduct(
-    (slot, prepared): (Slot, Prepared),
-    opened: Opened,
-    source: Option<Source>,
-    (flags, guard): (&cli::Run, &Guard),
+    (slot, prepared): (Slot, PreparedRun),
+    opened: OpenServices,
+    source: Option<ReloadSource>,
+    (flags, guard): (&cli::RunArgs, &Guard),
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
     let (config, handle) = (prepared.config(), slot.handle().clone());
@@ -142,7 +142,7 @@ pub(super) fn conduct(
 }
 
 /// Tells the guard what it has to know of the run.
-fn inform(guard: &Guard, config: &Config, flags: &cli::Run) {
+fn inform(guard: &Guard, config: &Config, flags: &cli::RunArgs) {
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     let keeps_logs = config.local.logs.files().next().is_some();
     guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
@@ -152,16 +152,16 @@ fn inform(guard: &Guard, config: &Config, flags: &cli::Run) {
 /// Opens the view of the run, if the flags and the terminal allow one.
 #[cfg(feature = "tui")]
 fn open_view(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     handle: &Handle,
-    beside: &Beside,
-    flags: &cli::Run,
+    beside: &RunServices,
+    flags: &cli::RunArgs,
 ) -> Option<ViewThread> {
-    if !screen::wants_view(flags) {
+    if !screen::shows_view(flags) {
         return None;
     }
     let facts = (prepared.run.name.clone(), prepared.run.target.clone());
-    let view = View::open(facts, flags, handle.clone())?;
+    let view = TerminalView::open(facts, flags, handle.clone())?;
     #[cfg(feature = "web")]
     let view = match beside.page() {
         Some(url) => view.note(format!("page of this run: {url}")),
@@ -173,7 +173,7 @@ fn open_view(
 }
 
 /// Returns whether users run on other machines, which have their own limits.
-pub(super) fn on_workers(flags: &cli::Run) -> bool {
+pub(super) fn on_workers(flags: &cli::RunArgs) -> bool {
     #[cfg(feature = "gaggle")]
     return flags.gaggle.workers.is_some();
     #[cfg(not(feature = "gaggle"))]
@@ -199,7 +199,7 @@ async fn show(
     handle: Handle,
     view: impl Future<Output = ()>,
     config: &Config,
-    flags: &cli::Run,
+    flags: &cli::RunArgs,
 ) -> Error {
     view.await;
     tokio::select! {
@@ -214,7 +214,7 @@ pub(super) async fn conclude(
     ((outcome, summary), written): ((&Outcome, Summary), Result<(), Vec<Error>>),
     (guard, run): (&Guard, &Handle),
     config: &Config,
-    flags: &cli::Run,
+    flags: &cli::RunArgs,
 ) -> u8 {
     let report = &outcome.report;
     let mut troubles = written.err().unwrap_or_default();
@@ -223,7 +223,7 @@ pub(super) async fn conclude(
         let options = output::text::TableOptions {
             status_codes: config.screen.status_codes,
         };
-        say_last(&output::text::tables(report, terminal_width(), options));
+        print_last(&output::text::tables(report, terminal_width(), options));
     }
     summary.show(flags);
     let signals = Signals::Obeyed(guard.clone());
@@ -233,21 +233,21 @@ pub(super) async fn conclude(
     };
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);
-    if to_stdout && state == State::Busy {
+    if to_stdout && state == ConsoleState::Busy {
         let stuck = "standard output is blocked: the report there is incomplete";
         troubles.push(Error::trouble(stuck));
     }
     let verdict = report.verdict.as_ref();
     match &outcome.trouble {
-        Some(trouble) => complain(trouble, flags.screen.backtrace),
+        Some(trouble) => report_error(trouble, flags.screen.backtrace),
         None => {
             for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
-                give_reason(reason);
+                print_reason(reason);
             }
         }
     }
     for trouble in &troubles {
-        complain(trouble, false);
+        report_error(trouble, false);
     }
     match troubles.is_empty() {
         // Whoever aborts the wait after the run gets no verdict either.

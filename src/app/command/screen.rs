@@ -2,8 +2,8 @@
 
 use crate::cli;
 use crate::config::Config;
-use crate::console::{self, State};
-use crate::control::{Heard, News, Reader};
+use crate::console::{self, ConsoleState};
+use crate::control::{Reader, ReaderMessage, ReloadResult};
 use crate::error::{Diagnostic, Error, printable};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::output;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub(super) async fn report_progress(
     mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
     config: &Config,
-    flags: &cli::Run,
+    flags: &cli::RunArgs,
 ) -> Error {
     // For a single iteration, the log shows each request.
     let silent = flags.screen.quiet || config.screen.only_summary || flags.load.once;
@@ -30,7 +30,7 @@ pub(super) async fn report_progress(
     );
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
-    let mut told = ReportedErrors::default();
+    let mut reported = ReportedErrors::default();
     loop {
         if pictures.changed().await.is_err() {
             return std::future::pending().await;
@@ -42,7 +42,7 @@ pub(super) async fn report_progress(
             started = true;
             offer(&output::text::started_line(users, picture.progress.elapsed));
         }
-        for error in told.new_in(&picture.errors) {
+        for error in reported.new_in(&picture.errors) {
             offer(&output::text::error_line(error));
         }
         if let Some(due) = next.filter(|due| picture.progress.elapsed >= *due) {
@@ -53,13 +53,15 @@ pub(super) async fn report_progress(
 }
 
 /// Prints the results of reloads. Never ends.
-pub(super) async fn report_news(mut news: Reader<News>) -> Error {
-    while let Some(heard) = news.next().await {
-        match heard {
-            Heard::Entry(Ok(told)) => tracing::info!(target: "lgoose::app::reload", "{told}"),
-            Heard::Entry(Err(error)) => complain(&error, false),
+pub(super) async fn report_news(mut news: Reader<ReloadResult>) -> Error {
+    while let Some(received) = news.next().await {
+        match received {
+            ReaderMessage::Entry(Ok(message)) => {
+                tracing::info!(target: "lgoose::app::reload", "{message}")
+            }
+            ReaderMessage::Entry(Err(error)) => report_error(&error, false),
             // Newer results follow.
-            Heard::Missed(_) => {}
+            ReaderMessage::Skipped(_) => {}
         }
     }
     std::future::pending().await
@@ -92,7 +94,7 @@ impl ReportedErrors {
 }
 
 /// Returns whether to show the live view: standard output is a capable terminal, and no flag asks for something else.
-pub(super) fn wants_view(flags: &cli::Run) -> bool {
+pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
     let screen = &flags.screen;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     let unwanted = screen.headless || screen.quiet || screen.only_summary || flags.load.once;
@@ -100,12 +102,12 @@ pub(super) fn wants_view(flags: &cli::Run) -> bool {
 }
 
 /// Returns whether somebody can give commands to the run.
-pub(super) fn can_steer(flags: &cli::Run) -> bool {
-    is_steered_from_afar(flags) || cfg!(feature = "tui") && wants_view(flags)
+pub(super) fn can_steer(flags: &cli::RunArgs) -> bool {
+    is_steered_from_afar(flags) || cfg!(feature = "tui") && shows_view(flags)
 }
 
 /// Returns whether the run obeys commands that come over HTTP.
-pub(super) fn is_steered_from_afar(flags: &cli::Run) -> bool {
+pub(super) fn is_steered_from_afar(flags: &cli::RunArgs) -> bool {
     #[cfg(feature = "web")]
     return flags.web.web.is_some() && !flags.web.web_read_only;
     #[cfg(not(feature = "web"))]
@@ -117,7 +119,7 @@ pub(super) fn is_steered_from_afar(flags: &cli::Run) -> bool {
 
 /// Returns whether colours are allowed: <https://no-color.org> defines a variable that forbids them unless it is
 /// empty.
-pub(super) fn may_colour(flags: &cli::Run) -> bool {
+pub(super) fn may_colour(flags: &cli::RunArgs) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !(flags.screen.no_color || no_color)
 }
@@ -131,14 +133,14 @@ pub(super) fn terminal_width() -> usize {
 }
 
 /// Prints a line about a run that is about to begin, without waiting.
-pub(super) fn tell(flags: &cli::Run, line: &str) {
+pub(super) fn announce(flags: &cli::RunArgs, line: &str) {
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         offer(line);
     }
 }
 
 /// Returns whether standard output is for a report that another program reads.
-pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
+pub(super) fn writes_to_stdout(flags: &cli::RunArgs) -> bool {
     flags
         .outputs
         .output
@@ -158,7 +160,7 @@ fn line(text: &str) -> Vec<u8> {
 }
 
 /// Prints a text and waits until standard output has taken it.
-pub(super) fn say(text: &str) -> Result<(), Error> {
+pub(super) fn print_text(text: &str) -> Result<(), Error> {
     put(line(text))
 }
 
@@ -170,20 +172,20 @@ pub(super) fn put(bytes: Vec<u8>) -> Result<(), Error> {
 
 /// Queues the last text of a run for standard output. It does not wait: the run is over, and its exit code must not
 /// depend on a terminal or a pipe that nobody reads.
-pub(super) fn say_last(text: &str) {
+pub(super) fn print_last(text: &str) {
     console::out().put(line(text));
 }
 
 /// Checks that standard output has had no error; a reader that has gone is not an error.
-pub(super) fn written(state: State) -> Result<(), Error> {
+pub(super) fn written(state: ConsoleState) -> Result<(), Error> {
     match state {
-        State::Ended(errno) if !state.is_gone() => {
+        ConsoleState::Ended(errno) if !state.is_gone() => {
             let error = std::io::Error::from(errno);
             let message = format!("cannot write to {}: {error}", console::out().name());
             Err(Error::trouble(message))
         }
         // The reader has gone, as in `lgoose … | head`: the run goes on for its other outputs.
-        State::Ended(_) | State::Idle | State::Busy => Ok(()),
+        ConsoleState::Ended(_) | ConsoleState::Idle | ConsoleState::Busy => Ok(()),
     }
 }
 
@@ -194,11 +196,11 @@ pub(super) fn aside(text: &str) {
 
 /// Prints what is wrong with the arguments of a hosted run.
 #[cfg(feature = "web")]
-pub(super) fn complain_of_arguments(told: &str) {
-    put_error(told);
+pub(super) fn report_argument_error(message: &str) {
+    put_error(message);
 }
 
-pub(super) fn complain(error: &Error, backtrace: bool) {
+pub(super) fn report_error(error: &Error, backtrace: bool) {
     let stack = match error {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
         _ => None,
@@ -218,7 +220,7 @@ fn put_error(text: &str) {
 }
 
 /// Prints a reason for the verdict in the same form as an error. A verdict on the target is not an error of lgoose.
-pub(super) fn give_reason(reason: &str) {
+pub(super) fn print_reason(reason: &str) {
     put_error(&format!("error: {reason}"));
 }
 

@@ -1,14 +1,14 @@
 //! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
 
 use super::web::{announce, options};
-use crate::app::guard::{self, Notices};
+use crate::app::guard::{self, KillNotices};
 use crate::app::runtime;
 use crate::cli::{self, WebPlace};
 use crate::console;
 use crate::error::{Diagnostic, Error, exit, printable};
 use crate::machine;
-use crate::serve::{Data, Ended, Plans, Runs, run_all};
-use crate::web::Server;
+use crate::serve::{Plans, RunFolder, RunnerEnd, Runs, run_all};
+use crate::web::WebServer;
 use rustix::process::Signal as RawSignal;
 use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,22 +18,22 @@ use tokio::sync::mpsc;
 ///
 /// # Errors
 /// A mistake in the flags, or trouble with the folders, the port or the signals.
-pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
+pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
     for path in [&flags.plans, &flags.data] {
         if path.to_str().is_none() {
-            let told = format!("the name of the folder '{}' is not UTF-8", path.display());
-            return Err(Diagnostic::new(told).help("name another folder").into());
+            let message = format!("the name of the folder '{}' is not UTF-8", path.display());
+            return Err(Diagnostic::new(message).help("name another folder").into());
         }
     }
     machine::raise_descriptor_limit();
     let plans = Plans::open(&flags.plans)?;
-    let data = Data::open(&flags.data)?;
+    let data = RunFolder::open(&flags.data)?;
     let place = flags.web.web.clone().unwrap_or(WebPlace {
         host: "127.0.0.1".to_owned(),
         port: None,
     });
     let read_only = flags.web.web_read_only;
-    let server = Server::open(options(&flags.web, &place), &machine::host_name())?;
+    let server = WebServer::open(options(&flags.web, &place), &machine::host_name())?;
     let url = server.url();
     let runs = Arc::new(Runs::new(plans, data));
     let runtime = runtime()?;
@@ -41,8 +41,8 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
     let web = server.start_serve(crate::app::runtime()?, runs.clone())?;
     announce("all runs", &url, &flags.web);
     let ended = runtime.block_on(async {
-        let ended = run_all(&runs, read_only, &mut interrupts, tell).await;
-        if ended == Ended::Idle {
+        let ended = run_all(&runs, read_only, &mut interrupts, print_line).await;
+        if ended == RunnerEnd::Idle {
             tokio::select! {
                 () = web.leave() => {}
                 _ = interrupts.recv() => {}
@@ -52,8 +52,8 @@ pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
     });
     runtime.shutdown_background();
     Ok(match ended {
-        Ended::Idle => exit::OK,
-        Ended::Hurried => exit::ABORTED,
+        RunnerEnd::Idle => exit::OK,
+        RunnerEnd::Hurried => exit::ABORTED,
     })
 }
 
@@ -66,15 +66,15 @@ async fn listen() -> Result<mpsc::Receiver<()>, Error> {
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
     ];
-    let signals = ends.into_iter().chain(guard::heeded(RawSignal::HUP));
+    let signals = ends.into_iter().chain(guard::listen_for(RawSignal::HUP));
     let signals = signals.collect::<Result<_, _>>();
-    let notices = Notices::listen().map_err(cannot)?;
+    let notices = KillNotices::listen().map_err(cannot)?;
     let (sender, interrupts) = mpsc::channel(8);
     tokio::spawn(pass_on(signals.map_err(cannot)?, notices, sender));
     Ok(interrupts)
 }
 
-async fn pass_on(mut signals: Vec<Signal>, mut notices: Notices, interrupts: mpsc::Sender<()>) {
+async fn pass_on(mut signals: Vec<Signal>, mut notices: KillNotices, interrupts: mpsc::Sender<()>) {
     let mut is_first = true;
     loop {
         tokio::select! {
@@ -87,10 +87,10 @@ async fn pass_on(mut signals: Vec<Signal>, mut notices: Notices, interrupts: mps
         }
         is_first = false;
         // More than eight waiting interrupts mean nothing new.
-        let _heard_already = interrupts.try_send(());
+        let _interrupted_already = interrupts.try_send(());
     }
 }
 
-fn tell(text: &str) {
+fn print_line(text: &str) {
     console::err().put(format!("{}\n", printable(text)).into_bytes());
 }

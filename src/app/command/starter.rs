@@ -1,7 +1,7 @@
 //! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. In a folder
 //! that already has them, it only renews the stubs. It overwrites nothing else.
 
-use crate::cli::Template;
+use crate::cli::PlanTemplate;
 use crate::error::{Diagnostic, Error, Trouble};
 use crate::lua;
 use std::io::{ErrorKind, Write as _};
@@ -17,17 +17,17 @@ const SETTINGS: (&str, &str) = (
 const LIBRARY: &str = ".lgoose";
 
 /// Returns the plan of a template.
-fn plan_of(template: Template) -> &'static str {
+fn plan_of(template: PlanTemplate) -> &'static str {
     match template {
-        Template::Starter => include_str!("../../../lua/starter/plan.lua"),
-        Template::Drupal => include_str!("../../../plans/drupal.lua"),
-        Template::Wordpress => include_str!("../../../plans/wordpress.lua"),
-        Template::Api => include_str!("../../../plans/rest-api.lua"),
+        PlanTemplate::Starter => include_str!("../../../lua/starter/plan.lua"),
+        PlanTemplate::Drupal => include_str!("../../../plans/drupal.lua"),
+        PlanTemplate::Wordpress => include_str!("../../../plans/wordpress.lua"),
+        PlanTemplate::Api => include_str!("../../../plans/rest-api.lua"),
     }
 }
 
 /// Writes the plan of a template into a folder, which it creates if necessary, and returns a message about it.
-pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> {
+pub(super) fn start(folder: &Path, template: PlanTemplate) -> Result<String, Error> {
     let files = files(template);
     if is_ours(folder) {
         return renew(folder);
@@ -49,7 +49,7 @@ pub(super) fn start(folder: &Path, template: Template) -> Result<String, Error> 
     let plan = plan.strip_prefix(".").unwrap_or(&plan).display();
     let first = match template {
         // There is no built-in site for this plan.
-        Template::Wordpress => String::new(),
+        PlanTemplate::Wordpress => String::new(),
         _ => format!("  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n"),
     };
     Ok(format!(
@@ -96,7 +96,7 @@ fn renew(folder: &Path) -> Result<String, Error> {
 }
 
 /// Returns the path below the folder and the text of each file.
-fn files(template: Template) -> Vec<(PathBuf, &'static str)> {
+fn files(template: PlanTemplate) -> Vec<(PathBuf, &'static str)> {
     let stubs = lua::STUBS
         .iter()
         .map(|(path, text)| (Path::new(LIBRARY).join(path), *text));
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn every_template_loads_without_a_warning() {
         for (template, host) in [
-            (Template::Starter, Some("demo:drupal")),
-            (Template::Drupal, Some("demo:drupal")),
-            (Template::Api, Some("demo:api")),
-            (Template::Wordpress, None),
+            (PlanTemplate::Starter, Some("demo:drupal")),
+            (PlanTemplate::Drupal, Some("demo:drupal")),
+            (PlanTemplate::Api, Some("demo:api")),
+            (PlanTemplate::Wordpress, None),
         ] {
             let text = plan_of(template);
             let (program, plan, settings) =
@@ -165,32 +165,32 @@ mod tests {
     #[test]
     fn everything_is_written_once_and_nothing_over_anything() {
         let folder = scratch("starter");
-        start(&folder, Template::Starter).expect("the folder is new");
-        for (path, text) in files(Template::Starter) {
+        start(&folder, PlanTemplate::Starter).expect("the folder is new");
+        for (path, text) in files(PlanTemplate::Starter) {
             let written = std::fs::read_to_string(folder.join(&path)).expect("it was written");
             assert_eq!(written, text, "{}", path.display());
         }
         std::fs::write(folder.join("plan.lua"), "mine").expect("the folder takes a file");
-        let told = start(&folder, Template::Starter).expect("its stubs are ours");
-        assert!(told.contains("nothing was changed"), "{told}");
+        let message = start(&folder, PlanTemplate::Starter).expect("its stubs are ours");
+        assert!(message.contains("nothing was changed"), "{message}");
         let stub = folder.join(LIBRARY).join("user.lua");
         std::fs::write(&stub, "---@meta\n-- of before").expect("the folder takes a file");
-        let told = start(&folder, Template::Starter).expect("its stubs are ours");
-        assert!(told.contains("now fits this lgoose"), "{told}");
+        let message = start(&folder, PlanTemplate::Starter).expect("its stubs are ours");
+        assert!(message.contains("now fits this lgoose"), "{message}");
         let renewed = std::fs::read_to_string(&stub).expect("it is there");
         assert!(renewed.len() > 1_000, "{renewed}");
-        let kept = std::fs::read_to_string(folder.join("plan.lua")).expect("it is there");
-        assert_eq!(kept, "mine");
+        let content = std::fs::read_to_string(folder.join("plan.lua")).expect("it is there");
+        assert_eq!(content, "mine");
         std::fs::remove_dir_all(&folder).expect("the folder is ours");
     }
 
     #[test]
-    fn a_file_that_is_there_keeps_the_others_from_being_written() {
+    fn a_file_that_is_there_prevents_the_others_from_being_written() {
         let folder = scratch("occupied");
         std::fs::create_dir_all(&folder).expect("a folder can be made");
         std::fs::write(folder.join(".luarc.json"), "{}").expect("the folder takes a file");
         assert_eq!(
-            start(&folder, Template::Starter).map_err(|error| error.exit_code()),
+            start(&folder, PlanTemplate::Starter).map_err(|error| error.exit_code()),
             Err(2)
         );
         assert!(!folder.join("plan.lua").exists());

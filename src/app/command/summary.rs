@@ -1,7 +1,7 @@
 //! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
 
 use super::{flags, outputs, screen};
-use crate::app::places::{self, Place};
+use crate::app::places::{self, RunFile};
 use crate::cli;
 use crate::config::Config;
 use crate::engine::Outcome;
@@ -18,7 +18,7 @@ pub(super) struct Summary {
 
 /// Passes the report to the plan's function, if it has one, and writes the files that it returns. Called once all that was
 /// asked for is written: the plan's own code may take long, or be aborted.
-pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summary {
+pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::RunArgs) -> Summary {
     let mut summary = Summary::default();
     match outcome.summary() {
         Ok(written) => {
@@ -39,13 +39,13 @@ pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::Run) -> Summa
 
 impl Summary {
     /// Prints the texts; on standard error if standard output is for a report.
-    pub(super) fn show(&self, run: &cli::Run) {
+    pub(super) fn show(&self, run: &cli::RunArgs) {
         for text in &self.texts {
             let text = String::from_utf8_lossy(text);
             if screen::writes_to_stdout(run) {
                 screen::aside(&text)
             } else {
-                screen::say_last(&text)
+                screen::print_last(&text)
             }
         }
     }
@@ -55,7 +55,7 @@ impl Summary {
 fn write_file(
     outcome: &Outcome,
     config: &Config,
-    run: &cli::Run,
+    run: &cli::RunArgs,
     name: &str,
     bytes: &[u8],
 ) -> Result<(), Error> {
@@ -68,7 +68,7 @@ fn write_file(
         );
         return Err(Error::trouble(why));
     }
-    if path.metadata().is_ok_and(|known| !known.is_file()) {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let why = format!("on(\"report\") names '{name}', which is there and is no file");
         return Err(Error::trouble(why));
     }
@@ -77,7 +77,7 @@ fn write_file(
     taken.extend(places::written_by(&config.local));
     taken.extend(places::reports(&run.outputs.output));
     taken.extend(flags::log_file(run));
-    let file = Place::new("a file of on(\"report\")", &path);
+    let file = RunFile::new("a file of on(\"report\")", &path);
     places::apart(&taken, &[file])?;
     outputs::replace(&path, bytes).map_err(|error| {
         let trouble = Trouble::cannot("write what on(\"report\") returned to");

@@ -19,7 +19,11 @@ impl UrlPlan {
     ///
     /// # Errors
     /// A mistake in the method, or a file for the body that cannot be read.
-    pub(super) fn new(url: &str, request: &cli::OneRequest, keep: bool) -> Result<UrlPlan, Error> {
+    pub(super) fn new(
+        url: &str,
+        request: &cli::OneRequest,
+        retain: bool,
+    ) -> Result<UrlPlan, Error> {
         let (host, path) = split(url);
         let body = match &request.body {
             Some(text) => Some(body(text)?),
@@ -36,7 +40,7 @@ impl UrlPlan {
             quoted(name.as_bytes()),
             quoted(method.as_bytes()),
             quoted(path.as_bytes()),
-            !keep
+            !retain
         );
         if let Some(body) = body {
             source += &format!(", body = {}", quoted(&body));
@@ -51,10 +55,10 @@ impl UrlPlan {
 
 /// Splits a URL into its base and its path with the query; if it has no path, that is `/`.
 fn split(url: &str) -> (&str, &str) {
-    let begin = url.find("://").map_or(0, |scheme| scheme + 3);
-    match url[begin..].find(['/', '?', '#']) {
-        Some(length) if url[begin + length..].starts_with('/') => url.split_at(begin + length),
-        Some(length) => (&url[..begin + length], "/"),
+    let start = url.find("://").map_or(0, |scheme| scheme + 3);
+    match url[start..].find(['/', '?', '#']) {
+        Some(length) if url[start + length..].starts_with('/') => url.split_at(start + length),
+        Some(length) => (&url[..start + length], "/"),
         None => (url, "/"),
     }
 }
@@ -124,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_asks_for_the_page_and_is_named_after_its_path() {
+    fn the_plan_requests_the_page_and_is_named_after_its_path() {
         let plan = plan("http://a/b?c=1", None, None);
         assert_eq!(plan.host, "http://a");
         assert_eq!(
@@ -151,15 +155,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_method_or_no_file_is_said() {
+    fn what_is_no_method_or_no_file_is_reported() {
         let request = |method: Option<&str>, body: Option<&str>| {
             let request = cli::OneRequest {
                 method: method.map(str::to_owned),
                 body: body.map(str::to_owned),
                 ..cli::OneRequest::default()
             };
-            let told = UrlPlan::new("http://a", &request, false).expect_err("a mistake");
-            told.to_string()
+            let error = UrlPlan::new("http://a", &request, false).expect_err("a mistake");
+            error.to_string()
         };
         assert!(request(Some("GET IT"), None).contains("'GET IT' is not a method"));
         assert!(request(None, Some("@/no/such")).contains("'--body' '/no/such'"));

@@ -1,6 +1,6 @@
 //! The web server of a run, as the flags say.
 
-use crate::app::prepare::Prepared;
+use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::cli;
 use crate::console;
@@ -8,13 +8,13 @@ use crate::control::{Command as Ask, Handle, Interrupt};
 use crate::error::Error;
 use crate::machine;
 use crate::serve;
-use crate::web::{Facts, Options, Place, Server, WebThread};
+use crate::web::{ListenAddress, RunHeading, ServerOptions, WebServer, WebThread};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 /// A server of a run, and the address of its page.
-pub(super) struct Web {
+pub(super) struct RunServer {
     pub(super) thread: WebThread,
     pub(super) url: String,
 }
@@ -23,11 +23,11 @@ pub(super) struct Web {
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
-pub(super) fn open(flags: &cli::Run) -> Result<Option<Server>, Error> {
+pub(super) fn open(flags: &cli::RunArgs) -> Result<Option<WebServer>, Error> {
     let Some(place) = &flags.web.web else {
         return Ok(None);
     };
-    Server::open(options(&flags.web, place), &machine::host_name()).map(Some)
+    WebServer::open(options(&flags.web, place), &machine::host_name()).map(Some)
 }
 
 /// Starts to serve the run.
@@ -35,13 +35,13 @@ pub(super) fn open(flags: &cli::Run) -> Result<Option<Server>, Error> {
 /// # Errors
 /// Trouble with a thread, or with the host of the run.
 pub(super) fn serve(
-    server: Server,
-    flags: &cli::Run,
-    prepared: &Prepared,
+    server: WebServer,
+    flags: &cli::RunArgs,
+    prepared: &PreparedRun,
     handle: &Handle,
-) -> Result<Web, Error> {
+) -> Result<RunServer, Error> {
     let (url, address) = (server.url(), server.address());
-    let facts = Facts {
+    let facts = RunHeading {
         plan: prepared.run.name.clone(),
         host: prepared.run.target.clone(),
     };
@@ -54,13 +54,13 @@ pub(super) fn serve(
         }
         None => announce("this run", &url, &flags.web),
     }
-    Ok(Web { thread, url })
+    Ok(RunServer { thread, url })
 }
 
 /// Returns the options of a server.
-pub(super) fn options(flags: &cli::Web, place: &cli::WebPlace) -> Options {
-    Options {
-        place: Place {
+pub(super) fn options(flags: &cli::WebArgs, place: &cli::WebPlace) -> ServerOptions {
+    ServerOptions {
+        place: ListenAddress {
             host: place.host.clone(),
             port: place.port,
         },
@@ -73,7 +73,7 @@ pub(super) fn options(flags: &cli::Web, place: &cli::WebPlace) -> Options {
 }
 
 /// Prints where the page is, and opens it in the browser if the flags ask for it.
-pub(super) fn announce(what: &str, url: &str, flags: &cli::Web) {
+pub(super) fn announce(what: &str, url: &str, flags: &cli::WebArgs) {
     // Not in the log, whose file others may read: the address may have the token.
     console::err().put(format!("page of {what}: {url}\n").into_bytes());
     if flags.open {
@@ -87,7 +87,7 @@ fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
     let waiting = thread.spawn(move || {
         serve::host_gone(&host);
         // Nobody waits for the answer.
-        drop(run.ask(Ask::Interrupt(Interrupt::Signal)));
+        drop(run.send(Ask::Interrupt(Interrupt::Signal)));
     });
     waiting
         .map(drop)

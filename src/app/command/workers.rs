@@ -1,12 +1,12 @@
 //! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
-use super::beside::Opened;
+use super::beside::OpenServices;
 use super::flags as run_flags;
 use super::run::conduct;
 use crate::app::gaggle;
 use crate::app::guard::Guard;
 use crate::app::places;
-use crate::app::prepare::{Placement, Prepared};
+use crate::app::prepare::{Placement, PreparedRun};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, runtime, writable};
@@ -16,13 +16,13 @@ use crate::error::Error;
 
 /// Moves the users to workers, if the flags ask for it. The returned value is to be ended after the run.
 pub(super) fn hire(
-    prepared: &mut Prepared,
+    prepared: &mut PreparedRun,
     handle: &Handle,
-    flags: &cli::Run,
+    flags: &cli::RunArgs,
     guard: &Guard,
-) -> Result<Option<gaggle::Dismissal>, Error> {
+) -> Result<Option<gaggle::RunTeardown>, Error> {
     let quiet = flags.screen.quiet;
-    let tell = move |text: &str| {
+    let announce = move |text: &str| {
         if !quiet {
             tracing::info!(target: "lgoose::gaggle", "{text}");
         }
@@ -39,38 +39,42 @@ pub(super) fn hire(
             interrupted.await;
         }
     };
-    let hiring = gaggle::hire(workers, &flags.gaggle, prepared, tell, stop);
+    let hiring = gaggle::hire(workers, &flags.gaggle, prepared, announce, stop);
     let (manager, dismissal) = runtime()?.block_on(hiring)?;
     let threads = manager.link.threads();
     let run = manager.run;
     prepared.placement = Placement {
-        place: crate::engine::Place::Workers(manager.link),
+        place: crate::engine::ShardPlacement::Workers(manager.link),
         offers: manager.offers,
         versions: manager.versions,
         logs: manager.logs,
     };
     prepared.run.local.threads = threads;
     let threads = crate::units::counted(threads as u64, "thread");
-    tell(&format!("run {run} begins with {threads} on its workers"));
+    announce(&format!("run {run} begins with {threads} on its workers"));
     Ok(Some(dismissal))
 }
 
 /// Watches a run on workers, and leads it once nobody else does.
-pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn attach(
+    attach: &cli::AttachArgs,
+    flags: &cli::RunArgs,
+    guard: &Guard,
+) -> Result<u8, Error> {
     let read: Vec<_> = run_flags::broker_files(&attach.broker.reached).collect();
     places::apart(&read, &run_flags::other_files(flags).written)?;
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
-    let opened = Opened::open(flags)?;
+    let opened = OpenServices::open(flags)?;
     let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
     let stop = guard.interrupted();
     let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
     let (run, dismissal) = runtime()?.block_on(attaching)?;
     if !flags.screen.quiet {
-        tracing::info!(target: "lgoose::gaggle", "{}", run.told);
+        tracing::info!(target: "lgoose::gaggle", "{}", run.introduction);
     }
-    let (slot, prepared) = supervisor.begin(|| Ok(run.prepared))?;
+    let (slot, prepared) = supervisor.start_test(|| Ok(run.prepared))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
     conduct((slot, prepared), opened, None, (flags, guard), || {
         dismissal.now()

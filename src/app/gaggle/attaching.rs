@@ -2,15 +2,15 @@
 //! stays with the workers; what views and reports need of it is in the stream of the run.
 
 use super::job::local;
-use super::{Dismissal, address};
+use super::{RunTeardown, address};
 use crate::app::client::client;
-use crate::app::prepare::{Placement, Prepared};
+use crate::app::prepare::{Placement, PreparedRun};
 use crate::app::sites::Sites;
 use crate::cli;
-use crate::config::{Client, Config, Part, ScreenConfig};
+use crate::config::{ClientKind, Config, LoadPart, ScreenConfig};
 use crate::engine;
 use crate::error::Error;
-use crate::gaggle::{self, Attached};
+use crate::gaggle::{self, BrokerRun};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ const RUNNING_METRICS: Duration = Duration::from_secs(10);
 
 /// A run that was found at a broker.
 pub(in crate::app) struct AttachedRun {
-    pub(in crate::app) prepared: Prepared,
+    pub(in crate::app) prepared: PreparedRun,
     /// What to print about the run before anything else.
-    pub(in crate::app) told: String,
+    pub(in crate::app) introduction: String,
 }
 
 /// Finds a run at a broker and attaches to it, unless `stop` completes first.
@@ -30,16 +30,16 @@ pub(in crate::app) struct AttachedRun {
 /// Returns trouble with the broker, or if there is no such run or it has not begun.
 pub(in crate::app) async fn attach(
     run: &str,
-    broker: &cli::Broker,
+    broker: &cli::BrokerArgs,
     stop: impl Future<Output = ()>,
-) -> Result<(AttachedRun, Dismissal), Error> {
+) -> Result<(AttachedRun, RunTeardown), Error> {
     let address = address(&broker.url, &broker.reached)?;
     let attaching = gaggle::attach(address, run.to_owned(), stop);
-    let ((Attached { facts, is_led }, manager), leave) = attaching.await?;
+    let ((BrokerRun { facts, is_led }, manager), leave) = attaching.await?;
     let stand_in = facts.plan.stand_in()?;
     let config = Config {
         run: facts.plan.config.clone(),
-        local: local(Part::WHOLE, manager.link.threads(), None),
+        local: local(LoadPart::WHOLE, manager.link.threads(), None),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
@@ -48,9 +48,9 @@ pub(in crate::app) async fn attach(
     };
     // Nothing is sent from here, so proxies that this machine's environment names do not matter.
     let mut unused = config.clone();
-    unused.run.client = Client::Direct;
+    unused.run.client = ClientKind::Direct;
     let (client, resolver) = client(&unused)?;
-    let prepared = Prepared {
+    let prepared = PreparedRun {
         run: engine::Run {
             plan_version: Arc::new(stand_in),
             config: Arc::new(config.run),
@@ -64,13 +64,13 @@ pub(in crate::app) async fn attach(
         screen: config.screen,
         sites: Sites::default(),
         placement: Placement {
-            place: engine::Place::Workers(manager.link),
+            place: engine::ShardPlacement::Workers(manager.link),
             offers: manager.offers,
             versions: manager.versions,
             logs: None,
         },
     };
-    let told = if is_led {
+    let introduction = if is_led {
         format!(
             "run {run} of {}: watched, while its manager steers it",
             facts.name
@@ -81,8 +81,11 @@ pub(in crate::app) async fn attach(
             facts.name
         )
     };
-    let attached = AttachedRun { prepared, told };
-    let dismissal = Dismissal {
+    let attached = AttachedRun {
+        prepared,
+        introduction: introduction,
+    };
+    let dismissal = RunTeardown {
         leave,
         server: None,
     };

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn gather(flags: &cli::Gather, guard: &Guard) -> Result<u8, Error> {
+pub(in crate::app) fn gather(flags: &cli::GatherArgs, guard: &Guard) -> Result<u8, Error> {
     let presence = GatherPresence {
         id: format!("{:016x}", rand::random::<u64>()),
         name: flags.name.clone().unwrap_or_else(machine::host_name),

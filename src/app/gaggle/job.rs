@@ -2,10 +2,12 @@
 
 use crate::app::client::client;
 use crate::app::loading;
-use crate::config::{Config, LocalConfig, Logs, Part, Proxy, RunConfig, ScreenConfig, Show};
+use crate::config::{
+    Config, LoadPart, LocalConfig, Logs, Proxy, RunConfig, ScreenConfig, ShowLevel,
+};
 use crate::engine::{self, PlanVersion};
 use crate::error::{Error, Trouble};
-use crate::gaggle::Offer;
+use crate::gaggle::PlanOffer;
 use crate::http::AllowedHosts;
 use crate::lua::{self, Bundle};
 use crate::metrics::{LogSelection, RunLogs};
@@ -47,7 +49,7 @@ pub(super) struct TlsFiles {
 
 /// What the worker itself decides.
 #[derive(Debug, Clone)]
-pub(super) struct Terms {
+pub(super) struct WorkerTerms {
     pub(super) threads: usize,
     pub(super) memory: Option<u64>,
     /// Hosts that the worker sends to; all if the list is empty.
@@ -106,7 +108,7 @@ impl Job {
     ) -> Result<Job, Error> {
         let program = &version.program;
         // Variables that only tasks read travel with the plan, too, and not just those that its top level has read.
-        program.take_up(&lua::variables_asked(program));
+        program.take_up(&lua::requested_variables(program));
         Ok(Job {
             bundle: Bundle::of(program)?,
             config: RunConfig::clone(&version.config),
@@ -135,7 +137,7 @@ impl Job {
 ///
 /// # Errors
 /// Returns the mistake in the plan, a mistake for a host that this worker does not send to, or trouble with a file.
-pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
+pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
     let (bundle, name) = (job.bundle, job.name.clone());
     let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
@@ -179,12 +181,12 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
 }
 
 /// Returns the logs that are kept, which are sent to the process that made the offer.
-fn run_logs(kept: LogSelection, offer: &Offer) -> Option<RunLogs> {
+fn run_logs(selection: LogSelection, offer: &PlanOffer) -> Option<RunLogs> {
     let out = offer
         .logs
         .clone()
-        .filter(|_| kept != LogSelection::default())?;
-    Some(RunLogs::new(kept, out, MOST_LOGGED))
+        .filter(|_| selection != LogSelection::default())?;
+    Some(RunLogs::new(selection, out, MOST_LOGGED))
 }
 
 /// Checks that requests go where the host names say, since '--allow-host' only looks at names.
@@ -200,7 +202,7 @@ fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
 }
 
 /// Returns the local configuration of a process that takes part in a run or leads it without its own flags.
-pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalConfig {
+pub(super) fn local(part: LoadPart, threads: usize, memory: Option<u64>) -> LocalConfig {
     LocalConfig {
         ca: None,
         cert: None,
@@ -210,7 +212,7 @@ pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalCon
         part,
         threads,
         memory,
-        show: Show::Nothing,
+        show: ShowLevel::Nothing,
         paused: false,
     }
 }

@@ -4,7 +4,7 @@ use super::address;
 use crate::app::runtime;
 use crate::cli;
 use crate::error::Error;
-use crate::gaggle::{Broker, GatherPresence, Presence, gathers, present};
+use crate::gaggle::{Broker, GatherPresence, WorkerPresence, gathers, present};
 use crate::metrics::labels_text;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn list(broker: &cli::Broker) -> Result<String, Error> {
+pub(in crate::app) fn list(broker: &cli::BrokerArgs) -> Result<String, Error> {
     let address = address(&broker.url, &broker.reached)?;
     runtime()?.block_on(async {
         let broker = Broker::connect(&address, "lgoose gaggle", CONNECT).await?;
@@ -30,7 +30,7 @@ pub(in crate::app) fn list(broker: &cli::Broker) -> Result<String, Error> {
 }
 
 fn text(
-    workers: &[(Presence, Duration)],
+    workers: &[(WorkerPresence, Duration)],
     gathers: &[GatherPresence],
     runs: &[String],
     now: Duration,
@@ -44,7 +44,7 @@ fn text(
     for (worker, took) in workers {
         // The clock was read about half a round trip ago, and collecting the answers took time as well.
         let offset = (worker.wall as f64 - now.as_nanos() as f64) / 1e6;
-        let known = took.as_secs_f64() * 1e3;
+        let took_ms = took.as_secs_f64() * 1e3;
         rows.push([
             worker.name.clone(),
             worker
@@ -54,7 +54,7 @@ fn text(
             worker.version.clone(),
             worker.threads.to_string(),
             worker.cores.to_string(),
-            if offset.abs() < known + 500.0 {
+            if offset.abs() < took_ms + 500.0 {
                 "within 1 s".to_owned()
             } else {
                 format!("{:+.1} s", offset / 1e3)

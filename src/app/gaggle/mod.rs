@@ -12,14 +12,14 @@ pub(super) use gather::gather;
 pub(super) use listing::list;
 pub(super) use worker::work;
 
-use super::prepare::Prepared;
+use super::prepare::PreparedRun;
 use crate::cli;
 use crate::config::LocalConfig;
 use crate::engine::PlanVersion;
 use crate::error::{Diagnostic, Error};
-use crate::gaggle::{About, Address, Leave, Manager, Recruitment, WorkerLoss};
+use crate::gaggle::{BrokerAddress, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss};
 use job::{Job, TlsFiles};
-use server::Server;
+use server::BrokerServer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,13 +27,13 @@ use std::time::Duration;
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What must be ended after a run on workers.
-pub(super) struct Dismissal {
-    leave: Leave,
+pub(super) struct RunTeardown {
+    leave: DisconnectHandle,
     /// The broker, if it was started for this run.
-    server: Option<Server>,
+    server: Option<BrokerServer>,
 }
 
-impl Dismissal {
+impl RunTeardown {
     /// Lets the workers go, and ends the broker if it was started for this run.
     pub(super) fn now(self) {
         self.leave.now();
@@ -47,27 +47,27 @@ impl Dismissal {
 /// Trouble with the broker, too few workers, or a plan that one of them refuses; a mistake in the flags.
 pub(super) async fn hire(
     workers: usize,
-    flags: &cli::Workers,
-    prepared: &Prepared,
-    tell: impl Fn(&str) + Send + Sync + 'static,
+    flags: &cli::GaggleArgs,
+    prepared: &PreparedRun,
+    announce: impl Fn(&str) + Send + Sync + 'static,
     stop: impl Future<Output = ()>,
-) -> Result<(Manager, Dismissal), Error> {
+) -> Result<(Manager, RunTeardown), Error> {
     let run = &prepared.run;
     fits(&run.local)?;
     for (site, url) in prepared.sites.served() {
-        tell(&format!(
+        announce(&format!(
             "{site} is at {url} on this machine: workers on others do not reach it"
         ));
     }
     let (address, server) = match &flags.nats {
         Some(url) => (address(url, &flags.reached)?, None),
         None => {
-            let server = Server::start(flags.nats_listen.as_deref()).await?;
-            tell(&format!(
+            let server = BrokerServer::start(flags.nats_listen.as_deref()).await?;
+            announce(&format!(
                 "start a worker with: lgoose worker {}",
                 server.url()
             ));
-            (Address::parse(server.url())?, Some(server))
+            (BrokerAddress::parse(server.url())?, Some(server))
         }
     };
     let recruitment = Recruitment {
@@ -80,13 +80,13 @@ pub(super) async fn hire(
         },
         logs: run.local.logs.files().next().is_some(),
     };
-    let about = About {
+    let about = RunTitle {
         name: run.name.clone(),
         target: run.target.clone(),
     };
-    let About { name, target } = about.clone();
+    let RunTitle { name, target } = about.clone();
     let files = TlsFiles::read(&run.local)?;
-    let logs = run.local.logs.kept();
+    let logs = run.local.logs.selected();
     let pack = move |version: &PlanVersion| {
         let job = Job::of(version, &name, &target, files.clone(), logs)?;
         Ok(job.pack())
@@ -96,27 +96,27 @@ pub(super) async fn hire(
         recruitment,
         (run.plan_version.clone(), about),
         Arc::new(pack),
-        Box::new(tell),
+        Box::new(announce),
         stop,
     )
     .await?;
-    Ok((manager, Dismissal { leave, server }))
+    Ok((manager, RunTeardown { leave, server }))
 }
 
 /// Checks that no option is set that only makes sense on one machine.
 fn fits(local: &LocalConfig) -> Result<(), Error> {
     if local.local_address.is_some() {
-        let told = Diagnostic::new(
+        let diagnostic = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",
         );
-        return Err(told.help("leave it out with '--workers'").into());
+        return Err(diagnostic.help("leave it out with '--workers'").into());
     }
     Ok(())
 }
 
 /// Returns the address of a broker with the credentials and certificates that the flags set.
-fn address(url: &str, reached: &cli::Nats) -> Result<Address, Error> {
-    let mut address = Address::parse(url)?;
+fn address(url: &str, reached: &cli::NatsArgs) -> Result<BrokerAddress, Error> {
+    let mut address = BrokerAddress::parse(url)?;
     address.creds.clone_from(&reached.nats_creds);
     address.ca.clone_from(&reached.nats_ca);
     address.cert.clone_from(&reached.nats_cert);

@@ -23,19 +23,19 @@ const NOT_FOUND: i32 = 127;
 const START: Duration = Duration::from_secs(10);
 
 /// A broker that ends when this is dropped, or when this process ends in any way.
-pub(super) struct Server {
+pub(super) struct BrokerServer {
     child: Child,
     url: String,
     /// Folder with the configuration, which contains the token, and with the broker's data.
     _folder: TempDir,
 }
 
-impl Server {
+impl BrokerServer {
     /// Starts the broker, by default on the address of this machine and a free port.
     ///
     /// # Errors
     /// Returns trouble that says how to get `nats-server`, or why it does not listen there.
-    pub(super) async fn start(listen: Option<&str>) -> Result<Server, Error> {
+    pub(super) async fn start(listen: Option<&str>) -> Result<BrokerServer, Error> {
         let address = match listen {
             Some(listen) => parse(listen)?,
             None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -66,7 +66,7 @@ impl Server {
             address.ip()
         };
         let reached = SocketAddr::new(host, address.port());
-        let mut server = Server {
+        let mut server = BrokerServer {
             child,
             url: format!("nats://{token}@{reached}"),
             _folder: folder,
@@ -108,7 +108,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for BrokerServer {
     fn drop(&mut self) {
         // 'wait' would close standard input, and the second shell would kill a process id that may be in use again.
         let attendant = self.child.stdin.take();

@@ -1,13 +1,13 @@
 //! `lgoose worker`: serves runs of other processes, until a signal ends it.
 
 use super::address;
-use super::job::{Terms, load};
+use super::job::{WorkerTerms, load};
 use crate::app::guard::Guard;
 use crate::app::runtime;
 use crate::cli;
 use crate::control::Control;
 use crate::error::{Error, exit};
-use crate::gaggle::{Broker, Presence, identity, inbox, serve};
+use crate::gaggle::{Broker, WorkerPresence, identity, inbox, serve};
 use crate::machine;
 use crate::units::counted;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn work(flags: &cli::Worker, guard: &Guard) -> Result<u8, Error> {
+pub(in crate::app) fn work(flags: &cli::WorkerArgs, guard: &Guard) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = flags.threads.unwrap_or_else(machine::cores);
     let name = flags.name.clone().unwrap_or_else(machine::host_name);
-    let presence = Presence {
+    let presence = WorkerPresence {
         id: identity(&name, rand::random()),
         name,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -34,7 +34,7 @@ pub(in crate::app) fn work(flags: &cli::Worker, guard: &Guard) -> Result<u8, Err
         run: None,
         wall: 0,
     };
-    let terms = Terms {
+    let terms = WorkerTerms {
         threads,
         memory: flags.memory,
         allowed: flags.allow_host.clone(),

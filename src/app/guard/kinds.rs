@@ -21,7 +21,7 @@ pub(super) struct Hangups {
 
 /// What a signal that the terminal has gone means.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum HangupEffect {
     /// The one before, told again.
     Echo,
     /// The run goes on without a terminal.
@@ -33,7 +33,7 @@ pub(super) enum Heard {
 impl Hangups {
     pub(super) fn listen() -> std::io::Result<Hangups> {
         Ok(Hangups {
-            signals: heeded(RawSignal::HUP).transpose()?,
+            signals: listen_for(RawSignal::HUP).transpose()?,
             latest: None,
         })
     }
@@ -47,42 +47,42 @@ impl Hangups {
     }
 
     /// Returns the meaning of a signal that came at that time.
-    pub(super) fn count(&mut self, at: Instant, outlives_terminal: bool) -> Heard {
+    pub(super) fn count(&mut self, at: Instant, outlives_terminal: bool) -> HangupEffect {
         let is_echo = self.latest.is_some_and(|latest| at < latest + ECHO);
         if is_echo {
-            return Heard::Echo;
+            return HangupEffect::Echo;
         }
         let is_first = self.latest.replace(at).is_none();
         if is_first && outlives_terminal {
-            return Heard::Outlived;
+            return HangupEffect::Outlived;
         }
-        Heard::Interrupt
+        HangupEffect::Interrupt
     }
 }
 
 /// Signals that announce that the process will be killed.
 #[derive(Debug)]
-pub(in crate::app) struct Notices {
+pub(in crate::app) struct KillNotices {
     signals: Vec<Signal>,
     /// Whether one has come.
     came: bool,
 }
 
-impl Notices {
+impl KillNotices {
     /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
     /// batches send some time before they kill. Programs that are started from here inherit no listener.
     ///
     /// # Errors
     /// Returns why there can be no listener.
-    pub(in crate::app) fn listen() -> std::io::Result<Notices> {
+    pub(in crate::app) fn listen() -> std::io::Result<KillNotices> {
         const ANNOUNCE: [RawSignal; 4] = [
             RawSignal::XCPU,
             RawSignal::USR1,
             RawSignal::USR2,
             RawSignal::ALARM,
         ];
-        let signals = ANNOUNCE.into_iter().filter_map(heeded);
-        Ok(Notices {
+        let signals = ANNOUNCE.into_iter().filter_map(listen_for);
+        Ok(KillNotices {
             signals: signals.collect::<Result<_, _>>()?,
             came: false,
         })
@@ -100,7 +100,7 @@ impl Notices {
 }
 
 /// Listens for a kind of signal; `None` if whoever started this process wants it to ignore that kind.
-pub(in crate::app) fn heeded(kind: RawSignal) -> Option<std::io::Result<Signal>> {
+pub(in crate::app) fn listen_for(kind: RawSignal) -> Option<std::io::Result<Signal>> {
     let is_ignored = machine::ignores(kind.as_raw());
     (!is_ignored).then(|| signal(SignalKind::from_raw(kind.as_raw())))
 }
@@ -121,27 +121,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_that_has_gone_is_heard_once_and_stops_what_outlives_it_when_told_again() {
+    fn a_terminal_that_has_gone_is_noticed_once_and_stops_what_outlives_it_when_signalled_again() {
         let mut hangups = Hangups {
             signals: None,
             latest: None,
         };
-        let begin = Instant::now();
+        let start = Instant::now();
         for (after, outlives_terminal, counts) in [
-            (Duration::ZERO, true, Heard::Outlived),
-            (ECHO / 2, true, Heard::Echo),
-            (ECHO, true, Heard::Interrupt),
-            (ECHO * 3 / 2, true, Heard::Echo),
-            (ECHO * 2, true, Heard::Interrupt),
+            (Duration::ZERO, true, HangupEffect::Outlived),
+            (ECHO / 2, true, HangupEffect::Echo),
+            (ECHO, true, HangupEffect::Interrupt),
+            (ECHO * 3 / 2, true, HangupEffect::Echo),
+            (ECHO * 2, true, HangupEffect::Interrupt),
         ] {
-            let counted = hangups.count(begin + after, outlives_terminal);
+            let counted = hangups.count(start + after, outlives_terminal);
             assert_eq!(counted, counts, "{after:?}");
         }
         hangups.latest = None;
-        assert_eq!(hangups.count(begin, false), Heard::Interrupt);
+        assert_eq!(hangups.count(start, false), HangupEffect::Interrupt);
         assert_eq!(
-            hangups.count(begin, false),
-            Heard::Echo,
+            hangups.count(start, false),
+            HangupEffect::Echo,
             "it aborts nothing"
         );
     }

@@ -7,13 +7,13 @@
 mod kinds;
 
 use crate::console;
-use crate::control::{Asked, Command, Done, Handle, Interrupt};
+use crate::control::{Command, Done, Handle, Interrupt, PendingCommand};
 use crate::error::{Error, exit};
 use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
 use crate::tui;
-use kinds::{Hangups, Heard};
-pub(super) use kinds::{Notices, any_of, heeded};
+use kinds::{HangupEffect, Hangups};
+pub(super) use kinds::{KillNotices, any_of, listen_for};
 use rustix::process::Signal as RawSignal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// A run that signals interrupt.
 #[derive(Debug, Clone)]
-struct Attended {
+struct GuardedRun {
     run: Handle,
     /// Whether it goes on when the terminal has gone.
     outlives_terminal: bool,
@@ -48,7 +48,7 @@ pub(super) struct Guard(Arc<Guarded>);
 #[derive(Debug, Default)]
 struct Guarded {
     /// The run that signals interrupt; `None` if there is none.
-    run: watch::Sender<Option<Attended>>,
+    run: watch::Sender<Option<GuardedRun>>,
     /// Counts the signals that came during the run.
     signals: watch::Sender<u64>,
     /// Whether the run has files that have not been written yet.
@@ -77,7 +77,7 @@ impl Guard {
                 let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
                 let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
                 let signals =
-                    signals.and_then(|two| Ok((two, Hangups::listen()?, Notices::listen()?)));
+                    signals.and_then(|two| Ok((two, Hangups::listen()?, KillNotices::listen()?)));
                 let failed = match signals {
                     Ok((signals, hangups, notices)) => {
                         let _waits = ready.send(Ok(()));
@@ -110,7 +110,7 @@ impl Guard {
     fn attend_to(&self, run: &Handle, outlives_terminal: bool) {
         self.0.over.store(false, Ordering::Relaxed);
         self.0.run.send_modify(|place| {
-            let before = place.replace(Attended {
+            let before = place.replace(GuardedRun {
                 run: run.clone(),
                 outlives_terminal,
             });
@@ -184,7 +184,7 @@ impl Guard {
         self,
         (mut interrupt, mut terminate): (Signal, Signal),
         mut hangups: Hangups,
-        mut notices: Notices,
+        mut notices: KillNotices,
     ) {
         let mut runs = self.0.run.subscribe();
         let mut aborted_at = None;
@@ -209,9 +209,9 @@ impl Guard {
                 () = hangups.received() => {
                     let outliving = attended.filter(|attended| attended.outlives_terminal);
                     match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
-                        (Heard::Echo, _) => continue,
+                        (HangupEffect::Echo, _) => continue,
                         _ if self.leave_readers() => continue,
-                        (Heard::Outlived, Some(Attended { run, .. })) => {
+                        (HangupEffect::Outlived, Some(GuardedRun { run, .. })) => {
                             tokio::spawn(self.clone().tell_without_terminal(run));
                             continue;
                         }
@@ -230,11 +230,11 @@ impl Guard {
             }
             // The run of now: another one may have begun since.
             let asked = interrupt_run(&self.0.run.borrow());
-            let Some(asked) = asked else { end() };
+            let Some(request) = asked else { end() };
             self.count_signal();
             tokio::spawn(async move {
-                if matches!(asked.await, Ok(Done::Stopping)) {
-                    super::signals::tell_of_interrupt();
+                if matches!(request.await, Ok(Done::Stopping)) {
+                    super::signals::log_interrupt();
                 }
             });
         }
@@ -242,7 +242,7 @@ impl Guard {
 
     async fn tell_without_terminal(self, run: Handle) {
         if let Some(told) = self.without_terminal(&run).await {
-            super::signals::tell(told);
+            super::signals::log_notice(told);
         }
     }
 
@@ -260,9 +260,9 @@ impl Guard {
 }
 
 /// Interrupts the run, if there is one.
-fn interrupt_run(place: &Option<Attended>) -> Option<Asked> {
+fn interrupt_run(place: &Option<GuardedRun>) -> Option<PendingCommand> {
     let run = &place.as_ref()?.run;
-    Some(run.ask(Command::Interrupt(Interrupt::Signal)))
+    Some(run.send(Command::Interrupt(Interrupt::Signal)))
 }
 
 /// Makes writing beyond the limit on the size of files fail as on a full disk, where the signal would kill the process:
@@ -286,7 +286,7 @@ fn end() -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Call, Control};
+    use crate::control::{Control, ControlCall};
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {
@@ -298,7 +298,7 @@ mod tests {
         let (second, mut control) = Control::open();
         guard.attend(&second);
         guard.attend(&second);
-        let Some(Call::Command(command, _)) = control.calls.next().await else {
+        let Some(ControlCall::Command(command, _)) = control.calls.next().await else {
             panic!("it is interrupted");
         };
         assert_eq!(command, Command::Interrupt(Interrupt::Signal));

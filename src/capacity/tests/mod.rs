@@ -3,10 +3,10 @@
 mod simulated;
 mod watch;
 
-use crate::capacity::{Aims, End, Next, Search};
+use crate::capacity::{Search, SearchAction, SearchAims, SearchEnd};
 use crate::metrics::{CapacityOutcome, LoadKind, StepResult};
 use crate::threshold::Threshold;
-use simulated::{Site, aims, search};
+use simulated::{ModelSite, aims, search};
 
 const LIMIT_MS: f64 = 300.0;
 
@@ -18,16 +18,16 @@ fn slo() -> Vec<Threshold> {
 
 /// Searches twenty times from different loads, and returns how often the result was confirmed and within a share of the
 /// capacity.
-fn hits(site: Site, share: f64) -> usize {
+fn hits(site: ModelSite, share: f64) -> usize {
     let (slo, capacity) = (slo(), site.capacity(LIMIT_MS));
     let found = (0..20_u32).map(|seed| {
-        let aims = Aims {
+        let aims = SearchAims {
             from: 5.0 + f64::from(seed) * 0.7,
             ..aims()
         };
         search(site, aims, &slo, seed.into())
     });
-    let near = |end: &End| (end.low.unwrap_or(0.0) / capacity - 1.0).abs() <= share;
+    let near = |end: &SearchEnd| (end.low.unwrap_or(0.0) / capacity - 1.0).abs() <= share;
     found.filter(|end| end.confirmed && near(end)).count()
 }
 
@@ -35,7 +35,7 @@ fn hits(site: Site, share: f64) -> usize {
 fn the_capacity_of_a_queue_with_fixed_times_is_found() {
     for (workers, service_ms) in [(1, 10.0), (4, 50.0), (20, 100.0)] {
         let found = hits(
-            Site::Fixed {
+            ModelSite::Fixed {
                 workers,
                 service_ms,
             },
@@ -49,7 +49,7 @@ fn the_capacity_of_a_queue_with_fixed_times_is_found() {
 fn the_capacity_of_a_queue_with_random_times_is_found() {
     for (workers, service_ms) in [(4, 20.0), (8, 50.0)] {
         let found = hits(
-            Site::Random {
+            ModelSite::Random {
                 workers,
                 service_ms,
             },
@@ -62,7 +62,7 @@ fn the_capacity_of_a_queue_with_random_times_is_found() {
 #[test]
 fn a_limit_on_connections_is_found() {
     let found = hits(
-        Site::Connections {
+        ModelSite::Connections {
             most: 25,
             service_ms: 100.0,
         },
@@ -74,7 +74,7 @@ fn a_limit_on_connections_is_found() {
 #[test]
 fn a_site_that_degrades_after_half_a_minute_is_found_out_by_the_confirming_run() {
     let found = hits(
-        Site::Degrading {
+        ModelSite::Degrading {
             workers: 8,
             service_ms: 50.0,
         },
@@ -84,14 +84,14 @@ fn a_site_that_degrades_after_half_a_minute_is_found_out_by_the_confirming_run()
 }
 
 /// Searches a site that holds what `holds` says.
-fn ended(aims: Aims, holds: impl Fn(f64) -> StepResult) -> (End, Vec<f64>) {
+fn ended(aims: SearchAims, holds: impl Fn(f64) -> StepResult) -> (SearchEnd, Vec<f64>) {
     let mut search = Search::new(aims);
     let mut loads = Vec::new();
     loop {
         let next = search.next();
         let load = match next {
-            Next::Over(end) => return (end, loads),
-            Next::Step { load, .. } | Next::Confirm { load } => load,
+            SearchAction::Over(end) => return (end, loads),
+            SearchAction::Step { load, .. } | SearchAction::Confirm { load } => load,
         };
         loads.push(load);
         assert!(loads.len() < 99, "{loads:?}");
@@ -111,16 +111,16 @@ fn up_to(limit: f64) -> impl Fn(f64) -> StepResult {
 
 #[test]
 fn whole_users_are_found_exactly() {
-    let by_users = Aims {
+    let by_users = SearchAims {
         by: LoadKind::Users,
         from: 1.0,
         ..aims()
     };
     for users in [1.0, 2.0, 3.0, 7.0, 12.0, 17.0] {
         let (end, _) = ended(by_users, up_to(users));
-        let told = (end.outcome, end.low, end.high, end.confirmed);
+        let outcome = (end.outcome, end.low, end.high, end.confirmed);
         let expected = (CapacityOutcome::Found, Some(users), Some(users + 1.0), true);
-        assert_eq!(told, expected);
+        assert_eq!(outcome, expected);
     }
     let (end, _) = ended(by_users, up_to(0.0));
     assert_eq!(end.outcome, CapacityOutcome::FirstStepFails);
@@ -128,15 +128,15 @@ fn whole_users_are_found_exactly() {
 
 #[test]
 fn the_greatest_load_that_is_allowed_is_tried_and_confirmed() {
-    let aims = Aims {
+    let aims = SearchAims {
         to: Some(70.0),
         ..aims()
     };
     let (end, loads) = ended(aims, up_to(1e9));
     assert_eq!(loads, [10.0, 20.0, 40.0, 70.0, 70.0]);
-    let told = (end.outcome, end.low, end.high, end.confirmed);
-    assert_eq!(told, (CapacityOutcome::AtLeast, Some(70.0), None, true));
-    let from = Aims { from: 70.0, ..aims };
+    let outcome = (end.outcome, end.low, end.high, end.confirmed);
+    assert_eq!(outcome, (CapacityOutcome::AtLeast, Some(70.0), None, true));
+    let from = SearchAims { from: 70.0, ..aims };
     assert_eq!(ended(from, up_to(1e9)).1, [70.0, 70.0]);
 }
 
@@ -144,8 +144,8 @@ fn the_greatest_load_that_is_allowed_is_tried_and_confirmed() {
 fn a_first_step_that_fails_ends_the_search() {
     let (end, loads) = ended(aims(), up_to(1.0));
     assert_eq!(loads, [10.0, 10.0], "once more, in case it was chance");
-    let told = (end.outcome, end.low, end.high);
-    assert_eq!(told, (CapacityOutcome::FirstStepFails, None, Some(10.0)));
+    let outcome = (end.outcome, end.low, end.high);
+    assert_eq!(outcome, (CapacityOutcome::FirstStepFails, None, Some(10.0)));
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn a_generator_that_is_too_slow_again_and_again_ends_the_search_with_what_was_fo
         }
     });
     assert_eq!(loads, [10.0, 20.0, 40.0, 80.0, 160.0, 160.0, 160.0]);
-    let told = (end.outcome, end.low, end.confirmed);
-    assert_eq!(told, (CapacityOutcome::Generator, Some(80.0), false));
+    let outcome = (end.outcome, end.low, end.confirmed);
+    assert_eq!(outcome, (CapacityOutcome::Generator, Some(80.0), false));
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn a_step_that_failed_by_chance_is_tried_again() {
     let end = loop {
         let next = search.next();
         let load = match next {
-            Next::Over(end) => break end,
-            Next::Step { load, .. } | Next::Confirm { load } => load,
+            SearchAction::Over(end) => break end,
+            SearchAction::Step { load, .. } | SearchAction::Confirm { load } => load,
         };
         let by_chance = load == 160.0 && !failed;
         failed |= by_chance;
@@ -194,12 +194,12 @@ fn what_no_confirming_run_confirms_is_not_called_found() {
     let end = loop {
         let next = search.next();
         match next {
-            Next::Over(end) => break end,
-            Next::Step { load, .. } => search.note(next, up_to(100.0)(load)),
-            Next::Confirm { .. } => search.note(next, StepResult::Failed),
+            SearchAction::Over(end) => break end,
+            SearchAction::Step { load, .. } => search.note(next, up_to(100.0)(load)),
+            SearchAction::Confirm { .. } => search.note(next, StepResult::Failed),
         }
     };
     assert!(!end.confirmed, "{end:?}");
-    let given_up = [CapacityOutcome::NotConfirmed, CapacityOutcome::NothingHolds];
-    assert!(given_up.contains(&end.outcome), "{end:?}");
+    let aborted = [CapacityOutcome::NotConfirmed, CapacityOutcome::NothingHolds];
+    assert!(aborted.contains(&end.outcome), "{end:?}");
 }

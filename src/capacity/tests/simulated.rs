@@ -1,6 +1,9 @@
 //! Sites whose capacity is known, simulated request by request, and searches on them without waiting.
 
-use crate::capacity::{Aims, Decision, End, Judgement, Lengths, Look, Next, Search, Watch};
+use crate::capacity::{
+    Decision, Judgement, Search, SearchAction, SearchAims, SearchEnd, StepLengths, StepWatch,
+    StepWindow,
+};
 use crate::metrics::{LoadKind, PointLatency, SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::Threshold;
 use rand::rngs::StdRng;
@@ -18,7 +21,7 @@ const LONGEST_MS: usize = 60_000;
 
 /// A site.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Site {
+pub(super) enum ModelSite {
     /// A queue with so many workers; each request takes one for so long, or on average for so long.
     Fixed {
         workers: usize,
@@ -40,39 +43,39 @@ pub(super) enum Site {
     },
 }
 
-impl Site {
+impl ModelSite {
     /// Returns latencies in milliseconds and whether the request succeeded, by the arrivals in seconds.
     fn serve(self, arrivals: &[f64], random: &mut StdRng) -> Vec<(f64, bool)> {
         let micros = |seconds: f64| (seconds * 1e6) as u64;
         let mut busy: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         let mut serve = |at: f64| {
             let (workers, service_ms) = match self {
-                Site::Fixed {
+                ModelSite::Fixed {
                     workers,
                     service_ms,
                 } => (workers, service_ms),
-                Site::Random {
+                ModelSite::Random {
                     workers,
                     service_ms,
                 } => {
                     let uniform: f64 = random.random_range(f64::MIN_POSITIVE..1.0);
                     (workers, -service_ms * uniform.ln())
                 }
-                Site::Connections { most, service_ms } => (most, service_ms),
-                Site::Degrading {
+                ModelSite::Connections { most, service_ms } => (most, service_ms),
+                ModelSite::Degrading {
                     workers,
                     service_ms,
                 } if at < 30.0 => (workers, service_ms),
-                Site::Degrading {
+                ModelSite::Degrading {
                     workers,
                     service_ms,
                 } => (workers / 2, service_ms),
             };
             let now = micros(at);
-            let mut begin = now;
+            let mut start = now;
             while busy.len() >= workers || busy.peek().is_some_and(|Reverse(free)| *free <= now) {
                 match (self, busy.peek()) {
-                    (Site::Connections { .. }, Some(Reverse(free))) if *free > now => {
+                    (ModelSite::Connections { .. }, Some(Reverse(free))) if *free > now => {
                         return (0.1, false);
                     }
                     _ => {}
@@ -80,9 +83,9 @@ impl Site {
                 let Some(Reverse(free)) = busy.pop() else {
                     break;
                 };
-                begin = begin.max(free);
+                start = start.max(free);
             }
-            let end = begin + (service_ms * 1e3) as u64;
+            let end = start + (service_ms * 1e3) as u64;
             busy.push(Reverse(end));
             ((end - now) as f64 / 1e3, true)
         };
@@ -104,19 +107,19 @@ impl Site {
     pub(super) fn capacity(self, limit_ms: f64) -> f64 {
         let most = |workers: usize, service_ms: f64| workers as f64 * 1e3 / service_ms;
         match self {
-            Site::Fixed {
+            ModelSite::Fixed {
                 workers,
                 service_ms,
             } => most(workers, service_ms),
-            Site::Connections {
+            ModelSite::Connections {
                 most: all,
                 service_ms,
             } => most(all, service_ms),
-            Site::Degrading {
+            ModelSite::Degrading {
                 workers,
                 service_ms,
             } => most(workers / 2, service_ms),
-            Site::Random {
+            ModelSite::Random {
                 workers,
                 service_ms,
             } => {
@@ -136,16 +139,16 @@ impl Site {
 }
 
 /// What is counted since the figures began to.
-struct Counted {
+struct SimulatedCounts {
     points: Vec<SeriesPoint>,
     by_ms: Vec<u32>,
     failures: u64,
     count: u64,
 }
 
-impl Counted {
-    fn new() -> Counted {
-        Counted {
+impl SimulatedCounts {
+    fn new() -> SimulatedCounts {
+        SimulatedCounts {
             points: Vec::new(),
             by_ms: vec![0; LONGEST_MS + 1],
             failures: 0,
@@ -175,10 +178,10 @@ impl Counted {
 
     /// Returns the 95th percentile in milliseconds.
     fn p95(&self) -> Option<f64> {
-        let (mut left, wanted) = (0, self.count * 95 / 100);
+        let (mut below, rank) = (0, self.count * 95 / 100);
         let found = self.by_ms.iter().position(|count| {
-            left += u64::from(*count);
-            left > wanted
+            below += u64::from(*count);
+            below > rank
         });
         found.map(|ms| ms as f64 + 0.5)
     }
@@ -201,9 +204,9 @@ impl Counted {
 
 /// Runs one step, and returns what came of it.
 fn step(
-    site: Site,
+    site: ModelSite,
     rate: f64,
-    lengths: Lengths,
+    lengths: StepLengths,
     slo: &[Threshold],
     random: &mut StdRng,
 ) -> Judgement {
@@ -227,15 +230,15 @@ fn step(
             second.push((ms, ok));
         }
     }
-    let mut watch = Watch::new(lengths, slo, Some(rate));
-    let mut counted = Counted::new();
+    let mut watch = StepWatch::new(lengths, slo, Some(rate));
+    let mut counted = SimulatedCounts::new();
     for (second, requests) in ended.iter().enumerate() {
         if (second as f64) < SETTLE_S {
             continue;
         }
         counted.add(requests);
         let limits = counted.rows(slo);
-        let look = Look {
+        let look = StepWindow {
             elapsed_s: second as f64 + 1.0,
             points: &counted.points,
             limits: &limits,
@@ -243,7 +246,7 @@ fn step(
         };
         match watch.look(&look) {
             Decision::GoOn => {}
-            Decision::Anew => counted = Counted::new(),
+            Decision::Anew => counted = SimulatedCounts::new(),
             Decision::Over(judgement) => return judgement,
         }
     }
@@ -251,24 +254,24 @@ fn step(
 }
 
 /// Searches, and returns what was found.
-pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> End {
+pub(super) fn search(site: ModelSite, aims: SearchAims, slo: &[Threshold], seed: u64) -> SearchEnd {
     let mut random = StdRng::seed_from_u64(seed);
     let mut search = Search::new(aims);
     loop {
         let next = search.next();
         let (load, least_s, most_s) = match next {
-            Next::Over(end) => return end,
-            Next::Step {
+            SearchAction::Over(end) => return end,
+            SearchAction::Step {
                 load,
                 thorough: false,
             } => (load, 10.0, 90.0),
-            Next::Step {
+            SearchAction::Step {
                 load,
                 thorough: true,
             } => (load, CONFIRM_S, CONFIRM_S * 2.0),
-            Next::Confirm { load } => (load, f64::INFINITY, SETTLE_S + CONFIRM_S),
+            SearchAction::Confirm { load } => (load, f64::INFINITY, SETTLE_S + CONFIRM_S),
         };
-        let lengths = Lengths { least_s, most_s };
+        let lengths = StepLengths { least_s, most_s };
         let judgement = step(site, load, lengths, slo, &mut random);
         search.note(next, judgement.result);
         assert_ne!(judgement.result, StepResult::Generator);
@@ -276,8 +279,8 @@ pub(super) fn search(site: Site, aims: Aims, slo: &[Threshold], seed: u64) -> En
 }
 
 /// Returns aims in iterations per second.
-pub(super) fn aims() -> Aims {
-    Aims {
+pub(super) fn aims() -> SearchAims {
+    SearchAims {
         by: LoadKind::Rate,
         from: 10.0,
         to: None,

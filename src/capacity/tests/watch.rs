@@ -1,10 +1,10 @@
 //! Tests of when a step is judged, second by second.
 
 use super::slo;
-use crate::capacity::{Decision, Judgement, Lengths, Look, Recovery, Watch};
+use crate::capacity::{Decision, Judgement, Recovery, StepLengths, StepWatch, StepWindow};
 use crate::metrics::{CapacityStep, PointLatency, SeriesPoint, StepResult, ThresholdRow};
 
-const LENGTHS: Lengths = Lengths {
+const LENGTHS: StepLengths = StepLengths {
     least_s: 10.0,
     most_s: 90.0,
 };
@@ -53,7 +53,7 @@ fn watched(
     dropped: u64,
 ) -> (Judgement, f64, Vec<f64>) {
     let slo = slo();
-    let mut watch = Watch::new(LENGTHS, &slo, Some(RATE as f64));
+    let mut watch = StepWatch::new(LENGTHS, &slo, Some(RATE as f64));
     let (mut points, mut anew) = (Vec::new(), Vec::new());
     for second in 3.. {
         let at = f64::from(second);
@@ -63,7 +63,7 @@ fn watched(
         change(&mut next);
         points.push(next);
         let limits = limits(&points);
-        let look = Look {
+        let look = StepWindow {
             elapsed_s: at + 1.0,
             points: &points,
             limits: &limits,
@@ -179,7 +179,7 @@ fn starts_without_a_user_are_the_sites_fault_only_if_it_is_slow() {
     assert!(
         judgement
             .reason
-            .is_some_and(|told| told.contains("--max-users"))
+            .is_some_and(|reason| reason.contains("--max-users"))
     );
     let (judgement, ..) = watched(|_| 400.0, |_| (), 50);
     assert_eq!(judgement.result, StepResult::Failed);

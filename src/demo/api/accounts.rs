@@ -23,8 +23,8 @@ impl Customer {
 pub(super) fn check(name: &str, password: &str) -> Option<Customer> {
     let number: u32 = name.strip_prefix("user")?.parse().ok()?;
     let customer = Customer(number);
-    let known = (1..=LAST_USER).contains(&number) && name == customer.name();
-    (known && password == PASSWORD).then_some(customer)
+    let is_customer = (1..=LAST_USER).contains(&number) && name == customer.name();
+    (is_customer && password == PASSWORD).then_some(customer)
 }
 
 /// The user of an `Authorization: Basic …`, if the password is right.

@@ -12,15 +12,15 @@ use super::products;
 const FIRST: u64 = 10;
 
 /// Answers `{ query, variables }` with `data`, or with `errors` as the only key.
-pub(super) fn answer(asked: &Value) -> Value {
-    match run(asked) {
+pub(super) fn execute(request: &Value) -> Value {
+    match run(request) {
         Ok(data) => json!({ "data": data }),
         Err(why) => json!({ "errors": [{ "message": why }] }),
     }
 }
 
-fn run(asked: &Value) -> Result<Value, String> {
-    let query = asked["query"].as_str().ok_or("there is no 'query'")?;
+fn run(request: &Value) -> Result<Value, String> {
+    let query = request["query"].as_str().ok_or("there is no 'query'")?;
     let document: Document<'_, &str> =
         graphql_parser::parse_query(query).map_err(|error| error.to_string())?;
     let fields = match &document.definitions[..] {
@@ -32,10 +32,11 @@ fn run(asked: &Value) -> Result<Value, String> {
     for field in fields_of(fields)? {
         let value = match field.name {
             "product" => {
-                let id = number(field, "id", asked)?.ok_or("'product' needs the argument 'id'")?;
+                let id =
+                    number(field, "id", request)?.ok_or("'product' needs the argument 'id'")?;
                 products::product(id).unwrap_or_default()
             }
-            "products" => products::list(number(field, "first", asked)?.unwrap_or(FIRST)),
+            "products" => products::list(number(field, "first", request)?.unwrap_or(FIRST)),
             name => return Err(format!("cannot query field '{name}' on type 'Query'")),
         };
         let value = pick(value, field)?;
@@ -88,13 +89,13 @@ fn shown_name<'q>(field: &Field<'q, &'q str>) -> String {
 fn number<'q>(
     field: &Field<'q, &'q str>,
     name: &str,
-    asked: &Value,
+    request: &Value,
 ) -> Result<Option<u64>, String> {
-    let given = field.arguments.iter().find(|(known, _)| *known == name);
-    let number = match given {
+    let argument = field.arguments.iter().find(|(key, _)| *key == name);
+    let number = match argument {
         None | Some((_, Literal::Null)) => return Ok(None),
         Some((_, Literal::Int(number))) => number.as_i64().and_then(|n| u64::try_from(n).ok()),
-        Some((_, Literal::Variable(variable))) => asked["variables"][*variable].as_u64(),
+        Some((_, Literal::Variable(variable))) => request["variables"][*variable].as_u64(),
         Some(_) => None,
     };
     let wrong = || {
@@ -110,8 +111,8 @@ fn number<'q>(
 mod tests {
     use super::*;
 
-    fn ask(query: &str) -> Value {
-        answer(&json!({ "query": query, "variables": { "id": 7 } }))
+    fn execute_query(query: &str) -> Value {
+        execute(&json!({ "query": query, "variables": { "id": 7 } }))
     }
 
     #[test]
@@ -132,7 +133,7 @@ mod tests {
             ),
             ("{ product(id: 1000) { id } }", json!({ "product": null })),
         ] {
-            assert_eq!(ask(query), json!({ "data": data }), "{query}");
+            assert_eq!(execute_query(query), json!({ "data": data }), "{query}");
         }
     }
 
@@ -152,10 +153,13 @@ mod tests {
             "mutation { buy }",
             &deep,
         ] {
-            let answer = ask(query);
-            let message = answer["errors"][0]["message"].as_str();
-            assert!(message.is_some() && answer["data"].is_null(), "{answer}");
+            let response = execute_query(query);
+            let message = response["errors"][0]["message"].as_str();
+            assert!(
+                message.is_some() && response["data"].is_null(),
+                "{response}"
+            );
         }
-        assert!(answer(&json!([]))["errors"].is_array());
+        assert!(execute(&json!([]))["errors"].is_array());
     }
 }

@@ -22,11 +22,11 @@ use serde_json::{Value, json};
 
 use self::accounts::{Accounts, Customer};
 use self::orders::{OrderRequest, Orders};
-use self::route::{LABELS, Route};
-use super::server::{Answer, Handler, SiteRequest};
+use self::route::{ApiRoute, LABELS};
+use super::server::{Handler, SiteRequest, SiteResponse};
 
 /// The status and the reason with which a request is refused.
-type Refusal = (StatusCode, &'static str);
+type ApiRefusal = (StatusCode, &'static str);
 
 /// The shop with its 100 products and the users user1 to user1000.
 pub(super) struct Api {
@@ -40,38 +40,38 @@ impl Handler for Api {
     }
 
     fn label(&self, method: &Method, path: &str) -> &'static str {
-        Route::of(path).label(method).unwrap_or("other")
+        ApiRoute::of(path).label(method).unwrap_or("other")
     }
 
-    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
-        let route = Route::of(request.path);
-        if route == Route::Unknown {
+    fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse {
+        let route = ApiRoute::of(request.path);
+        if route == ApiRoute::Unknown {
             return refusal(StatusCode::NOT_FOUND, "there is nothing at this path");
         }
         if route.label(request.method).is_none() {
-            let answer = refusal(
+            let response = refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this method is not for this path",
             );
-            return with(answer, ALLOW, &route.allowed());
+            return with(response, ALLOW, &route.allowed());
         }
         match route {
-            Route::Front => page(pages::front()),
-            Route::About => page(pages::about()),
-            Route::Style => asset("text/css; charset=utf-8", pages::STYLE),
-            Route::Logo => asset("image/svg+xml", pages::LOGO),
-            Route::Login => self.log_in_by_form(request),
-            Route::Account => self.account(request),
-            Route::Logout => log_out(),
-            Route::ApiLogin => self.log_in(request),
-            Route::Products => found(products::list(products::COUNT)),
-            Route::Product(id) => match products::product(id) {
+            ApiRoute::Front => page(pages::front()),
+            ApiRoute::About => page(pages::about()),
+            ApiRoute::Style => asset("text/css; charset=utf-8", pages::STYLE),
+            ApiRoute::Logo => asset("image/svg+xml", pages::LOGO),
+            ApiRoute::Login => self.log_in_by_form(request),
+            ApiRoute::Account => self.account(request),
+            ApiRoute::Logout => log_out(),
+            ApiRoute::ApiLogin => self.log_in(request),
+            ApiRoute::Products => found(products::list(products::COUNT)),
+            ApiRoute::Product(id) => match products::product(id) {
                 Some(product) => found(product),
                 None => refusal(StatusCode::NOT_FOUND, "there is no such product"),
             },
-            Route::Graphql => self::graphql(request),
-            Route::Upload => self::upload(request),
-            Route::Basic => self.basic(request),
+            ApiRoute::Graphql => self::graphql(request),
+            ApiRoute::Upload => self::upload(request),
+            ApiRoute::Basic => self.basic(request),
             route => match self.bearer(request) {
                 Some(customer) => self.customers_only(route, &customer, request),
                 None => with(
@@ -95,25 +95,25 @@ impl Api {
         }
     }
 
-    fn log_in(&self, request: &SiteRequest<'_>) -> Answer {
-        let wanted = match read_json(request) {
-            Ok(wanted) => wanted,
+    fn log_in(&self, request: &SiteRequest<'_>) -> SiteResponse {
+        let body = match read_json(request) {
+            Ok(body) => body,
             Err((status, why)) => return refusal(status, why),
         };
-        let text = |key: &str| wanted[key].as_str().unwrap_or_default();
+        let text = |key: &str| body[key].as_str().unwrap_or_default();
         match accounts::check(text("username"), text("password")) {
             Some(customer) => found(json!({ "token": self.accounts.token(&customer) })),
             None => refusal(StatusCode::UNAUTHORIZED, "wrong username or password"),
         }
     }
 
-    fn log_in_by_form(&self, request: &SiteRequest<'_>) -> Answer {
+    fn log_in_by_form(&self, request: &SiteRequest<'_>) -> SiteResponse {
         if request.method != Method::POST {
             return page(pages::login(""));
         }
         let fields: Vec<_> = url::form_urlencoded::parse(request.body).collect();
-        let field = |wanted: &str| {
-            let found = fields.iter().rfind(|(name, _)| name == wanted);
+        let field = |key: &str| {
+            let found = fields.iter().rfind(|(name, _)| name == key);
             found.map_or("", |(_, value)| value)
         };
         // As most sites do: 200 and the form once more.
@@ -127,7 +127,7 @@ impl Api {
         with(redirect("/account"), SET_COOKIE, &cookie)
     }
 
-    fn account(&self, request: &SiteRequest<'_>) -> Answer {
+    fn account(&self, request: &SiteRequest<'_>) -> SiteResponse {
         let lines = request.headers.get_all(COOKIE).iter();
         let lines = lines.filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';'));
@@ -138,7 +138,7 @@ impl Api {
         }
     }
 
-    fn basic(&self, request: &SiteRequest<'_>) -> Answer {
+    fn basic(&self, request: &SiteRequest<'_>) -> SiteResponse {
         match accounts::basic(authorization(request)) {
             Some(customer) => found(json!({ "name": customer.name() })),
             None => with(
@@ -158,44 +158,44 @@ impl Api {
     /// Answers a request that needs a token. An order of another customer counts as none.
     fn customers_only(
         &self,
-        route: Route,
+        route: ApiRoute,
         customer: &Customer,
         request: &SiteRequest<'_>,
-    ) -> Answer {
+    ) -> SiteResponse {
         let none = || refusal(StatusCode::NOT_FOUND, "you have no such order");
         match (route, request.method.as_str()) {
-            (Route::Orders, "POST") => match read_order_request(request, None) {
-                Ok(wanted) => {
-                    let order = self.orders.add(customer, wanted);
+            (ApiRoute::Orders, "POST") => match read_order_request(request, None) {
+                Ok(order_request) => {
+                    let order = self.orders.add(customer, order_request);
                     let place = format!("/api/orders/{}", order["id"]);
-                    let answer = with_status(found(order), StatusCode::CREATED);
-                    with(answer, LOCATION, &place)
+                    let response = with_status(found(order), StatusCode::CREATED);
+                    with(response, LOCATION, &place)
                 }
                 Err((status, why)) => refusal(status, why),
             },
-            (Route::Orders, _) => found(self.orders.list(customer)),
-            (Route::Order(id), "DELETE") => {
+            (ApiRoute::Orders, _) => found(self.orders.list(customer)),
+            (ApiRoute::Order(id), "DELETE") => {
                 if self.orders.remove(customer, id) {
                     with_status(Response::default(), StatusCode::NO_CONTENT)
                 } else {
                     none()
                 }
             }
-            (Route::Order(id), "PUT" | "PATCH") => {
-                let Some(known) = self.orders.wanted(customer, id) else {
+            (ApiRoute::Order(id), "PUT" | "PATCH") => {
+                let Some(existing) = self.orders.get_request(customer, id) else {
                     return none();
                 };
-                let below = (request.method == Method::PATCH).then_some(known);
+                let below = (request.method == Method::PATCH).then_some(existing);
                 match read_order_request(request, below) {
-                    Ok(wanted) => self
+                    Ok(order_request) => self
                         .orders
-                        .change(customer, id, wanted)
+                        .change(customer, id, order_request)
                         .map_or_else(none, found),
                     Err((status, why)) => refusal(status, why),
                 }
             }
-            (Route::Order(id), _) => self.orders.get(customer, id).map_or_else(none, found),
-            (Route::Invoice(id), _) => match self.orders.invoice(customer, id) {
+            (ApiRoute::Order(id), _) => self.orders.get(customer, id).map_or_else(none, found),
+            (ApiRoute::Invoice(id), _) => match self.orders.invoice(customer, id) {
                 None => none(),
                 Some(Ok(invoice)) => found(invoice),
                 Some(Err(_)) => with(
@@ -212,14 +212,14 @@ impl Api {
     }
 }
 
-fn graphql(request: &SiteRequest<'_>) -> Answer {
+fn graphql(request: &SiteRequest<'_>) -> SiteResponse {
     match read_json(request) {
-        Ok(asked) => found(graphql::answer(&asked)),
+        Ok(query) => found(graphql::execute(&query)),
         Err((status, why)) => refusal(status, why),
     }
 }
 
-fn upload(request: &SiteRequest<'_>) -> Answer {
+fn upload(request: &SiteRequest<'_>) -> SiteResponse {
     let kind = request.headers.get(CONTENT_TYPE);
     match upload::read(kind.and_then(|kind| kind.to_str().ok()), request.body) {
         Ok(parts) => with_status(found(parts), StatusCode::CREATED),
@@ -227,7 +227,7 @@ fn upload(request: &SiteRequest<'_>) -> Answer {
     }
 }
 
-fn log_out() -> Answer {
+fn log_out() -> SiteResponse {
     with(
         redirect("/"),
         SET_COOKIE,
@@ -243,7 +243,7 @@ fn authorization<'a>(request: &SiteRequest<'a>) -> &'a str {
 }
 
 /// Reads a body of JSON, which its `Content-Type` has to say.
-fn read_json(request: &SiteRequest<'_>) -> Result<Value, Refusal> {
+fn read_json(request: &SiteRequest<'_>) -> Result<Value, ApiRefusal> {
     let kind = request.headers.get(CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
         return Err((
@@ -259,49 +259,49 @@ fn read_json(request: &SiteRequest<'_>) -> Result<Value, Refusal> {
 fn read_order_request(
     request: &SiteRequest<'_>,
     below: Option<OrderRequest>,
-) -> Result<OrderRequest, Refusal> {
+) -> Result<OrderRequest, ApiRefusal> {
     OrderRequest::read(&read_json(request)?, below)
         .map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))
 }
 
-fn found(value: Value) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(value.to_string())));
+fn found(value: Value) -> SiteResponse {
+    let mut response = Response::new(Full::new(Bytes::from(value.to_string())));
     let json = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(CONTENT_TYPE, json);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }
 
-fn refusal(status: StatusCode, why: &str) -> Answer {
+fn refusal(status: StatusCode, why: &str) -> SiteResponse {
     with_status(found(json!({ "error": why })), status)
 }
 
-fn page(html: String) -> Answer {
-    let mut answer = Response::new(Full::from(html));
+fn page(html: String) -> SiteResponse {
+    let mut response = Response::new(Full::from(html));
     let html = HeaderValue::from_static("text/html; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, html);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, html);
+    response
 }
 
-fn asset(kind: &'static str, text: &'static str) -> Answer {
-    let answer = Response::new(Full::from(text));
-    let answer = with(answer, CONTENT_TYPE, kind);
-    with(answer, CACHE_CONTROL, "max-age=3600")
+fn asset(kind: &'static str, text: &'static str) -> SiteResponse {
+    let response = Response::new(Full::from(text));
+    let response = with(response, CONTENT_TYPE, kind);
+    with(response, CACHE_CONTROL, "max-age=3600")
 }
 
-fn redirect(path: &str) -> Answer {
-    let answer = with_status(Response::default(), StatusCode::SEE_OTHER);
-    with(answer, LOCATION, path)
+fn redirect(path: &str) -> SiteResponse {
+    let response = with_status(Response::default(), StatusCode::SEE_OTHER);
+    with(response, LOCATION, path)
 }
 
-fn with_status(mut answer: Answer, status: StatusCode) -> Answer {
-    *answer.status_mut() = status;
-    answer
+fn with_status(mut response: SiteResponse, status: StatusCode) -> SiteResponse {
+    *response.status_mut() = status;
+    response
 }
 
-fn with(mut answer: Answer, name: HeaderName, value: &str) -> Answer {
+fn with(mut response: SiteResponse, name: HeaderName, value: &str) -> SiteResponse {
     // All values are made of plain characters.
     if let Ok(value) = HeaderValue::try_from(value) {
-        answer.headers_mut().insert(name, value);
+        response.headers_mut().insert(name, value);
     }
-    answer
+    response
 }

@@ -13,7 +13,7 @@ const MOST: usize = 65_536;
 /// The number of orders that a list shows, the newest.
 const SHOWN: usize = 20;
 /// The number of requests for an invoice before it is ready.
-const ASKED_IN_VAIN: u32 = 2;
+const EARLY_INVOICE_REQUESTS: u32 = 2;
 const MOST_PIECES: u64 = 100;
 
 /// The product and the quantity that a customer asks for.
@@ -32,13 +32,13 @@ impl OrderRequest {
         body: &Value,
         below: Option<OrderRequest>,
     ) -> Result<OrderRequest, &'static str> {
-        let number = |key: &str, known: Option<u64>| match &body[key] {
-            Value::Null => known,
+        let number = |key: &str, existing: Option<u64>| match &body[key] {
+            Value::Null => existing,
             value => value.as_u64(),
         };
-        let product = number("product", below.map(|wanted| wanted.product));
+        let product = number("product", below.map(|below_order| below_order.product));
         let product = product.filter(|id| products::price_cents(*id).is_some());
-        let quantity = number("quantity", below.map(|wanted| wanted.quantity));
+        let quantity = number("quantity", below.map(|below_order| below_order.quantity));
         let quantity = quantity.filter(|pieces| (1..=MOST_PIECES).contains(pieces));
         Ok(OrderRequest {
             product: product.ok_or("'product' must be the number of a product, 1 to 100")?,
@@ -49,20 +49,20 @@ impl OrderRequest {
 
 struct ShopOrder {
     owner: u32,
-    wanted: OrderRequest,
+    request: OrderRequest,
     /// The number of requests for its invoice so far.
-    asked: u32,
+    invoice_requests: u32,
 }
 
 impl ShopOrder {
     fn shown(&self, id: u64) -> Value {
-        let OrderRequest { product, quantity } = self.wanted;
+        let OrderRequest { product, quantity } = self.request;
         json!({ "id": id, "product": product, "quantity": quantity, "total": self.total() })
     }
 
     fn total(&self) -> f64 {
-        let cents = products::price_cents(self.wanted.product).unwrap_or_default();
-        (cents * self.wanted.quantity) as f64 / 100.0
+        let cents = products::price_cents(self.request.product).unwrap_or_default();
+        (cents * self.request.quantity) as f64 / 100.0
     }
 }
 
@@ -87,14 +87,14 @@ pub(super) struct Orders(Mutex<OrderBook>);
 
 impl Orders {
     /// Enters an order and shows it.
-    pub(super) fn add(&self, customer: &Customer, wanted: OrderRequest) -> Value {
+    pub(super) fn add(&self, customer: &Customer, request: OrderRequest) -> Value {
         let mut book = self.book();
         book.last += 1;
         let id = book.last;
         let order = ShopOrder {
             owner: customer.0,
-            wanted,
-            asked: 0,
+            request: request,
+            invoice_requests: 0,
         };
         let shown = order.shown(id);
         book.by_owner.insert((customer.0, id));
@@ -123,8 +123,8 @@ impl Orders {
     }
 
     /// The product and the quantity of an order.
-    pub(super) fn wanted(&self, customer: &Customer, id: u64) -> Option<OrderRequest> {
-        Some(self.book().of(customer, id)?.wanted)
+    pub(super) fn get_request(&self, customer: &Customer, id: u64) -> Option<OrderRequest> {
+        Some(self.book().of(customer, id)?.request)
     }
 
     /// Changes an order and shows it.
@@ -132,11 +132,11 @@ impl Orders {
         &self,
         customer: &Customer,
         id: u64,
-        wanted: OrderRequest,
+        request: OrderRequest,
     ) -> Option<Value> {
         let mut book = self.book();
         let order = book.of(customer, id)?;
-        order.wanted = wanted;
+        order.request = request;
         Some(order.shown(id))
     }
 
@@ -155,9 +155,9 @@ impl Orders {
     pub(super) fn invoice(&self, customer: &Customer, id: u64) -> Option<Result<Value, u32>> {
         let mut book = self.book();
         let order = book.of(customer, id)?;
-        if order.asked < ASKED_IN_VAIN {
-            order.asked += 1;
-            return Some(Err(order.asked));
+        if order.invoice_requests < EARLY_INVOICE_REQUESTS {
+            order.invoice_requests += 1;
+            return Some(Err(order.invoice_requests));
         }
         Some(Ok(json!({ "order": id, "due": order.total() })))
     }
@@ -171,7 +171,7 @@ impl Orders {
 mod tests {
     use super::*;
 
-    const WANTED: OrderRequest = OrderRequest {
+    const REQUEST: OrderRequest = OrderRequest {
         product: 7,
         quantity: 2,
     };
@@ -180,7 +180,7 @@ mod tests {
     fn the_oldest_order_goes_when_there_are_too_many() {
         let orders = Orders::default();
         for _ in 0..MOST + 5 {
-            orders.add(&Customer(7), WANTED);
+            orders.add(&Customer(7), REQUEST);
         }
         assert!(orders.get(&Customer(7), 5).is_none());
         assert!(orders.get(&Customer(7), 6).is_some());
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn a_list_is_of_ones_own_newest_orders() {
         let orders = Orders::default();
-        orders.add(&Customer(8), WANTED);
+        orders.add(&Customer(8), REQUEST);
         for _ in 0..SHOWN + 1 {
-            orders.add(&Customer(7), WANTED);
+            orders.add(&Customer(7), REQUEST);
         }
         let list = orders.list(&Customer(7));
         let list = list.as_array().expect("a list");
@@ -203,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_is_read_over_what_is_known() {
+    fn an_order_is_read_over_what_is_stored() {
         let read = |body: Value, below| OrderRequest::read(&body, below);
         assert_eq!(
             read(json!({ "product": 7, "quantity": 2 }), None),
-            Ok(WANTED)
+            Ok(REQUEST)
         );
-        assert_eq!(read(json!({ "quantity": 2 }), Some(WANTED)), Ok(WANTED));
+        assert_eq!(read(json!({ "quantity": 2 }), Some(REQUEST)), Ok(REQUEST));
         for wrong in [
             json!({ "quantity": 2 }),
             json!({ "product": 101, "quantity": 2 }),

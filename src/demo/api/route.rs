@@ -31,7 +31,7 @@ pub(super) const LABELS: &[&str] = &[
 
 /// The page or the part of the API that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum ApiRoute {
     Front,
     About,
     Style,
@@ -52,24 +52,24 @@ pub(super) enum Route {
     Unknown,
 }
 
-impl Route {
-    pub(super) fn of(path: &str) -> Route {
+impl ApiRoute {
+    pub(super) fn of(path: &str) -> ApiRoute {
         match path {
-            "/" => Route::Front,
-            "/about" => Route::About,
-            "/style.css" => Route::Style,
-            "/logo.svg" => Route::Logo,
-            "/login" => Route::Login,
-            "/account" => Route::Account,
-            "/logout" => Route::Logout,
-            "/api/login" => Route::ApiLogin,
-            "/api/me" => Route::Me,
-            "/api/products" => Route::Products,
-            "/api/orders" => Route::Orders,
-            "/basic" => Route::Basic,
-            "/graphql" => Route::Graphql,
-            "/upload" => Route::Upload,
-            _ => numbered(path).unwrap_or(Route::Unknown),
+            "/" => ApiRoute::Front,
+            "/about" => ApiRoute::About,
+            "/style.css" => ApiRoute::Style,
+            "/logo.svg" => ApiRoute::Logo,
+            "/login" => ApiRoute::Login,
+            "/account" => ApiRoute::Account,
+            "/logout" => ApiRoute::Logout,
+            "/api/login" => ApiRoute::ApiLogin,
+            "/api/me" => ApiRoute::Me,
+            "/api/products" => ApiRoute::Products,
+            "/api/orders" => ApiRoute::Orders,
+            "/basic" => ApiRoute::Basic,
+            "/graphql" => ApiRoute::Graphql,
+            "/upload" => ApiRoute::Upload,
+            _ => numbered(path).unwrap_or(ApiRoute::Unknown),
         }
     }
 
@@ -81,11 +81,7 @@ impl Route {
         };
         let mut labels = self.labels().iter();
         labels
-            .find(|label| {
-                label
-                    .split_once(' ')
-                    .is_some_and(|(known, _)| known == method)
-            })
+            .find(|label| label.split_once(' ').is_some_and(|(key, _)| key == method))
             .copied()
     }
 
@@ -101,40 +97,40 @@ impl Route {
 
     fn labels(self) -> &'static [&'static str] {
         match self {
-            Route::Front => &["GET /"],
-            Route::About => &["GET /about"],
-            Route::Style | Route::Logo => &["GET /assets"],
-            Route::Login => &["GET /login", "POST /login"],
-            Route::Account => &["GET /account"],
-            Route::Logout => &["POST /logout"],
-            Route::ApiLogin => &["POST /api/login"],
-            Route::Me => &["GET /api/me"],
-            Route::Products => &["GET /api/products"],
-            Route::Product(_) => &["GET /api/products/%"],
-            Route::Orders => &["GET /api/orders", "POST /api/orders"],
-            Route::Order(_) => &[
+            ApiRoute::Front => &["GET /"],
+            ApiRoute::About => &["GET /about"],
+            ApiRoute::Style | ApiRoute::Logo => &["GET /assets"],
+            ApiRoute::Login => &["GET /login", "POST /login"],
+            ApiRoute::Account => &["GET /account"],
+            ApiRoute::Logout => &["POST /logout"],
+            ApiRoute::ApiLogin => &["POST /api/login"],
+            ApiRoute::Me => &["GET /api/me"],
+            ApiRoute::Products => &["GET /api/products"],
+            ApiRoute::Product(_) => &["GET /api/products/%"],
+            ApiRoute::Orders => &["GET /api/orders", "POST /api/orders"],
+            ApiRoute::Order(_) => &[
                 "GET /api/orders/%",
                 "PUT /api/orders/%",
                 "PATCH /api/orders/%",
                 "DELETE /api/orders/%",
             ],
-            Route::Invoice(_) => &["GET /api/orders/%/invoice"],
-            Route::Basic => &["GET /basic"],
-            Route::Graphql => &["POST /graphql"],
-            Route::Upload => &["POST /upload"],
-            Route::Unknown => &[],
+            ApiRoute::Invoice(_) => &["GET /api/orders/%/invoice"],
+            ApiRoute::Basic => &["GET /basic"],
+            ApiRoute::Graphql => &["POST /graphql"],
+            ApiRoute::Upload => &["POST /upload"],
+            ApiRoute::Unknown => &[],
         }
     }
 }
 
-fn numbered(path: &str) -> Option<Route> {
+fn numbered(path: &str) -> Option<ApiRoute> {
     if let Some(id) = path.strip_prefix("/api/products/") {
-        return id.parse().ok().map(Route::Product);
+        return id.parse().ok().map(ApiRoute::Product);
     }
     let id = path.strip_prefix("/api/orders/")?;
     match id.strip_suffix("/invoice") {
-        Some(id) => id.parse().ok().map(Route::Invoice),
-        None => id.parse().ok().map(Route::Order),
+        Some(id) => id.parse().ok().map(ApiRoute::Invoice),
+        None => id.parse().ok().map(ApiRoute::Order),
     }
 }
 
@@ -151,7 +147,7 @@ mod tests {
                 path => path.replace('%', "7"),
             };
             let method = Method::try_from(method).expect("a method");
-            assert_eq!(Route::of(&path).label(&method), Some(*label));
+            assert_eq!(ApiRoute::of(&path).label(&method), Some(*label));
         }
         for path in [
             "/api",
@@ -160,8 +156,8 @@ mod tests {
             "/api/orders/7/x",
             "/About",
         ] {
-            assert_eq!(Route::of(path), Route::Unknown, "{path}");
+            assert_eq!(ApiRoute::of(path), ApiRoute::Unknown, "{path}");
         }
-        assert_eq!(Route::of("/login").allowed(), "GET, POST");
+        assert_eq!(ApiRoute::of("/login").allowed(), "GET, POST");
     }
 }

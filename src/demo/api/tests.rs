@@ -1,6 +1,6 @@
 //! Tests of the shop over real connections: what it grants, and what it refuses.
 
-use crate::demo::fixture::{Reply, Visitor};
+use crate::demo::fixture::{FixtureResponse, Visitor};
 use crate::demo::{Behaviour, Demo, Site};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn visitor() -> Visitor {
     }
 }
 
-fn send(visitor: &Visitor, method: &str, path: &str, token: &str, body: &str) -> Reply {
+fn send(visitor: &Visitor, method: &str, path: &str, token: &str, body: &str) -> FixtureResponse {
     let more = format!(
         "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
         body.len()
@@ -20,7 +20,7 @@ fn send(visitor: &Visitor, method: &str, path: &str, token: &str, body: &str) ->
     visitor.send(method, path, &more, body)
 }
 
-fn json_of(reply: &Reply) -> Value {
+fn json_of(reply: &FixtureResponse) -> Value {
     serde_json::from_slice(&reply.body).expect("the answer is JSON")
 }
 
@@ -104,7 +104,7 @@ fn the_form_logs_in_and_out_by_a_cookie() {
     let mut visitor = visitor();
     assert_eq!(visitor.get("/account").header("location"), Some("/login"));
     let wrong = visitor.post("/login", &[("username", "user7"), ("password", "x")]);
-    assert!(wrong.status == 200 && wrong.says("Wrong username or password"));
+    assert!(wrong.status == 200 && wrong.contains("Wrong username or password"));
     assert_eq!(wrong.header("set-cookie"), None);
     let right = visitor.post("/login", &[("username", "user7"), ("password", "12345")]);
     assert_eq!(
@@ -113,7 +113,7 @@ fn the_form_logs_in_and_out_by_a_cookie() {
     );
     let cookie = right.header("set-cookie").expect("a cookie");
     visitor.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
-    assert!(visitor.get("/account").says("user7"));
+    assert!(visitor.get("/account").contains("user7"));
     let out = visitor.send("POST", "/logout", "Content-Length: 0\r\n", "");
     assert!(
         out.header("set-cookie")

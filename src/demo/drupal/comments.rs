@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn an_article_keeps_its_newest_comments_in_order() {
+    fn an_article_retains_its_newest_comments_in_order() {
         let comments = Comments::new();
         for n in 0..=SHOWN {
             comments.add(5, 7, "subject", &n.to_string());
         }
-        let kept: Vec<String> = (1..=SHOWN).map(|n| n.to_string()).collect();
-        assert_eq!(bodies(&comments, 5), kept);
+        let expected: Vec<String> = (1..=SHOWN).map(|n| n.to_string()).collect();
+        assert_eq!(bodies(&comments, 5), expected);
         assert!(bodies(&comments, 6).is_empty());
     }
 

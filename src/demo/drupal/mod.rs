@@ -18,12 +18,12 @@ use http_body_util::Full;
 
 use self::comments::Comments;
 use self::forms::{CommentDraft, CommentOutcome, LoginOutcome, is_user};
-use self::pages::{Frame, LAST_ARTICLE, PageContent, PageRenderer};
+use self::pages::{LAST_ARTICLE, PageContent, PageFrame, PageRenderer};
 use self::route::DrupalRoute;
 use super::cookie;
 use super::fields::FormFields;
-use super::server::{Answer, Handler, SiteRequest, not_allowed, plain};
-use super::sessions::{Member, Sessions};
+use super::server::{Handler, SiteRequest, SiteResponse, not_allowed, plain};
+use super::sessions::{LoggedInUser, Sessions};
 use super::static_files::{Compress, StaticFiles};
 
 /// A site of Drupal 7 with 10,000 articles and the users user2 to user5001.
@@ -43,14 +43,14 @@ impl Handler for Drupal {
         DrupalRoute::of(path).label(method)
     }
 
-    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
+    fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse {
         let Some(host) = request.host() else {
             return plain(
                 StatusCode::BAD_REQUEST,
                 "The Host header is missing or wrong.\n",
             );
         };
-        let frame = Frame {
+        let frame = PageFrame {
             host,
             path: request.path,
             member: self.member(request.headers),
@@ -76,10 +76,10 @@ impl Drupal {
         }
     }
 
-    fn get(&self, frame: Frame<'_>, headers: &HeaderMap) -> Answer {
+    fn get(&self, frame: PageFrame<'_>, headers: &HeaderMap) -> SiteResponse {
         match DrupalRoute::of(frame.path) {
-            DrupalRoute::Asset(_) => match self.assets.answer(frame.path, headers) {
-                Some(answer) => answer,
+            DrupalRoute::Asset(_) => match self.assets.respond(frame.path, headers) {
+                Some(response) => response,
                 None => self.show(frame, &PageContent::NotFound),
             },
             DrupalRoute::Logout => self.log_out(frame),
@@ -95,7 +95,7 @@ impl Drupal {
     }
 
     /// Answers a POST. Any page takes them: one without that form is just shown.
-    fn post(&self, frame: Frame<'_>, request: &SiteRequest<'_>) -> Answer {
+    fn post(&self, frame: PageFrame<'_>, request: &SiteRequest<'_>) -> SiteResponse {
         let fields = &FormFields::read(request);
         match DrupalRoute::of(frame.path) {
             DrupalRoute::Asset(_) => not_allowed("GET, HEAD"),
@@ -108,7 +108,7 @@ impl Drupal {
         }
     }
 
-    fn show_route(&self, frame: Frame<'_>, route: DrupalRoute) -> Answer {
+    fn show_route(&self, frame: PageFrame<'_>, route: DrupalRoute) -> SiteResponse {
         let page = match (route, &frame.member) {
             (DrupalRoute::Front, _) => PageContent::Front,
             (DrupalRoute::Article(nid), _) if is_article(nid) => PageContent::Article(nid),
@@ -120,9 +120,9 @@ impl Drupal {
         self.show(frame, &page)
     }
 
-    fn log_in(&self, mut frame: Frame<'_>, fields: &FormFields) -> Answer {
+    fn log_in(&self, mut frame: PageFrame<'_>, fields: &FormFields) -> SiteResponse {
         match forms::login(fields, "user_login") {
-            LoginOutcome::Good(uid) => self.welcome(&frame, uid, &format!("user/{uid}")),
+            LoginOutcome::Good(uid) => self.start_session(&frame, uid, &format!("user/{uid}")),
             LoginOutcome::Again(errors) => {
                 frame.errors = errors;
                 self.show(frame, &PageContent::Login(fields.get("name").to_owned()))
@@ -133,12 +133,14 @@ impl Drupal {
     /// Logs in by the block beside each page that visitors see, which leads back to that page.
     fn log_in_by_block(
         &self,
-        mut frame: Frame<'_>,
+        mut frame: PageFrame<'_>,
         fields: &FormFields,
         headers: &HeaderMap,
-    ) -> Answer {
+    ) -> SiteResponse {
         match forms::login(fields, "user_login_block") {
-            LoginOutcome::Good(uid) => self.welcome(&frame, uid, frame.path.trim_matches('/')),
+            LoginOutcome::Good(uid) => {
+                self.start_session(&frame, uid, frame.path.trim_matches('/'))
+            }
             LoginOutcome::Again(errors) => {
                 frame.errors = errors;
                 self.get(frame, headers)
@@ -146,24 +148,24 @@ impl Drupal {
         }
     }
 
-    fn welcome(&self, frame: &Frame<'_>, uid: u32, path: &str) -> Answer {
+    fn start_session(&self, frame: &PageFrame<'_>, uid: u32, path: &str) -> SiteResponse {
         let member = self.sessions.open(uid);
-        let mut answer = redirect(frame, path);
-        cookie::set(&mut answer, frame.host, &member.session);
-        answer
+        let mut response = redirect(frame, path);
+        cookie::set(&mut response, frame.host, &member.session);
+        response
     }
 
-    fn log_out(&self, frame: Frame<'_>) -> Answer {
+    fn log_out(&self, frame: PageFrame<'_>) -> SiteResponse {
         let Some(member) = &frame.member else {
             return self.show(frame, &PageContent::Forbidden);
         };
         self.sessions.close(member);
-        let mut answer = redirect(&frame, "");
-        cookie::delete(&mut answer, frame.host);
-        answer
+        let mut response = redirect(&frame, "");
+        cookie::delete(&mut response, frame.host);
+        response
     }
 
-    fn comment(&self, mut frame: Frame<'_>, nid: u32, fields: &FormFields) -> Answer {
+    fn comment(&self, mut frame: PageFrame<'_>, nid: u32, fields: &FormFields) -> SiteResponse {
         let Some(member) = &frame.member else {
             return redirect(&frame, &format!("node/{nid}"));
         };
@@ -184,7 +186,7 @@ impl Drupal {
         }
     }
 
-    fn show(&self, mut frame: Frame<'_>, page: &PageContent) -> Answer {
+    fn show(&self, mut frame: PageFrame<'_>, page: &PageContent) -> SiteResponse {
         let member = frame.member.as_ref();
         frame.notice = member.and_then(|member| self.sessions.take_notice(member));
         let html = self.pages.render(&frame, page, &self.comments);
@@ -193,11 +195,11 @@ impl Drupal {
             PageContent::NotFound => StatusCode::NOT_FOUND,
             _ => StatusCode::OK,
         };
-        answer(status, Full::from(html))
+        new_response(status, Full::from(html))
     }
 
     /// The member whose session cookie the request has.
-    fn member(&self, headers: &HeaderMap) -> Option<Member> {
+    fn member(&self, headers: &HeaderMap) -> Option<LoggedInUser> {
         cookie::values(headers).find_map(|session| self.sessions.member(session))
     }
 }
@@ -207,11 +209,11 @@ fn is_article(nid: u32) -> bool {
 }
 
 /// An answer with the headers of every page of the site.
-fn answer(status: StatusCode, body: Full<bytes::Bytes>) -> Answer {
+fn new_response(status: StatusCode, body: Full<bytes::Bytes>) -> SiteResponse {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
     headers.reserve(10);
     for (name, value) in [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -224,15 +226,15 @@ fn answer(status: StatusCode, body: Full<bytes::Bytes>) -> Answer {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    answer
+    response
 }
 
 /// A redirect to `path` of the site, which has no leading slash.
-fn redirect(frame: &Frame<'_>, path: &str) -> Answer {
-    let mut answer = answer(StatusCode::FOUND, Full::default());
+fn redirect(frame: &PageFrame<'_>, path: &str) -> SiteResponse {
+    let mut response = new_response(StatusCode::FOUND, Full::default());
     // A path that came in a request line can stand in a header.
     if let Ok(location) = HeaderValue::try_from(format!("http://{}/{path}", frame.host)) {
-        answer.headers_mut().insert(LOCATION, location);
+        response.headers_mut().insert(LOCATION, location);
     }
-    answer
+    response
 }

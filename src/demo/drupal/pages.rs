@@ -3,7 +3,7 @@
 use super::comments::{Comment, Comments};
 use super::forms::{CommentDraft, lines};
 use crate::demo::filler::{ENGLISH, FillerText};
-use crate::demo::sessions::{Member, random_key};
+use crate::demo::sessions::{LoggedInUser, random_key};
 use crate::demo::template::{Template, escape};
 
 /// The number of the newest article; the front page shows the last ten.
@@ -15,12 +15,12 @@ const ARTICLE_BYTES: usize = 1_850;
 const TEASER_BYTES: usize = 1_290;
 
 /// The reader of a page, and what stands around its content.
-pub(super) struct Frame<'a> {
+pub(super) struct PageFrame<'a> {
     /// The host and port, for the addresses of assets.
     pub(super) host: &'a str,
     /// The path that was requested.
     pub(super) path: &'a str,
-    pub(super) member: Option<Member>,
+    pub(super) member: Option<LoggedInUser>,
     /// A notice above the content, such as that a comment was posted.
     pub(super) notice: Option<String>,
     /// The errors above the content, as HTML.
@@ -127,7 +127,7 @@ impl PageRenderer {
     /// Renders a page.
     pub(super) fn render(
         &self,
-        frame: &Frame<'_>,
+        frame: &PageFrame<'_>,
         page: &PageContent,
         comments: &Comments,
     ) -> String {
@@ -155,7 +155,7 @@ impl PageRenderer {
         html
     }
 
-    fn open(&self, html: &mut String, frame: &Frame<'_>, page: &PageContent) {
+    fn open(&self, html: &mut String, frame: &PageFrame<'_>, page: &PageContent) {
         let title = page.title();
         self.head
             .render(html, [frame.host, &format!("{title} | lgoose demo")]);
@@ -170,7 +170,7 @@ impl PageRenderer {
         self.header.render(html, values);
     }
 
-    fn close(&self, html: &mut String, frame: &Frame<'_>, page: &PageContent) {
+    fn close(&self, html: &mut String, frame: &PageFrame<'_>, page: &PageContent) {
         let mut sidebar = String::new();
         if frame.member.is_some() {
             sidebar.push_str(include_str!("navigation.html"));
@@ -185,7 +185,7 @@ impl PageRenderer {
         self.footer.render(html, [&sidebar]);
     }
 
-    fn article(&self, html: &mut String, frame: &Frame<'_>, nid: u32, comments: &Comments) {
+    fn article(&self, html: &mut String, frame: &PageFrame<'_>, nid: u32, comments: &Comments) {
         let text = self.text.article(nid, ARTICLE_BYTES);
         let links = match frame.member {
             Some(_) => "",
@@ -214,7 +214,13 @@ impl PageRenderer {
     }
 
     /// The form for a comment; only members have one.
-    fn comment_form(&self, html: &mut String, frame: &Frame<'_>, nid: u32, draft: &CommentDraft) {
+    fn comment_form(
+        &self,
+        html: &mut String,
+        frame: &PageFrame<'_>,
+        nid: u32,
+        draft: &CommentDraft,
+    ) {
         let Some(member) = &frame.member else {
             return;
         };
@@ -259,7 +265,7 @@ fn teasers(text: &FillerText, is_member: bool) -> String {
     html
 }
 
-fn messages(frame: &Frame<'_>) -> String {
+fn messages(frame: &PageFrame<'_>) -> String {
     let mut html = String::new();
     if let Some(notice) = &frame.notice {
         html.push_str(

@@ -1,7 +1,7 @@
 //! Tests of the site over real connections: the observed behaviour of Drupal 7, point by point.
 
 use crate::demo::Behaviour;
-use crate::demo::fixture::{Reply, Visitor};
+use crate::demo::fixture::{FixtureResponse, Visitor};
 
 const BODY: &str = "this is a test comment body";
 const OUTDATED: &str = "The form has become outdated.";
@@ -17,7 +17,7 @@ fn member() -> Visitor {
 }
 
 /// Posts a comment on article 5 as its form asks for, except for `changes`.
-fn comment(visitor: &Visitor, changes: &[(&str, &str)]) -> Reply {
+fn comment(visitor: &Visitor, changes: &[(&str, &str)]) -> FixtureResponse {
     let form = visitor.get("/node/5");
     let field = |name| form.field(name).unwrap_or_default();
     let mut fields = vec![
@@ -37,7 +37,7 @@ fn comment(visitor: &Visitor, changes: &[(&str, &str)]) -> Reply {
 }
 
 /// The values of all `src` attributes.
-fn sources(page: &Reply) -> Vec<&str> {
+fn sources(page: &FixtureResponse) -> Vec<&str> {
     let parts = page.text().split("src=\"").skip(1);
     parts.filter_map(|part| part.split('"').next()).collect()
 }
@@ -81,7 +81,7 @@ fn the_front_page_names_its_assets_absolutely_and_once() {
     let (anonymous, member) = (visitor(), member());
     for (visitor, count) in [(&anonymous, 8), (&member, 7)] {
         let page = visitor.get("/");
-        assert!(page.says("<title>Welcome to lgoose demo | lgoose demo</title>"));
+        assert!(page.contains("<title>Welcome to lgoose demo | lgoose demo</title>"));
         let mut assets = sources(&page);
         assert_eq!(assets.len(), count);
         let site = format!("{}/", visitor.demo.url());
@@ -108,7 +108,7 @@ fn a_good_login_redirects_to_the_profile_and_sets_the_session_cookie() {
             .field("form_build_id")
             .is_some_and(|id| id.len() == 48)
     );
-    assert!(visitor.get("/").says("id=\"user-login-form\""));
+    assert!(visitor.get("/").contains("id=\"user-login-form\""));
     let reply = visitor.log_in("user7", "12345");
     assert_eq!(reply.status, 302);
     let profile = format!("{}/user/7", visitor.demo.url());
@@ -123,20 +123,20 @@ fn a_good_login_redirects_to_the_profile_and_sets_the_session_cookie() {
     assert!(
         visitor
             .get("/user")
-            .says("<title>user7 | lgoose demo</title>")
+            .contains("<title>user7 | lgoose demo</title>")
     );
     assert_eq!(visitor.get("/user/logout").status, 302);
-    assert!(visitor.get("/user").says("id=\"user-login\""));
+    assert!(visitor.get("/user").contains("id=\"user-login\""));
 }
 
 #[test]
-fn a_bad_login_is_answered_with_200_and_a_message() {
+fn a_bad_login_gets_status_200_and_a_message() {
     let mut visitor = visitor();
     let reply = visitor.log_in("user7<b>", "wrong");
     assert_eq!((reply.status, reply.header("set-cookie")), (200, None));
-    assert!(reply.says("<div class=\"messages error\">"));
-    assert!(reply.says("Sorry, unrecognized username or password."));
-    assert!(reply.says("value=\"user7&lt;b&gt;\""));
+    assert!(reply.contains("<div class=\"messages error\">"));
+    assert!(reply.contains("Sorry, unrecognized username or password."));
+    assert!(reply.contains("value=\"user7&lt;b&gt;\""));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn the_login_block_leads_back_to_its_page() {
     assert!(
         visitor
             .post("/node?destination=node", &fields)
-            .says("Sorry, unrecognized")
+            .contains("Sorry, unrecognized")
     );
 }
 
@@ -168,10 +168,10 @@ fn a_comment_is_posted_and_announced_once() {
         (302, Some(place.as_str()))
     );
     let article = member.get("/node/5");
-    assert!(article.says(BODY) && article.says("Your comment has been posted."));
+    assert!(article.contains(BODY) && article.contains("Your comment has been posted."));
     let again = member.get("/node/5");
-    assert!(again.says(BODY) && !again.says("Your comment has been posted."));
-    assert!(!member.get("/node/6").says(BODY));
+    assert!(again.contains(BODY) && !again.contains("Your comment has been posted."));
+    assert!(!member.get("/node/6").contains(BODY));
 }
 
 #[test]
@@ -196,29 +196,31 @@ fn a_wrong_token_is_refused_without_echoing_the_text() {
     for token in ["", "wrong"] {
         let reply = comment(&member, &[("form_token", token)]);
         assert_eq!(reply.status, 200);
-        assert!(reply.says("<title>Add new comment |") && reply.says(OUTDATED));
-        assert!(!reply.says(BODY));
+        assert!(reply.contains("<title>Add new comment |") && reply.contains(OUTDATED));
+        assert!(!reply.contains(BODY));
     }
-    assert!(!member.get("/node/5").says(BODY));
+    assert!(!member.get("/node/5").contains(BODY));
 }
 
 #[test]
-fn other_wrong_comments_are_answered_as_drupal_does() {
+fn other_wrong_comments_get_the_responses_of_drupal() {
     let member = member();
     let wrong_form = comment(&member, &[("form_id", "other")]);
-    assert!(wrong_form.says("<title>Add new comment |") && !wrong_form.says("messages error"));
+    assert!(
+        wrong_form.contains("<title>Add new comment |") && !wrong_form.contains("messages error")
+    );
     let empty = comment(&member, &[("comment_body[und][0][value]", " ")]);
-    assert!(empty.says("Comment field is required."));
+    assert!(empty.contains("Comment field is required."));
     let illegal = comment(&member, &[("comment_body[und][0][format]", "full_html")]);
-    assert!(illegal.says("An illegal choice has been detected") && illegal.says(BODY));
+    assert!(illegal.contains("An illegal choice has been detected") && illegal.contains(BODY));
     assert!(
         [wrong_form, empty, illegal]
             .iter()
             .all(|reply| reply.status == 200)
     );
     let preview = comment(&member, &[("op", "Preview")]);
-    assert!(preview.says("<title>Preview comment |") && preview.says(BODY));
-    assert!(!member.get("/node/5").says(BODY));
+    assert!(preview.contains("<title>Preview comment |") && preview.contains(BODY));
+    assert!(!member.get("/node/5").contains(BODY));
     assert_eq!(member.post("/comment/reply/10001", &[]).status, 404);
 }
 
@@ -239,7 +241,7 @@ fn without_a_session_a_comment_vanishes_behind_a_redirect() {
         (reply.status, reply.header("location")),
         (302, Some(article.as_str()))
     );
-    assert!(!visitor.get("/node/5").says(BODY));
+    assert!(!visitor.get("/node/5").contains(BODY));
     assert_eq!(comment(&visitor, &[]).header("set-cookie"), None);
 }
 
@@ -252,8 +254,8 @@ fn what_is_posted_is_escaped() {
         &[("comment_body[und][0][value]", hostile), ("subject", "<i>")],
     );
     let article = member.get("/node/5");
-    assert!(article.says("&lt;script&gt;alert(&#039;x&#039;)&lt;/script&gt;<br />"));
-    assert!(article.says("&lt;i&gt;") && !article.says("alert('x')"));
+    assert!(article.contains("&lt;script&gt;alert(&#039;x&#039;)&lt;/script&gt;<br />"));
+    assert!(article.contains("&lt;i&gt;") && !article.contains("alert('x')"));
 }
 
 #[test]

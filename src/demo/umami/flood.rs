@@ -58,8 +58,8 @@ mod tests {
     fn each_address_has_its_own_limit_and_time_lifts_it() {
         let flood = FloodControl::new(2, Duration::from_secs(60));
         let [one, two] = [1, 2].map(|last| IpAddr::from([127, 0, 0, last]));
-        let begin = Instant::now();
-        let at = |seconds| begin + Duration::from_secs(seconds);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
         for (address, seconds, admitted) in [
             (one, 0, true),
             (one, 30, true),
@@ -81,15 +81,15 @@ mod tests {
     #[test]
     fn the_addresses_that_are_remembered_are_bounded() {
         let flood = FloodControl::new(1, Duration::from_secs(60));
-        let begin = Instant::now();
+        let start = Instant::now();
         let address = |n: u32| IpAddr::from(n.to_be_bytes());
         for n in 0..5_000 {
-            assert!(flood.admits(address(n), begin + Duration::from_millis(n.into())));
+            assert!(flood.admits(address(n), start + Duration::from_millis(n.into())));
         }
         assert_eq!(
             flood.times.lock().expect("no test panicked").len(),
             ADDRESSES
         );
-        assert!(!flood.admits(address(4_999), begin + Duration::from_secs(6)));
+        assert!(!flood.admits(address(4_999), start + Duration::from_secs(6)));
     }
 }

@@ -32,8 +32,8 @@ use self::route::{Lang, RouteKind, UmamiRoute};
 use self::translation::Translation;
 use super::cookie;
 use super::fields::FormFields;
-use super::server::{Answer, Handler, SiteRequest, not_allowed, plain};
-use super::sessions::{Member, Sessions};
+use super::server::{Handler, SiteRequest, SiteResponse, not_allowed, plain};
+use super::sessions::{LoggedInUser, Sessions};
 use super::static_files::{Compress, StaticFiles};
 use super::template::escape;
 
@@ -62,7 +62,7 @@ struct RequestContext<'a> {
     host: &'a str,
     route: UmamiRoute,
     lang: Lang,
-    member: Option<Member>,
+    member: Option<LoggedInUser>,
 }
 
 impl Handler for Umami {
@@ -74,7 +74,7 @@ impl Handler for Umami {
         UmamiRoute::of(path).label(method)
     }
 
-    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
+    fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse {
         let Some(host) = request.host() else {
             return plain(
                 StatusCode::BAD_REQUEST,
@@ -109,7 +109,7 @@ impl Umami {
         }
     }
 
-    fn get(&self, context: &RequestContext<'_>) -> Answer {
+    fn get(&self, context: &RequestContext<'_>) -> SiteResponse {
         let lang = context.lang;
         match (context.route.kind, &context.member) {
             (RouteKind::Asset(_), _) => self.asset(context),
@@ -123,8 +123,8 @@ impl Umami {
                     "" => self.page(context),
                     keys => {
                         let headers = context.request.headers;
-                        let answer = self.pages.results(lang, keys, member.is_some(), headers);
-                        with_page_headers(answer, context, false)
+                        let response = self.pages.results(lang, keys, member.is_some(), headers);
+                        with_page_headers(response, context, false)
                     }
                 }
             }
@@ -138,16 +138,16 @@ impl Umami {
             }
             (RouteKind::Logout, Some(member)) => {
                 self.sessions.close(member);
-                let mut answer = redirect(context, StatusCode::FOUND, "");
-                cookie::delete(&mut answer, context.host);
-                answer
+                let mut response = redirect(context, StatusCode::FOUND, "");
+                cookie::delete(&mut response, context.host);
+                response
             }
             _ => self.page(context),
         }
     }
 
     /// Answers a POST. Any page takes them: one without a form is just shown.
-    fn post(&self, context: &RequestContext<'_>) -> Answer {
+    fn post(&self, context: &RequestContext<'_>) -> SiteResponse {
         let fields = &FormFields::read(context.request);
         match (context.route.kind, &context.member) {
             (RouteKind::Asset(_), _) => not_allowed("GET, HEAD"),
@@ -167,19 +167,19 @@ impl Umami {
         }
     }
 
-    fn log_in(&self, context: &RequestContext<'_>, fields: &FormFields) -> Answer {
+    fn log_in(&self, context: &RequestContext<'_>, fields: &FormFields) -> SiteResponse {
         match forms::login(fields) {
             FormOutcome::Again(errors) => self.again(context, errors),
             FormOutcome::Good => {
                 let member = self.sessions.open(ADMIN_UID);
-                let mut answer = redirect(context, StatusCode::SEE_OTHER, "/user/1");
-                cookie::set(&mut answer, context.host, &member.session);
-                answer
+                let mut response = redirect(context, StatusCode::SEE_OTHER, "/user/1");
+                cookie::set(&mut response, context.host, &member.session);
+                response
             }
         }
     }
 
-    fn contact(&self, context: &RequestContext<'_>, fields: &FormFields) -> Answer {
+    fn contact(&self, context: &RequestContext<'_>, fields: &FormFields) -> SiteResponse {
         match forms::contact(fields) {
             FormOutcome::Again(errors) => self.again(context, errors),
             FormOutcome::Good if !self.messages.admits(context.request.peer, Instant::now()) => {
@@ -193,9 +193,9 @@ impl Umami {
         &self,
         context: &RequestContext<'_>,
         node: &Node,
-        member: &Member,
+        member: &LoggedInUser,
         fields: &FormFields,
-    ) -> Answer {
+    ) -> SiteResponse {
         let kind = node.kind();
         match forms::edit(fields, kind.machine_name(), &member.form_token) {
             FormOutcome::Again(errors) => self.form(context, node, member, errors),
@@ -217,28 +217,28 @@ impl Umami {
         }
     }
 
-    fn asset(&self, context: &RequestContext<'_>) -> Answer {
-        let Some(mut answer) = self
+    fn asset(&self, context: &RequestContext<'_>) -> SiteResponse {
+        let Some(mut response) = self
             .assets
-            .answer(context.request.path, context.request.headers)
+            .respond(context.request.path, context.request.headers)
         else {
             return self.system_page(context, SystemPage::NotFound);
         };
-        answer
+        response
             .headers_mut()
             .insert(X_CACHE, HeaderValue::from_static("HIT"));
-        answer
+        response
     }
 
     /// The page at the path, if there is one.
-    fn page(&self, context: &RequestContext<'_>) -> Answer {
+    fn page(&self, context: &RequestContext<'_>) -> SiteResponse {
         match self.pages.at(context.request.path) {
             Some(page) => self.show(context, page, Vec::new()),
             None => self.system_page(context, SystemPage::NotFound),
         }
     }
 
-    fn system_page(&self, context: &RequestContext<'_>, system_page: SystemPage) -> Answer {
+    fn system_page(&self, context: &RequestContext<'_>, system_page: SystemPage) -> SiteResponse {
         self.show(
             context,
             self.pages.system_page(context.lang, system_page),
@@ -247,7 +247,7 @@ impl Umami {
     }
 
     /// The page of a form once more.
-    fn again(&self, context: &RequestContext<'_>, errors: Vec<String>) -> Answer {
+    fn again(&self, context: &RequestContext<'_>, errors: Vec<String>) -> SiteResponse {
         match self.pages.at(context.request.path) {
             Some(page) => self.show(context, page, errors),
             None => self.system_page(context, SystemPage::NotFound),
@@ -259,26 +259,26 @@ impl Umami {
         context: &RequestContext<'_>,
         page: &PreparedPage,
         errors: Vec<String>,
-    ) -> Answer {
+    ) -> SiteResponse {
         let messages = self.messages(context, errors);
         let (is_member, headers) = (context.member.is_some(), context.request.headers);
-        let answer = self.pages.show(page, is_member, &messages, headers);
-        with_page_headers(answer, context, !is_member && messages.is_empty())
+        let response = self.pages.show(page, is_member, &messages, headers);
+        with_page_headers(response, context, !is_member && messages.is_empty())
     }
 
     fn form(
         &self,
         context: &RequestContext<'_>,
         node: &Node,
-        member: &Member,
+        member: &LoggedInUser,
         errors: Vec<String>,
-    ) -> Answer {
+    ) -> SiteResponse {
         let messages = self.messages(context, errors);
         let headers = context.request.headers;
-        let answer = self
+        let response = self
             .pages
             .form(context.lang, node, member, &messages, headers);
-        with_page_headers(answer, context, false)
+        with_page_headers(response, context, false)
     }
 
     /// The messages above the content of a page.
@@ -301,7 +301,11 @@ fn results_path(fields: &FormFields) -> String {
 }
 
 /// Adds the headers of every page to an answer, those of a cached page or of one that was made.
-fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -> Answer {
+fn with_page_headers(
+    mut response: SiteResponse,
+    context: &RequestContext<'_>,
+    is_cached: bool,
+) -> SiteResponse {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
     const DRUPAL_CACHE: HeaderName = HeaderName::from_static("x-drupal-cache");
     let (cache, age) = if is_cached {
@@ -309,7 +313,7 @@ fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached
     } else {
         ("MISS", "must-revalidate, no-cache, private")
     };
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     headers.reserve(12);
     for (name, value) in [
         (CONTENT_TYPE, "text/html; charset=UTF-8"),
@@ -325,19 +329,19 @@ fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached
         headers.insert(name, HeaderValue::from_static(value));
     }
     if let Some(member) = &context.member {
-        cookie::set(&mut answer, context.host, &member.session);
+        cookie::set(&mut response, context.host, &member.session);
     }
-    answer
+    response
 }
 
 /// A redirect to `path` in the language of the request, without which that is "/en".
-fn redirect(context: &RequestContext<'_>, status: StatusCode, path: &str) -> Answer {
-    let mut answer = with_page_headers(Answer::default(), context, false);
-    *answer.status_mut() = status;
+fn redirect(context: &RequestContext<'_>, status: StatusCode, path: &str) -> SiteResponse {
+    let mut response = with_page_headers(SiteResponse::default(), context, false);
+    *response.status_mut() = status;
     let code = Translation::of(context.lang).code;
     let path = utf8_percent_encode(path, CONTROLS);
     if let Ok(location) = HeaderValue::try_from(format!("http://{}/{code}{path}", context.host)) {
-        answer.headers_mut().insert(LOCATION, location);
+        response.headers_mut().insert(LOCATION, location);
     }
-    answer
+    response
 }

@@ -16,8 +16,8 @@ use super::parts::{PageParts, contact, login};
 use super::route::Lang;
 use super::translation::Translation;
 use crate::demo::prepared::{self, PreparedBody};
-use crate::demo::server::Answer;
-use crate::demo::sessions::Member;
+use crate::demo::server::SiteResponse;
+use crate::demo::sessions::LoggedInUser;
 use crate::demo::template::escape;
 
 /// A page that is ready to be sent, with its path in the two languages.
@@ -108,10 +108,10 @@ impl PageStore {
         is_member: bool,
         messages: &[StatusMessage],
         headers: &HeaderMap,
-    ) -> Answer {
-        let mut answer = match (messages, is_member) {
-            ([], false) => page.anonymous.answer(headers),
-            ([], true) => page.member.answer(headers),
+    ) -> SiteResponse {
+        let mut response = match (messages, is_member) {
+            ([], false) => page.anonymous.respond(headers),
+            ([], true) => page.member.respond(headers),
             _ => {
                 let head = PageHead {
                     lang: page.lang,
@@ -124,10 +124,10 @@ impl PageStore {
                 prepared::uncached(html, headers)
             }
         };
-        if answer.status() == StatusCode::OK {
-            *answer.status_mut() = page.status;
+        if response.status() == StatusCode::OK {
+            *response.status_mut() = page.status;
         }
-        answer
+        response
     }
 
     /// Answers with the results of a search for `keys`.
@@ -137,7 +137,7 @@ impl PageStore {
         keys: &str,
         is_member: bool,
         headers: &HeaderMap,
-    ) -> Answer {
+    ) -> SiteResponse {
         let results = self.parts.results(lang, keys);
         let keys = escape(keys);
         let content = self.parts.search_form(lang, &keys, &results);
@@ -155,10 +155,10 @@ impl PageStore {
         &self,
         lang: Lang,
         node: &Node,
-        member: &Member,
+        member: &LoggedInUser,
         messages: &[StatusMessage],
         headers: &HeaderMap,
-    ) -> Answer {
+    ) -> SiteResponse {
         let content = self.parts.edit_form(lang, node, member);
         let title = escape(&node.titles[lang as usize]);
         let head = PageHead {

@@ -7,7 +7,7 @@ use super::layout::{filled, term_links};
 use super::route::Lang;
 use super::translation::Translation;
 use crate::demo::filler::{ENGLISH, FillerText, SPANISH};
-use crate::demo::sessions::{Member, random_key};
+use crate::demo::sessions::{LoggedInUser, random_key};
 use crate::demo::template::{Template, escape};
 
 /// The lengths of texts that make pages as large as on the observed site: 26 kB for a recipe, 33 kB for the front
@@ -119,10 +119,10 @@ impl PageParts {
     /// The results of a search: the nodes whose title and terms have all of the keys.
     pub(super) fn results(&self, lang: Lang, keys: &str) -> String {
         let words = Translation::of(lang);
-        let wanted: Vec<String> = keys.split_whitespace().map(str::to_lowercase).collect();
+        let search_words: Vec<String> = keys.split_whitespace().map(str::to_lowercase).collect();
         let found = self.nodes.iter().filter(|node| {
             let text = self.searched(lang, node);
-            wanted.iter().all(|word| text.contains(word.as_str()))
+            search_words.iter().all(|word| text.contains(word.as_str()))
         });
         let items = found.map(|node| {
             let (path, title) = (&node.paths[lang as usize], &node.titles[lang as usize]);
@@ -138,7 +138,7 @@ impl PageParts {
     }
 
     /// The form of a node, for an editor.
-    pub(super) fn edit_form(&self, lang: Lang, node: &Node, member: &Member) -> String {
+    pub(super) fn edit_form(&self, lang: Lang, node: &Node, member: &LoggedInUser) -> String {
         let options = self.terms.iter().map(|term| {
             let selected = if term.nids.contains(&node.nid) {
                 " selected=\"selected\""

@@ -1,14 +1,14 @@
 //! Tests of the site over real connections: the observed behaviour of Umami, point by point.
 
 use super::content::{nodes, terms};
-use crate::demo::fixture::{Reply, Visitor};
+use crate::demo::fixture::{FixtureResponse, Visitor};
 use crate::demo::{Behaviour, Site};
 
 fn visitor() -> Visitor {
     Visitor::of(Site::Umami, Behaviour::default(), 1)
 }
 
-fn log_in(visitor: &mut Visitor, name: &str, pass: &str) -> Reply {
+fn log_in(visitor: &mut Visitor, name: &str, pass: &str) -> FixtureResponse {
     let fields = [
         ("name", name),
         ("pass", pass),
@@ -16,7 +16,7 @@ fn log_in(visitor: &mut Visitor, name: &str, pass: &str) -> Reply {
         ("op", "Log+in"),
     ];
     let reply = visitor.post("/en/user/login", &fields);
-    visitor.keep_cookie(&reply);
+    visitor.store_cookie(&reply);
     reply
 }
 
@@ -27,13 +27,13 @@ fn admin() -> Visitor {
 }
 
 /// Whether the reply leads to `path` of the site.
-fn leads_to(visitor: &Visitor, reply: &Reply, path: &str) -> bool {
+fn leads_to(visitor: &Visitor, reply: &FixtureResponse, path: &str) -> bool {
     let url = format!("{}{path}", visitor.demo.url());
     reply.status == 303 && reply.header("location") == Some(url.as_str())
 }
 
 /// The assets of a page as the load test finds them.
-fn assets(page: &Reply) -> Vec<&str> {
+fn assets(page: &FixtureResponse) -> Vec<&str> {
     let values = |before: &str| {
         let parts = page.text().split(before).skip(1);
         let values = parts.filter_map(|part| part.split('"').next());
@@ -124,12 +124,12 @@ fn every_node_and_term_has_its_page_in_both_languages() {
         assert_eq!(page.status, 200, "{path}");
         let title = title.replace('\'', "&#039;");
         assert!(
-            page.says(&format!("<title>{title} | Umami Food Magazine</title>")),
+            page.contains(&format!("<title>{title} | Umami Food Magazine</title>")),
             "{path}"
         );
     }
     let encoded = "/es/tags/cocci%c3%B3n/";
-    assert!(visitor.get(encoded).says("<title>Cocción |"));
+    assert!(visitor.get(encoded).contains("<title>Cocción |"));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_fixed_pages_have_their_titles() {
         let page = visitor.get(path);
         assert_eq!(page.status, status, "{path}");
         assert!(
-            page.says(&format!("<title>{title} | Umami Food Magazine</title>")),
+            page.contains(&format!("<title>{title} | Umami Food Magazine</title>")),
             "{path}"
         );
         assert_eq!(page.header("set-cookie"), None, "{path}");
@@ -175,16 +175,16 @@ fn pages_of_visitors_come_from_the_cache_and_those_of_members_do_not() {
     let page = visitor.get("/en");
     assert_eq!(page.header("x-cache"), Some("HIT"));
     assert_eq!(page.header("cache-control"), Some("max-age=900, public"));
-    let known = format!(
+    let cookie = format!(
         "If-None-Match: {}\r\n",
         page.header("etag").unwrap_or_default()
     );
-    let again = visitor.send("GET", "/en", &known, "");
+    let again = visitor.send("GET", "/en", &cookie, "");
     assert_eq!((again.status, again.body.len()), (304, 0));
-    assert!(!page.says("toolbar-administration"));
+    assert!(!page.contains("toolbar-administration"));
     let page = admin.get("/en");
     assert_eq!(page.header("x-cache"), Some("MISS"));
-    assert!(page.says("toolbar-administration"));
+    assert!(page.contains("toolbar-administration"));
     assert!(
         page.header("cache-control")
             .is_some_and(|control| control.contains("private"))
@@ -227,7 +227,10 @@ fn a_good_login_leads_to_the_profile_and_a_bad_one_back_to_the_form() {
     for (name, pass) in [("admin", "wrong"), ("user7", "12345")] {
         let reply = log_in(&mut visitor, name, pass);
         assert_eq!((reply.status, reply.header("set-cookie")), (200, None));
-        assert!(reply.says("messages--error") && reply.says("Unrecognized username or password."));
+        assert!(
+            reply.contains("messages--error")
+                && reply.contains("Unrecognized username or password.")
+        );
         assert_eq!(reply.header("x-cache"), Some("MISS"));
     }
     let reply = log_in(&mut visitor, "admin", "admin");
@@ -235,7 +238,7 @@ fn a_good_login_leads_to_the_profile_and_a_bad_one_back_to_the_form() {
     let cookie = reply.header("set-cookie").unwrap_or_default();
     assert!(cookie.starts_with("SESS") && cookie.ends_with("; Max-Age=2000000; path=/; HttpOnly"));
     let profile = visitor.get("/en/user/1");
-    assert!(profile.says("<title>admin | Umami Food Magazine</title>"));
+    assert!(profile.contains("<title>admin | Umami Food Magazine</title>"));
     assert!(
         profile
             .header("set-cookie")
@@ -247,7 +250,7 @@ fn a_good_login_leads_to_the_profile_and_a_bad_one_back_to_the_form() {
 }
 
 /// Saves article 15 with the fields that the load test sends, except for `changes`; an empty value leaves out.
-fn save(visitor: &Visitor, token: &str, changes: &[(&str, &str)]) -> Reply {
+fn save(visitor: &Visitor, token: &str, changes: &[(&str, &str)]) -> FixtureResponse {
     let mut fields = vec![
         ("form_build_id", "form-x"),
         ("form_token", token),
@@ -266,7 +269,7 @@ fn save(visitor: &Visitor, token: &str, changes: &[(&str, &str)]) -> Reply {
 fn a_node_is_saved_with_the_token_of_the_session_only() {
     let (one, other, nobody) = (admin(), admin(), visitor());
     let form = one.get("/en/node/15/edit");
-    assert!(form.says("<title>Edit Article Let&#039;s hear it for carrots |"));
+    assert!(form.contains("<title>Edit Article Let&#039;s hear it for carrots |"));
     let token = form.field("form_token").expect("the form has a token");
     let foreign = other.get("/en/node/15/edit");
     assert_ne!(Some(token), foreign.field("form_token"));
@@ -278,20 +281,22 @@ fn a_node_is_saved_with_the_token_of_the_session_only() {
         "/en/articles/lets-hear-it-for-carrots"
     ));
     let article = one.get("/en/articles/lets-hear-it-for-carrots");
-    assert!(article.says("messages--status") && article.says("has been updated."));
+    assert!(article.contains("messages--status") && article.contains("has been updated."));
     assert!(
         !one.get("/en/articles/lets-hear-it-for-carrots")
-            .says("messages--status")
+            .contains("messages--status")
     );
 
     for wrong in ["", "wrong", foreign.field("form_token").unwrap_or_default()] {
         let reply = save(&one, token, &[("form_token", wrong)]);
         assert_eq!(reply.status, 200, "'{wrong}'");
-        assert!(reply.says("messages--error") && reply.says("The form has become outdated."));
-        assert!(reply.says("<title>Edit Article"), "'{wrong}'");
+        assert!(
+            reply.contains("messages--error") && reply.contains("The form has become outdated.")
+        );
+        assert!(reply.contains("<title>Edit Article"), "'{wrong}'");
     }
     let wrong_form = save(&one, token, &[("form_id", "node_recipe_edit_form")]);
-    assert!(wrong_form.status == 200 && !wrong_form.says("messages--"));
+    assert!(wrong_form.status == 200 && !wrong_form.contains("messages--"));
 
     assert_eq!(nobody.get("/en/node/15/edit").status, 403);
     assert_eq!(save(&nobody, token, &[]).status, 403);
@@ -320,10 +325,11 @@ fn a_search_leads_to_its_results() {
     ));
     let results = visitor.get("/en/search/node?keys=carrots%20soup");
     assert!(
-        results.says("<title>Search for carrots soup |") && results.says("value=\"carrots soup\"")
+        results.contains("<title>Search for carrots soup |")
+            && results.contains("value=\"carrots soup\"")
     );
-    assert!(results.says("href=\"/en/articles/lets-hear-it-for-carrots\""));
-    assert!(!results.says("yielded no results"));
+    assert!(results.contains("href=\"/en/articles/lets-hear-it-for-carrots\""));
+    assert!(!results.contains("yielded no results"));
     let reply = search("/es/search/node", "<b>cocción");
     assert!(leads_to(
         &visitor,
@@ -331,12 +337,12 @@ fn a_search_leads_to_its_results() {
         "/es/search/node?keys=%3Cb%3Ecocci%C3%B3n"
     ));
     let results = visitor.get("/es/search/node?keys=%3Cb%3Ecocci%C3%B3n");
-    assert!(results.says("<title>Buscar &lt;b&gt;cocción |") && !results.says("<b>"));
-    assert!(results.says("no produjo resultados"));
+    assert!(results.contains("<title>Buscar &lt;b&gt;cocción |") && !results.contains("<b>"));
+    assert!(results.contains("no produjo resultados"));
     let empty = search("/en/search/node", " ");
-    assert!(empty.status == 200 && empty.says("Please enter some keywords."));
+    assert!(empty.status == 200 && empty.contains("Please enter some keywords."));
     let long = search("/en/search/node", &"x".repeat(256));
-    assert!(long.status == 200 && long.says("is currently 256 characters long"));
+    assert!(long.status == 200 && long.contains("is currently 256 characters long"));
 }
 
 #[test]
@@ -354,7 +360,7 @@ fn an_address_may_send_five_messages_an_hour() {
         visitor.post(path, &fields)
     };
     let invalid = send("/en/contact", "nobody");
-    assert!(invalid.status == 200 && invalid.says("is not valid."));
+    assert!(invalid.status == 200 && invalid.contains("is not valid."));
     for _ in 0..4 {
         let reply = send("/en/contact", "a@example.com");
         assert!(leads_to(&visitor, &reply, "/en"));
@@ -367,8 +373,8 @@ fn an_address_may_send_five_messages_an_hour() {
     ] {
         let reply = send(path, "a@example.com");
         assert_eq!(reply.status, 200);
-        assert!(reply.says("messages--error") && reply.says("You cannot send more than"));
-        assert!(reply.says(&format!("<title>{title}")));
+        assert!(reply.contains("messages--error") && reply.contains("You cannot send more than"));
+        assert!(reply.contains(&format!("<title>{title}")));
     }
 }
 

@@ -6,14 +6,14 @@ use std::time::Duration;
 /// Time since the run began, without pauses, as the timetable counts it. Reads no machine's clock: it takes and
 /// returns durations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Clock {
+pub(crate) struct RunClock {
     /// Total length of the pauses that are over.
     behind: Duration,
     /// Beginning of the current pause.
     paused: Option<Duration>,
 }
 
-impl Clock {
+impl RunClock {
     /// Returns what the clock shows at `now`.
     pub(crate) fn elapsed(&self, now: Duration) -> Duration {
         self.paused.unwrap_or(now).saturating_sub(self.behind)
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_never_let_go_shows_nothing() {
         let s = Duration::from_secs;
-        let mut clock = Clock::default();
+        let mut clock = RunClock::default();
         clock.pause(s(0));
         assert_eq!((clock.elapsed(s(7)), clock.moment(s(0))), (s(0), None));
         clock.resume(s(7));
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_paused_clock_stands_still_and_goes_on_where_it_stood() {
         let s = Duration::from_secs;
-        let mut clock = Clock::default();
+        let mut clock = RunClock::default();
         assert_eq!(clock.elapsed(s(3)), s(3));
         clock.pause(s(4));
         clock.pause(s(5));

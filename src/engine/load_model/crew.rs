@@ -2,29 +2,34 @@
 
 use crate::engine::load_model::dispatcher::Dispatcher;
 use crate::engine::load_model::timetable::{LaneLoad, Timetable};
-use crate::engine::load_model::user_pool::{Start, UserPool};
+use crate::engine::load_model::user_pool::{UserPool, UserStart};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
 use std::time::Duration;
 
 /// A shard's own users of one lane.
 #[derive(Debug)]
-pub(crate) enum Crew {
+pub(crate) enum LanePool {
     Users(UserPool),
     Arrivals(Box<Dispatcher>),
 }
 
-impl Crew {
+impl LanePool {
     /// Makes a shard's crews, one for each lane.
-    pub(crate) fn of_lanes(index: usize, context: &RunContext, directive: &Directive) -> Vec<Crew> {
+    pub(crate) fn of_lanes(
+        index: usize,
+        context: &RunContext,
+        directive: &Directive,
+    ) -> Vec<LanePool> {
         let scenarios = directive.plan_version.plan.scenarios.len();
         let lanes = directive.timetable.lanes.iter().enumerate();
         let crews = lanes.map(|(number, lane)| match &lane.load {
-            LaneLoad::Users(_) => Crew::Users(UserPool::new(context.share(index, number))),
+            LaneLoad::Users(_) => LanePool::Users(UserPool::new(context.share(index, number))),
             LaneLoad::Arrivals { spacing, most, .. } => {
-                let wanted = (*spacing, *most);
-                let dispatcher = Dispatcher::new(index, number, context, scenarios, wanted);
-                Crew::Arrivals(Box::new(dispatcher))
+                let spacing_and_most = (*spacing, *most);
+                let dispatcher =
+                    Dispatcher::new(index, number, context, scenarios, spacing_and_most);
+                LanePool::Arrivals(Box::new(dispatcher))
             }
         });
         crews.collect()
@@ -38,7 +43,7 @@ impl Crew {
         elapsed: Duration,
     ) -> Option<Duration> {
         match self {
-            Crew::Users(pool) => {
+            LanePool::Users(pool) => {
                 let users = timetable.users(lane)?;
                 if pool.has_come_to(users.users_at(elapsed)) {
                     users.next_change(elapsed)
@@ -46,7 +51,7 @@ impl Crew {
                     Some(elapsed)
                 }
             }
-            Crew::Arrivals(dispatcher) => match dispatcher.next(&timetable.lanes[lane]) {
+            LanePool::Arrivals(dispatcher) => match dispatcher.next(&timetable.lanes[lane]) {
                 Some((_, time)) => Some(time),
                 None => timetable
                     .early_end(lane)
@@ -56,8 +61,8 @@ impl Crew {
     }
 
     /// Takes over the limit on users that the timetable now sets for the arrivals of that lane.
-    pub(crate) fn obey(&mut self, timetable: &Timetable, lane: usize) {
-        if let (Crew::Arrivals(dispatcher), LaneLoad::Arrivals { most, .. }) =
+    pub(crate) fn follow(&mut self, timetable: &Timetable, lane: usize) {
+        if let (LanePool::Arrivals(dispatcher), LaneLoad::Arrivals { most, .. }) =
             (self, &timetable.lanes[lane].load)
         {
             dispatcher.pool.limit(*most);
@@ -68,24 +73,24 @@ impl Crew {
     /// scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
         match self {
-            Crew::Users(pool) => pool.renew(),
-            Crew::Arrivals(dispatcher) => dispatcher.pool.renew(scenarios),
+            LanePool::Users(pool) => pool.renew(),
+            LanePool::Arrivals(dispatcher) => dispatcher.pool.renew(scenarios),
         }
     }
 
     /// Tells all users to stop.
     pub(crate) fn dismiss_all(&mut self) {
         match self {
-            Crew::Users(pool) => pool.dismiss_all(),
-            Crew::Arrivals(dispatcher) => dispatcher.pool.dismiss_all(),
+            LanePool::Users(pool) => pool.dismiss_all(),
+            LanePool::Arrivals(dispatcher) => dispatcher.pool.dismiss_all(),
         }
     }
 
     /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
-    pub(crate) fn ended(&mut self, number: u64) -> Option<Start> {
+    pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         match self {
-            Crew::Users(pool) => pool.ended(number),
-            Crew::Arrivals(dispatcher) => {
+            LanePool::Users(pool) => pool.ended(number),
+            LanePool::Arrivals(dispatcher) => {
                 dispatcher.pool.ended(number);
                 None
             }
@@ -95,8 +100,8 @@ impl Crew {
     /// Returns how many users of this shard were ever started; 0 at a rate.
     pub(crate) fn reached(&self) -> u64 {
         match self {
-            Crew::Users(pool) => pool.reached(),
-            Crew::Arrivals(_) => 0,
+            LanePool::Users(pool) => pool.reached(),
+            LanePool::Arrivals(_) => 0,
         }
     }
 
@@ -104,7 +109,7 @@ impl Crew {
     /// where the arrivals decide how many users there are.
     pub(crate) fn has_started_all(&self, timetable: &Timetable, lane: usize) -> bool {
         match (self, timetable.users(lane)) {
-            (Crew::Users(pool), Some(users)) => pool.highest() >= users.shape.peak(),
+            (LanePool::Users(pool), Some(users)) => pool.highest() >= users.shape.peak(),
             _ => true,
         }
     }
@@ -112,13 +117,13 @@ impl Crew {
     /// Returns whether no user is left and the timetable of that lane starts no more.
     pub(crate) fn is_over(&self, timetable: &Timetable, lane: usize, elapsed: Duration) -> bool {
         match (self, timetable.users(lane)) {
-            (Crew::Users(pool), Some(users)) => {
+            (LanePool::Users(pool), Some(users)) => {
                 pool.has_come_to(users.users_at(elapsed))
                     && users.next_change(elapsed).is_none()
                     && (pool.is_done() || users.has_ended(elapsed) && pool.is_empty())
             }
-            (Crew::Users(_), None) => false,
-            (Crew::Arrivals(dispatcher), _) => {
+            (LanePool::Users(_), None) => false,
+            (LanePool::Arrivals(dispatcher), _) => {
                 dispatcher.pool.is_closed() && dispatcher.pool.is_empty()
             }
         }

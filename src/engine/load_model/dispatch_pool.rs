@@ -2,9 +2,9 @@
 //! where there may be no more users, nobody serves it. The pool knows numbers, not VMs: the shard starts the users
 //! that it names.
 
-use super::share::Share;
-use crate::engine::load_model::user_pool::Start;
-use crate::engine::user::stop::Stop;
+use super::share::ShardShare;
+use crate::engine::load_model::user_pool::UserStart;
+use crate::engine::user::stop::StopSignal;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -12,19 +12,19 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Free users by scenario; the one that was freed last is at the back.
-type Free = Rc<RefCell<Vec<VecDeque<u64>>>>;
+type FreeUsers = Rc<RefCell<Vec<VecDeque<u64>>>>;
 
 /// A user's place in the pool, where it waits for its next arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolMember {
     number: u64,
     scenario: usize,
-    free: Free,
-    call: Rc<Call>,
+    free: FreeUsers,
+    call: Rc<DispatchNotice>,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct DispatchNotice {
     scheduled: Cell<Option<Instant>>,
     notice: Notify,
 }
@@ -36,13 +36,13 @@ impl PoolMember {
     }
 
     /// Waits for a call and returns when its arrival was due; `None` if told to stop instead.
-    pub(crate) async fn next(&self, stop: &Stop) -> Option<Instant> {
+    pub(crate) async fn next(&self, stop: &StopSignal) -> Option<Instant> {
         self.free.borrow_mut()[self.scenario].push_back(self.number);
         loop {
             if let Some(scheduled) = self.called() {
                 return Some(scheduled);
             }
-            if stop.is_told() {
+            if stop.is_requested() {
                 if let Some(free) = self.free.borrow_mut().get_mut(self.scenario) {
                     free.retain(|number| *number != self.number);
                 }
@@ -50,7 +50,7 @@ impl PoolMember {
             }
             tokio::select! {
                 () = self.call.notice.notified() => {}
-                () = stop.told() => {}
+                () = stop.requested() => {}
             }
         }
     }
@@ -67,18 +67,18 @@ pub(crate) enum Service {
     /// A free user serves it.
     Taken,
     /// The shard is to start a new user for this member, which has been called already.
-    New(Start, PoolMember),
+    New(UserStart, PoolMember),
     /// No user is free, and no more may be made.
     Nobody,
 }
 
 #[derive(Debug)]
 pub(crate) struct DispatchPool {
-    share: Share,
+    share: ShardShare,
     /// The most users over all shards.
     most: u64,
-    free: Free,
-    users: HashMap<u64, (PoolMember, Rc<Stop>)>,
+    free: FreeUsers,
+    users: HashMap<u64, (PoolMember, Rc<StopSignal>)>,
     /// The most users that this shard may have, and how many it has, without those that were told to stop.
     capacity: u64,
     staff: u64,
@@ -92,7 +92,7 @@ pub(crate) struct DispatchPool {
 
 impl DispatchPool {
     /// Makes a shard's pool; all shards together may have at most `most` users.
-    pub(crate) fn new(share: Share, scenarios: usize, most: u64) -> Self {
+    pub(crate) fn new(share: ShardShare, scenarios: usize, most: u64) -> Self {
         let mut pool = DispatchPool {
             share,
             most: 0,
@@ -159,7 +159,7 @@ impl DispatchPool {
         };
         member.call(scheduled);
         let life = self.lives.get(&number).copied().unwrap_or(0);
-        Service::New(Start { number, life }, member)
+        Service::New(UserStart { number, life }, member)
     }
 
     fn number(&mut self) -> u64 {
@@ -172,7 +172,7 @@ impl DispatchPool {
         })
     }
 
-    pub(crate) fn started(&mut self, member: PoolMember, stop: Rc<Stop>) {
+    pub(crate) fn started(&mut self, member: PoolMember, stop: Rc<StopSignal>) {
         self.staff += 1;
         self.users.insert(member.number, (member, stop));
     }
@@ -182,7 +182,7 @@ impl DispatchPool {
             return;
         };
         // A user that was told to stop is no longer counted.
-        self.staff -= u64::from(!stop.is_told());
+        self.staff -= u64::from(!stop.is_requested());
         *self.lives.entry(number).or_default() += 1;
         self.returned.push(number);
     }
@@ -210,16 +210,16 @@ impl DispatchPool {
         while self.dismiss_free() {}
         *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
         for (_, stop) in self.users.values() {
-            stop.tell_at_iteration_end();
+            stop.request_at_iteration_end();
         }
     }
 
     fn dismiss(&mut self, number: u64) {
         if let Some((_, stop)) = self.users.get(&number)
-            && !stop.is_told()
+            && !stop.is_requested()
         {
             self.staff -= 1;
-            stop.tell();
+            stop.request();
         }
     }
 
@@ -235,8 +235,8 @@ impl DispatchPool {
 mod tests {
     use super::*;
 
-    fn share(index: usize, shards: usize) -> Share {
-        Share::new(crate::config::Part::WHOLE, index, shards)
+    fn share(index: usize, shards: usize) -> ShardShare {
+        ShardShare::new(crate::config::LoadPart::WHOLE, index, shards)
     }
 
     /// Serves an arrival and returns who served it: `+3` is a new user 3, `=` a free one, `-` nobody.
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(arrive(&mut pool, 1), "-");
         be_free(&pool, 0);
         assert_eq!(arrive(&mut pool, 1), "+2");
-        assert!(pool.users[&0].1.is_told(), "it goes, with its on_stop");
+        assert!(pool.users[&0].1.is_requested(), "it goes, with its on_stop");
         assert_eq!(arrive(&mut pool, 0), "-");
         pool.ended(0);
         assert_eq!(arrive(&mut pool, 0), "-", "two are there");
@@ -297,11 +297,11 @@ mod tests {
         (0..3).for_each(|_| drop(arrive(&mut pool, 0)));
         be_free(&pool, 2);
         pool.limit(1);
-        assert!(pool.users[&2].1.is_told() && !pool.users[&1].1.is_told());
+        assert!(pool.users[&2].1.is_requested() && !pool.users[&1].1.is_requested());
         be_free(&pool, 0);
         be_free(&pool, 1);
         assert_eq!(arrive(&mut pool, 0), "=");
-        assert!(pool.users[&0].1.is_told(), "one too many");
+        assert!(pool.users[&0].1.is_requested(), "one too many");
     }
 
     #[test]

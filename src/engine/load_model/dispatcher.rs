@@ -1,7 +1,7 @@
 //! Dispatches arrivals at one shard: each is served on schedule by a user of the shard, passed on to a shard that
 //! has one to spare, or dropped and counted.
 
-use super::share::Share;
+use super::share::ShardShare;
 use crate::config::Spacing;
 use crate::engine::load_model::dispatch_pool::DispatchPool;
 use crate::engine::load_model::timetable::{Lane, LaneLoad, arrivals};
@@ -30,7 +30,7 @@ pub(crate) struct Transfers {
 /// Dispatcher of a lane's arrivals.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    share: Share,
+    share: ShardShare,
     pub(crate) pool: DispatchPool,
     pub(crate) arrivals: Arrivals,
 }

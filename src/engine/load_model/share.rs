@@ -1,12 +1,12 @@
 //! Share of a shard: the users and arrivals that are its own.
 
-use crate::config::{Part, share_of};
+use crate::config::{LoadPart, share_of};
 
 /// Numbers of users and arrivals that belong to one shard of one process. If the process's part of the load has one
 /// share for each shard, each shard has one of them; otherwise the shards divide the part among themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Share {
-    part: Part,
+pub(crate) struct ShardShare {
+    part: LoadPart,
     /// Number of the shard among those that share its part, and how many there are.
     index: u64,
     shards: u64,
@@ -14,17 +14,17 @@ pub(crate) struct Share {
     ahead: u64,
 }
 
-impl Share {
-    pub(crate) fn new(part: Part, index: usize, shards: usize) -> Share {
+impl ShardShare {
+    pub(crate) fn new(part: LoadPart, index: usize, shards: usize) -> ShardShare {
         let (index, shards) = (index as u64, shards as u64);
         match part.share_of_thread(index, shards) {
-            Some((share, of)) => Share {
-                part: Part::of_shares(share..share + 1, of),
+            Some((share, of)) => ShardShare {
+                part: LoadPart::of_shares(share..share + 1, of),
                 index: 0,
                 shards: 1,
                 ahead: 0,
             },
-            None => Share {
+            None => ShardShare {
                 part,
                 index,
                 shards,
@@ -34,8 +34,8 @@ impl Share {
     }
 
     /// Returns the same share in lane number `lane`.
-    pub(crate) fn of_lane(self, lane: usize) -> Share {
-        Share {
+    pub(crate) fn of_lane(self, lane: usize) -> ShardShare {
+        ShardShare {
             ahead: lane as u64,
             ..self
         }
@@ -55,14 +55,14 @@ mod tests {
 
     #[test]
     fn workers_of_several_threads_have_the_shares_of_one_process_with_all_of_them() {
-        let whole = |index| Share::new(Part::WHOLE, index, 6);
+        let whole = |index| ShardShare::new(LoadPart::WHOLE, index, 6);
         let workers = [0..1, 1..4, 4..6];
         for number in 0..1_000 {
             for worker in &workers {
-                let part = Part::of_shares(worker.clone(), 6);
+                let part = LoadPart::of_shares(worker.clone(), 6);
                 let threads = (worker.end - worker.start) as usize;
                 for thread in 0..threads {
-                    let share = Share::new(part, thread, threads);
+                    let share = ShardShare::new(part, thread, threads);
                     let alone = whole(worker.start as usize + thread);
                     assert_eq!(share.has(number), alone.has(number), "{number}");
                 }
@@ -78,7 +78,8 @@ mod tests {
                 let mut owners = 0;
                 for part in 1..=of {
                     for index in 0..shards {
-                        let share = Share::new(Part::of_shares(part - 1..part, of), index, shards);
+                        let share =
+                            ShardShare::new(LoadPart::of_shares(part - 1..part, of), index, shards);
                         if share.has(number) {
                             owners += 1;
                             counts[(part as usize - 1) * shards + index] += 1;

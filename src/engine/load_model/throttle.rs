@@ -14,7 +14,7 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(crate) struct Throttle {
-    begin: Instant,
+    start: Instant,
     interval_ns: u64,
     /// The next free slot, in nanoseconds since `begin`.
     next: AtomicU64,
@@ -22,9 +22,9 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     /// Makes a limit of `rate` requests per second, with a schedule that starts at `begin`.
-    pub(crate) fn new(rate: f64, begin: Instant) -> Self {
+    pub(crate) fn new(rate: f64, start: Instant) -> Self {
         Throttle {
-            begin,
+            start: start,
             interval_ns: (1e9 / rate).round().max(1.0) as u64,
             next: AtomicU64::new(0),
         }
@@ -33,8 +33,8 @@ impl Throttle {
     /// Waits for the slot of one request. A user that is told to stop goes on waiting: otherwise all who wait would
     /// send at once.
     pub(crate) async fn pass(&self) {
-        let slot = Duration::from_nanos(self.take(self.begin.elapsed()));
-        tokio::time::sleep_until(self.begin + slot).await;
+        let slot = Duration::from_nanos(self.take(self.start.elapsed()));
+        tokio::time::sleep_until(self.start + slot).await;
     }
 
     /// Takes the next free slot for a request that is ready `now` after `begin`, and returns it in nanoseconds since
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_seconds_hold_the_rate_whoever_asks_when() {
+    fn ten_seconds_hold_the_rate_whenever_requests_come() {
         for rate in [150_u32, 700, 5_000] {
             let throttle = Throttle::new(f64::from(rate), Instant::now());
             let mut now = ms(0);

@@ -15,7 +15,9 @@ impl Tickets {
     /// Takes one; false if none is left.
     pub(crate) fn take(&self) -> bool {
         let order = Ordering::Relaxed;
-        let taken = self.0.try_update(order, order, |left| left.checked_sub(1));
+        let taken = self
+            .0
+            .try_update(order, order, |remaining| remaining.checked_sub(1));
         taken.is_ok()
     }
 }

@@ -291,13 +291,13 @@ pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
                 .collect()
         }
     };
-    let mut begins = Duration::ZERO;
+    let mut start = Duration::ZERO;
     let mut stages = VecDeque::new();
     for (time, goal) in named {
-        if !begins.is_zero() && !time.is_zero() {
-            stages.push_back((begins, format!("stage {goal}")));
+        if !start.is_zero() && !time.is_zero() {
+            stages.push_back((start, format!("stage {goal}")));
         }
-        begins += time;
+        start += time;
     }
     stages
 }
@@ -309,11 +309,11 @@ pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
     let mut moments: Vec<(Duration, String)> = lanes
         .filter_map(|(lane, one)| {
             let owner = one.owner.as_ref()?;
-            let begins = (!one.start.is_zero())
+            let start = (!one.start.is_zero())
                 .then(|| (one.start, format!("the load of scenario '{owner}' began")));
             let end = timetable.early_end(lane);
             let ends = end.map(|end| (end, format!("the load of scenario '{owner}' ended")));
-            Some([begins, ends])
+            Some([start, ends])
         })
         .flatten()
         .flatten()

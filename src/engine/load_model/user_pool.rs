@@ -2,29 +2,29 @@
 //! changes. A user's own number decides its shard and its scenario; the highest stops first, and a user that is
 //! started again keeps its number. So the proportions of the scenarios hold however many users there are.
 
-use super::share::Share;
-use crate::engine::user::stop::Stop;
+use super::share::ShardShare;
+use crate::engine::user::stop::StopSignal;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A user of the pool that runs or is on its way out.
 #[derive(Debug)]
-struct Member {
-    stop: Rc<Stop>,
+struct PoolUser {
+    stop: Rc<StopSignal>,
     leaving: bool,
     /// Whether it is to run again when it has ended: two users with one number never run at the same time.
-    wanted: bool,
+    restarts: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct UserPool {
-    share: Share,
+    share: ShardShare,
     /// The number of users over all shards that this shard has followed so far.
     level: u64,
     /// The highest `level` so far, and how many of the users below it are the shard's own.
     highest: u64,
     reached: u64,
-    members: HashMap<u64, Member>,
+    members: HashMap<u64, PoolUser>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
     /// How often the user with a number was dismissed or replaced; numbers that never were are not listed.
@@ -33,13 +33,13 @@ pub(crate) struct UserPool {
 
 /// A user to start: its number, from 0, and how many users had that number before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct UserStart {
     pub(crate) number: u64,
     pub(crate) life: u64,
 }
 
 impl UserPool {
-    pub(crate) fn new(share: Share) -> Self {
+    pub(crate) fn new(share: ShardShare) -> Self {
         UserPool {
             share,
             level: 0,
@@ -58,7 +58,7 @@ impl UserPool {
 
     /// Goes on towards `target` users over all shards: tells those beyond it to stop, and returns the next user of
     /// this shard to start; `None` once the target is reached.
-    pub(crate) fn next(&mut self, target: u64) -> Option<Start> {
+    pub(crate) fn next(&mut self, target: u64) -> Option<UserStart> {
         while self.level > target {
             self.level -= 1;
             self.dismiss(self.level);
@@ -78,7 +78,7 @@ impl UserPool {
             }
             self.reached += u64::from(is_new);
             match self.members.get_mut(&number) {
-                Some(member) => member.wanted = true,
+                Some(member) => member.restarts = true,
                 None => return Some(self.start(number)),
             }
         }
@@ -101,8 +101,8 @@ impl UserPool {
         }
         *self.lives.entry(number).or_default() += 1;
         if let Some(member) = self.members.get_mut(&number) {
-            (member.leaving, member.wanted) = (true, false);
-            member.stop.tell();
+            (member.leaving, member.restarts) = (true, false);
+            member.stop.request();
         }
     }
 
@@ -114,8 +114,8 @@ impl UserPool {
             *self.lives.entry(number).or_default() += 1;
             match self.members.get_mut(&number) {
                 Some(member) => {
-                    (member.leaving, member.wanted) = (true, true);
-                    member.stop.tell_at_iteration_end();
+                    (member.leaving, member.restarts) = (true, true);
+                    member.stop.request_at_iteration_end();
                 }
                 None => self.again.push(number),
             }
@@ -125,32 +125,32 @@ impl UserPool {
         self.again.dedup();
     }
 
-    fn start(&self, number: u64) -> Start {
+    fn start(&self, number: u64) -> UserStart {
         let life = self.lives.get(&number).copied().unwrap_or(0);
-        Start { number, life }
+        UserStart { number, life }
     }
 
-    pub(crate) fn started(&mut self, number: u64, stop: Rc<Stop>) {
-        let member = Member {
+    pub(crate) fn started(&mut self, number: u64, stop: Rc<StopSignal>) {
+        let member = PoolUser {
             stop,
             leaving: false,
-            wanted: false,
+            restarts: false,
         };
         self.members.insert(number, member);
     }
 
     /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
-    pub(crate) fn ended(&mut self, number: u64) -> Option<Start> {
+    pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         let member = self.members.remove(&number)?;
-        (member.leaving && member.wanted).then(|| self.start(number))
+        (member.leaving && member.restarts).then(|| self.start(number))
     }
 
     /// Tells all users to stop.
     pub(crate) fn dismiss_all(&mut self) {
         self.again.clear();
         for member in self.members.values_mut() {
-            member.wanted = false;
-            member.stop.tell();
+            member.restarts = false;
+            member.stop.request();
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     /// Steers the pool of one shard to `target`, and returns the users that it starts.
-    fn steer(user_pool: &mut UserPool, target: u64) -> Vec<Start> {
+    fn steer(user_pool: &mut UserPool, target: u64) -> Vec<UserStart> {
         std::iter::from_fn(|| {
             let start = user_pool.next(target)?;
             user_pool.started(start.number, Rc::default());
@@ -179,33 +179,33 @@ mod tests {
         .collect()
     }
 
-    fn told(user_pool: &UserPool) -> Vec<u64> {
-        let told = user_pool
+    fn stopping_users(user_pool: &UserPool) -> Vec<u64> {
+        let stopping = user_pool
             .members
             .iter()
-            .filter(|(_, member)| member.stop.is_told());
-        let mut numbers: Vec<u64> = told.map(|(number, _)| *number).collect();
+            .filter(|(_, member)| member.stop.is_requested());
+        let mut numbers: Vec<u64> = stopping.map(|(number, _)| *number).collect();
         numbers.sort_unstable();
         numbers
     }
 
-    fn start(number: u64, life: u64) -> Start {
-        Start { number, life }
+    fn start(number: u64, life: u64) -> UserStart {
+        UserStart { number, life }
     }
 
-    fn share(index: usize, shards: usize) -> Share {
-        Share::new(crate::config::Part::WHOLE, index, shards)
+    fn share(index: usize, shards: usize) -> ShardShare {
+        ShardShare::new(crate::config::LoadPart::WHOLE, index, shards)
     }
 
     #[test]
-    fn the_newest_stop_first_and_keep_their_numbers_when_they_start_again() {
+    fn the_newest_stop_first_and_have_the_same_numbers_when_they_start_again() {
         let mut user_pool = UserPool::new(share(0, 1));
         assert_eq!(
             steer(&mut user_pool, 3),
             [start(0, 0), start(1, 0), start(2, 0)]
         );
         assert_eq!(steer(&mut user_pool, 1), []);
-        assert_eq!(told(&user_pool), [1, 2]);
+        assert_eq!(stopping_users(&user_pool), [1, 2]);
         assert_eq!(user_pool.ended(2), None);
         assert_eq!(steer(&mut user_pool, 4), [start(2, 1), start(3, 0)]);
         assert_eq!(
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn all_users_begin_anew_under_the_same_number_also_those_that_had_ended() {
+    fn all_users_start_anew_under_the_same_number_also_those_that_had_ended() {
         let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 4);
         assert_eq!(user_pool.ended(1), None);
@@ -238,8 +238,12 @@ mod tests {
         assert!(!user_pool.has_come_to(3));
         assert_eq!(steer(&mut user_pool, 3), [start(1, 1)]);
         assert!(user_pool.has_come_to(3));
-        let told = |number| user_pool.members[&number].stop.is_told_at_iteration_end();
-        assert_eq!([0, 1, 2].map(told), [true, false, true]);
+        let is_stopping = |number| {
+            user_pool.members[&number]
+                .stop
+                .is_requested_at_iteration_end()
+        };
+        assert_eq!([0, 1, 2].map(is_stopping), [true, false, true]);
         assert_eq!(user_pool.ended(0), Some(start(0, 1)));
         user_pool.started(0, Rc::default());
         assert_eq!(user_pool.ended(3), None, "nobody wants it back");
@@ -265,9 +269,9 @@ mod tests {
         for user_pool in &mut pools {
             steer(user_pool, 20);
         }
-        let mut told: Vec<u64> = pools.iter().flat_map(told).collect();
-        told.sort_unstable();
-        assert_eq!(told, (20..50).collect::<Vec<_>>());
+        let mut stopping: Vec<u64> = pools.iter().flat_map(stopping_users).collect();
+        stopping.sort_unstable();
+        assert_eq!(stopping, (20..50).collect::<Vec<_>>());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something that a task or an event's function asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Asked {
+pub(crate) enum PlanCommand {
     /// End the run, for that reason.
     Stop(String),
     /// Fail the run for that reason; it goes on.

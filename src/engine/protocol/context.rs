@@ -1,7 +1,7 @@
 //! Run context: everything that all shards of a run need to know, put together once.
 
-use crate::config::{CoMitigation, LocalConfig, Part, RunConfig};
-use crate::engine::load_model::share::Share;
+use crate::config::{LoadPart, LocalConfig, MitigationCadence, RunConfig};
+use crate::engine::load_model::share::ShardShare;
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::load_model::tickets::Tickets;
 use crate::engine::timing::timers::Timers;
@@ -32,7 +32,7 @@ pub(crate) struct RunContext {
     pub(crate) shards: usize,
     /// Heartbeat of each shard, which shows what it is doing.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
-    pub(crate) begin: Instant,
+    pub(crate) start: Instant,
     /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,
     /// Users at work in this process.
@@ -51,8 +51,8 @@ pub(crate) struct OwnLimits {
 
 impl RunContext {
     /// Returns the share of shard number `index` in a lane.
-    pub(crate) fn share(&self, index: usize, lane: usize) -> Share {
-        Share::new(self.local.part, index, self.shards).of_lane(lane)
+    pub(crate) fn share(&self, index: usize, lane: usize) -> ShardShare {
+        ShardShare::new(self.local.part, index, self.shards).of_lane(lane)
     }
 
     /// Returns how many of the first `users` users of a lane are this process's.
@@ -62,14 +62,14 @@ impl RunContext {
     }
 
     /// Makes a context of the same run in which users begin at `begin`.
-    pub(crate) fn beginning(&self, begin: Instant) -> RunContext {
+    pub(crate) fn beginning(&self, start: Instant) -> RunContext {
         RunContext {
             throttle: self.throttle.clone(),
             tickets: self.tickets.clone(),
             own_limits: self.own_limits.clone(),
             origin: self.origin,
             halted: self.halted.clone(),
-            begin,
+            start: start,
             ..context(
                 self.config.clone(),
                 self.local.clone(),
@@ -88,18 +88,18 @@ impl RunContext {
 
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
-        self.begin.elapsed()
+        self.start.elapsed()
     }
 
     /// Returns the moment `since` the run began; `None` if no clock goes that far.
     pub(crate) fn instant(&self, since: Duration) -> Option<Instant> {
-        self.begin.checked_add(since)
+        self.start.checked_add(since)
     }
 
     /// Makes the recorder with that number.
     pub(crate) fn recorder(&self, number: usize) -> Recorder {
-        let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
-        Recorder::new(number).of_run(origin, begin, self.run_logs.as_ref())
+        let (origin, start) = (self.origin.into_std(), self.start.into_std());
+        Recorder::new(number).of_run(origin, start, self.run_logs.as_ref())
     }
 
     /// Makes the timers of one shard.
@@ -114,11 +114,11 @@ impl RunContext {
 }
 
 /// Returns the limits that each scenario of the plan has for itself, reduced to that part of the load.
-pub(crate) fn own_limits(plan: &Plan, part: Part) -> BTreeMap<String, OwnLimits> {
-    let begin = Instant::now();
+pub(crate) fn own_limits(plan: &Plan, part: LoadPart) -> BTreeMap<String, OwnLimits> {
+    let start = Instant::now();
     let scenarios = plan.scenarios.iter().map(|scenario| {
         let limits = OwnLimits {
-            throttle: (scenario.throttle_requests).map(|rate| own_throttle(rate, part, begin)),
+            throttle: (scenario.throttle_requests).map(|rate| own_throttle(rate, part, start)),
             tickets: scenario.shared_iterations.map(|all| own_tickets(all, part)),
         };
         (scenario.name.clone(), limits)
@@ -126,11 +126,11 @@ pub(crate) fn own_limits(plan: &Plan, part: Part) -> BTreeMap<String, OwnLimits>
     scenarios.collect()
 }
 
-fn own_throttle(rate: f64, part: Part, begin: Instant) -> Arc<Throttle> {
-    Arc::new(Throttle::new(rate * part.fraction(), begin))
+fn own_throttle(rate: f64, part: LoadPart, start: Instant) -> Arc<Throttle> {
+    Arc::new(Throttle::new(rate * part.fraction(), start))
 }
 
-fn own_tickets(all: u64, part: Part) -> Arc<Tickets> {
+fn own_tickets(all: u64, part: LoadPart) -> Arc<Tickets> {
     Arc::new(Tickets::new(part.share(all)))
 }
 
@@ -144,22 +144,22 @@ pub(crate) fn context(
     run_logs: Option<RunLogs>,
 ) -> RunContext {
     let throttle = config.throttle_requests;
-    let begin = Instant::now();
+    let start = Instant::now();
     RunContext {
         client,
         resolver,
         rooms: (0..lanes)
             .map(|_| (0..local.threads).map(|_| AtomicU64::new(0)).collect())
             .collect(),
-        throttle: throttle.map(|rate| own_throttle(rate, local.part, begin)),
+        throttle: throttle.map(|rate| own_throttle(rate, local.part, start)),
         tickets: config
             .shared_iterations
             .map(|all| own_tickets(all, local.part)),
         own_limits: BTreeMap::new(),
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
-        begin,
-        origin: begin,
+        start: start,
+        origin: start,
         users: Arc::default(),
         halted: Arc::default(),
         run_logs,
@@ -172,9 +172,9 @@ pub(crate) fn context(
 /// filled in.
 pub(crate) fn cadence(config: &RunConfig) -> Option<Cadence> {
     match config.co_mitigation {
-        CoMitigation::Disabled => None,
-        CoMitigation::Average => Some(Cadence::Average),
-        CoMitigation::Minimum => Some(Cadence::Minimum),
-        CoMitigation::Maximum => Some(Cadence::Maximum),
+        MitigationCadence::Disabled => None,
+        MitigationCadence::Average => Some(Cadence::Average),
+        MitigationCadence::Minimum => Some(Cadence::Minimum),
+        MitigationCadence::Maximum => Some(Cadence::Maximum),
     }
 }

@@ -2,7 +2,7 @@
 //! message: a shard that missed one in between has missed nothing. Its times are durations since the run began, with
 //! or without pauses, and so mean the same to everyone who takes part.
 
-use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::clock::RunClock;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::plan_version::PlanVersion;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ use std::time::Duration;
 /// The run as it should be now.
 #[derive(Debug, Clone)]
 pub(crate) struct Directive {
-    pub(crate) phase: Phase,
-    pub(crate) clock: Clock,
+    pub(crate) phase: DirectivePhase,
+    pub(crate) clock: RunClock,
     pub(crate) timetable: Arc<Timetable>,
     /// End of the run on the timetable's clock; `None` for never.
     pub(crate) end: Option<Duration>,
@@ -33,12 +33,12 @@ pub(crate) struct Directive {
 pub(crate) struct Measurement {
     /// Number of the measurement; the first is 0.
     pub(crate) epoch: u64,
-    pub(crate) begins: Begins,
+    pub(crate) start: MeasurementStart,
 }
 
 /// Beginning of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Begins {
+pub(crate) enum MeasurementStart {
     WithTheRun,
     /// At this time of the timetable's clock.
     On(Duration),
@@ -50,17 +50,17 @@ impl Directive {
     /// Returns when its measurement begins, since the run began; `None` if it began with the run, or while a pause
     /// delays it.
     pub(crate) fn measured_from(&self) -> Option<Duration> {
-        match self.measurement.begins {
-            Begins::WithTheRun => None,
-            Begins::On(due) => self.clock.moment(due),
-            Begins::At(moment) => Some(moment),
+        match self.measurement.start {
+            MeasurementStart::WithTheRun => None,
+            MeasurementStart::On(due) => self.clock.moment(due),
+            MeasurementStart::At(moment) => Some(moment),
         }
     }
 }
 
 /// Phases of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Phase {
+pub(crate) enum DirectivePhase {
     Go,
     Stop,
     Abort,

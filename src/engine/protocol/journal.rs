@@ -3,13 +3,13 @@
 
 use crate::config::{OwnLoad, RunConfig};
 use crate::control::Command;
-use crate::engine::protocol::order::Order;
+use crate::engine::protocol::order::RunOrder;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::Signal;
 use crate::error::Error;
 use crate::lua::GivenVariables;
 use crate::metrics::Cause;
-use crate::plan::{Event, Plan, Scenario, Task};
+use crate::plan::{Plan, PlanEvent, Scenario, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use tokio::time::Instant;
 
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct DirectorLogEntry {
     /// Time since the run began.
     pub(crate) at: Duration,
-    pub(crate) told: Told,
+    pub(crate) action: DirectorEvent,
 }
 
 /// What a director was told, or what it decided that no signal shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum DirectorEvent {
     /// A command that was obeyed.
     Command(Command),
     /// Users were told to stop.
@@ -50,7 +50,7 @@ pub(crate) struct PlanFacts {
     number: u64,
     digest: String,
     order: Vec<(String, String)>,
-    events: Vec<Event>,
+    events: Vec<PlanEvent>,
     /// The own loads of scenarios, by name.
     own_loads: BTreeMap<String, OwnLoad>,
     pub(crate) config: RunConfig,
@@ -102,9 +102,9 @@ impl PlanFacts {
 
 /// A run that another director leads, or led until it was lost.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct PastRun {
     /// When users began.
-    pub(crate) begin: Instant,
+    pub(crate) start: Instant,
     /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
     /// When the run began, by the clock of its first manager.
@@ -112,23 +112,23 @@ pub(crate) struct Past {
     /// Figures of `test_start`, encoded.
     pub(crate) test_start: Option<Vec<u8>>,
     /// What has happened, in order; closed when this process is to lead the run.
-    pub(crate) moments: mpsc::Receiver<Moment>,
+    pub(crate) moments: mpsc::Receiver<ReplayMoment>,
 }
 
 /// A moment of a run that another director has led.
 #[derive(Debug)]
-pub(crate) struct Moment {
+pub(crate) struct ReplayMoment {
     /// Time since the run began.
     pub(crate) at: Duration,
-    pub(crate) what: What,
+    pub(crate) what: ReplayEvent,
 }
 
 /// What has happened at a moment.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum ReplayEvent {
     Signal(Signal),
-    Told(Told),
-    Order(Order),
+    Action(DirectorEvent),
+    Order(RunOrder),
     /// Nothing happened, but time has passed.
     Nothing,
     /// The run is over: its manager has ended it.
@@ -159,15 +159,15 @@ mod tests {
         let digest = program.digest();
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(config)).numbered(3);
         let facts = PlanFacts::from(&version);
-        let told = serde_json::to_string(&facts).expect("plain data");
+        let json = serde_json::to_string(&facts).expect("plain data");
         assert!(
-            !told.contains("hidden") && told.contains("proxy:8080"),
-            "{told}"
+            !json.contains("hidden") && json.contains("proxy:8080"),
+            "{json}"
         );
         let stand_in = facts.stand_in().expect("a stand-in");
         assert_eq!(stand_in.order(), version.order());
         assert_eq!((stand_in.number, stand_in.digest()), (3, digest));
-        assert_eq!(stand_in.plan.events, [Event::TestStop]);
+        assert_eq!(stand_in.plan.events, [PlanEvent::TestStop]);
         assert_eq!(PlanFacts::from(&stand_in), facts);
     }
 }

@@ -7,24 +7,24 @@ use tokio::sync::{mpsc, oneshot};
 
 /// A version of the plan, with the channel for the answer.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct VersionOffer {
     pub(crate) plan_version: Arc<PlanVersion>,
     pub(crate) reply: oneshot::Sender<Result<(), Refusal>>,
 }
 
 /// Sender of versions of the plan to a run.
 #[derive(Debug, Clone)]
-pub(crate) struct PlanVersions(mpsc::UnboundedSender<Offer>);
+pub(crate) struct PlanVersions(mpsc::UnboundedSender<VersionOffer>);
 
 /// The run's receiver of what [`PlanVersions`] sends.
 #[derive(Debug)]
-pub(crate) struct Offers(mpsc::UnboundedReceiver<Offer>);
+pub(crate) struct VersionOffers(mpsc::UnboundedReceiver<VersionOffer>);
 
 impl PlanVersions {
     /// Makes both ends for a run to come.
-    pub(crate) fn open() -> (PlanVersions, Offers) {
+    pub(crate) fn open() -> (PlanVersions, VersionOffers) {
         let (sender, offers) = mpsc::unbounded_channel();
-        (PlanVersions(sender), Offers(offers))
+        (PlanVersions(sender), VersionOffers(offers))
     }
 
     /// Offers a version and waits for the answer. The run takes it once users are at work.
@@ -33,7 +33,7 @@ impl PlanVersions {
     /// A refusal when the run is stopping or over.
     pub(crate) async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         let (reply, taken) = oneshot::channel();
-        let offer = Offer {
+        let offer = VersionOffer {
             plan_version,
             reply,
         };
@@ -45,8 +45,8 @@ impl PlanVersions {
     }
 }
 
-impl Offers {
-    pub(crate) async fn next(&mut self) -> Option<Offer> {
+impl VersionOffers {
+    pub(crate) async fn next(&mut self) -> Option<VersionOffer> {
         self.0.recv().await
     }
 }

@@ -1,9 +1,9 @@
 //! Order of a manager to its workers: the directive in a form that can be sent. Like the directive it is state: a
 //! worker that missed some orders has missed nothing.
 
-use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::clock::RunClock;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::directive::{Directive, Measurement, Phase};
+use crate::engine::protocol::directive::{Directive, DirectivePhase, Measurement};
 use crate::engine::protocol::plan_version::PlanVersion;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// The run as it should be now, for other machines. Fields without a comment are those of [`Directive`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Order {
-    phase: Phase,
-    clock: Clock,
+pub(crate) struct RunOrder {
+    phase: DirectivePhase,
+    clock: RunClock,
     timetable: Timetable,
     end: Option<Duration>,
     /// Number of the plan's version, which the worker was given before.
@@ -23,9 +23,9 @@ pub(crate) struct Order {
     measurement: Measurement,
 }
 
-impl From<&Directive> for Order {
-    fn from(directive: &Directive) -> Order {
-        Order {
+impl From<&Directive> for RunOrder {
+    fn from(directive: &Directive) -> RunOrder {
+        RunOrder {
             phase: directive.phase,
             clock: directive.clock,
             timetable: Timetable::clone(&directive.timetable),
@@ -38,7 +38,7 @@ impl From<&Directive> for Order {
     }
 }
 
-impl Order {
+impl RunOrder {
     /// Returns the directive for shards that have this version of the plan.
     pub(crate) fn directive(&self, plan_version: Arc<PlanVersion>) -> Directive {
         Directive {
@@ -55,6 +55,6 @@ impl Order {
 
     /// Returns whether users are to run.
     pub(crate) fn goes_on(&self) -> bool {
-        self.phase == Phase::Go
+        self.phase == DirectivePhase::Go
     }
 }

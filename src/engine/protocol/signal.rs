@@ -1,7 +1,7 @@
 //! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
 //! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
 
-use crate::engine::protocol::asked::Asked;
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
@@ -27,7 +27,7 @@ pub(crate) enum SignalKind {
     /// It has started all users that it will have at a time.
     AllStarted,
     /// The plan asks for something.
-    Asked(Asked),
+    PlanRequest(PlanCommand),
     /// The participant's last signal: its last user has gone, and everything was handed over.
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.
@@ -46,7 +46,7 @@ pub(crate) enum SignalKind {
     /// The participant cannot go on.
     Failed(Error),
     /// Another manager leads the run; the error says why.
-    Deposed(Error),
+    Superseded(Error),
 }
 
 impl SignalKind {
@@ -58,7 +58,7 @@ impl SignalKind {
                 | SignalKind::Gathered(_)
                 | SignalKind::Idle { .. }
                 | SignalKind::AllStarted
-                | SignalKind::Asked(_)
+                | SignalKind::PlanRequest(_)
                 | SignalKind::Ended { .. }
         )
     }

@@ -7,16 +7,16 @@ use tokio::sync::oneshot;
 /// The supervisor's end.
 #[derive(Debug)]
 pub(crate) struct WorkerLogs {
-    begin: Option<oneshot::Sender<RunLogs>>,
+    start: Option<oneshot::Sender<RunLogs>>,
     end: oneshot::Sender<()>,
     ended: oneshot::Receiver<Vec<String>>,
 }
 
 /// The fetcher's end.
 #[derive(Debug)]
-pub(crate) struct LogsWanted {
+pub(crate) struct LogFetcher {
     /// Brings the logs that are to take the workers' entries.
-    pub(crate) begun: oneshot::Receiver<RunLogs>,
+    pub(crate) started: oneshot::Receiver<RunLogs>,
     /// Tells when nothing more will be logged.
     pub(crate) over: oneshot::Receiver<()>,
     /// Takes the warnings for the report, once all entries that can be fetched have come.
@@ -25,28 +25,28 @@ pub(crate) struct LogsWanted {
 
 impl WorkerLogs {
     /// Returns both ends.
-    pub(crate) fn open() -> (WorkerLogs, LogsWanted) {
-        let (begin, begun) = oneshot::channel();
+    pub(crate) fn open() -> (WorkerLogs, LogFetcher) {
+        let (start, started) = oneshot::channel();
         let (end, over) = oneshot::channel();
-        let (told, ended) = oneshot::channel();
+        let (warnings, ended) = oneshot::channel();
         let logs = WorkerLogs {
-            begin: Some(begin),
+            start: Some(start),
             end,
             ended,
         };
-        let wanted = LogsWanted {
-            begun,
+        let fetcher = LogFetcher {
+            started: started,
             over,
-            ended: told,
+            ended: warnings,
         };
-        (logs, wanted)
+        (logs, fetcher)
     }
 
     /// Has the workers' entries written to these logs from now on.
-    pub(crate) fn begin(&mut self, run_logs: RunLogs) {
-        if let Some(begin) = self.begin.take() {
+    pub(crate) fn start(&mut self, run_logs: RunLogs) {
+        if let Some(start) = self.start.take() {
             // Fails if the fetcher has ended; the run then ends, too.
-            let _ended = begin.send(run_logs);
+            let _ended = start.send(run_logs);
         }
     }
 

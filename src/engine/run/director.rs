@@ -2,30 +2,30 @@
 //! Driven by [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive
 //! and signals, whatever machine they are on.
 
-use crate::control::{Answer, Call, Command, Done, Interrupt, Refusal};
-use crate::engine::protocol::asked::Asked;
+use crate::control::{Command, CommandResult, ControlCall, Done, Interrupt, Refusal};
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, Phase};
-use crate::engine::protocol::journal::{PlanFacts, Told};
+use crate::engine::protocol::directive::{Directive, DirectivePhase};
+use crate::engine::protocol::journal::{DirectorEvent, PlanFacts};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::ending::EndFacts;
-use crate::engine::run::journal::Journal;
-use crate::engine::run::life::{Life, Lifecycle, Stopped};
+use crate::engine::run::journal::DirectorLog;
+use crate::engine::run::life::{Life, Lifecycle, RunStop};
 use crate::engine::run::measurements::Measurements;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::steering::{LoadProgress, Steering};
 use crate::engine::run::views::Views;
-use crate::engine::run::watchdog::{Caught, complaint};
+use crate::engine::run::watchdog::{StuckShard, stuck_task_error};
 use crate::engine::run::worker_watch::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{
     Cause, Delivery, Detail, Ending, EventKind, LiveLoad, Report, Store, WorkerIdentity,
 };
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 /// What is due next, by the timetable or after a stop, in time since the run began: the end, a reset, and the moment at
 /// which what is left is cut off or given up.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(super) struct NextDue {
     pub(super) end: Option<Duration>,
     pub(super) reset: Option<Duration>,
     pub(super) until: Option<Duration>,
@@ -69,15 +69,15 @@ pub(crate) struct Director {
     pub(crate) memory: MemoryWatch,
     /// Workers, if users run on other machines.
     pub(crate) workers: Option<WorkerWatch>,
-    pub(crate) journal: Journal,
+    pub(crate) journal: DirectorLog,
 }
 
 impl Director {
     /// Returns what is due next, in time since the run began.
-    pub(super) fn due(&self) -> Due {
+    pub(super) fn due(&self) -> NextDue {
         let clock = self.directives.borrow().clock;
         let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
-        Due {
+        NextDue {
             end: moment(self.steering.end()).filter(|_| self.lifecycle.is_going()),
             reset: moment(self.measurements.due()),
             until: self.lifecycle.until(),
@@ -100,7 +100,7 @@ impl Director {
     }
 
     /// Changes the directive.
-    pub(crate) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+    pub(crate) fn publish(&self, change: impl FnOnce(&mut Directive)) {
         self.directives.send_modify(change);
     }
 
@@ -110,7 +110,7 @@ impl Director {
         self.open_if_all_started();
         self.steering.record_stages(self.now(), &mut self.store);
         self.record_users_due();
-        self.heed_thresholds();
+        self.apply_thresholds();
     }
 
     fn record_users_due(&mut self) {
@@ -133,14 +133,14 @@ impl Director {
             lost.as_secs_f64()
         ));
         self.lifecycle.extend(lost);
-        self.tell(|directive| {
+        self.publish(|directive| {
             directive.clock.pause(now.saturating_sub(lost));
             directive.clock.resume(now);
         });
     }
 
     /// Handles a signal of a participant.
-    pub(super) fn heed(&mut self, Signal { from, kind }: Signal) {
+    pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
         let at_work = kind.is_of_work();
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
@@ -160,7 +160,7 @@ impl Director {
                 self.roster.started_all(from);
                 self.open_if_all_started();
             }
-            SignalKind::Asked(asked) => self.heed_plan(asked),
+            SignalKind::PlanRequest(plan_request) => self.heed_plan(plan_request),
             SignalKind::Ended { departures } => {
                 self.roster.ended(from, departures);
                 self.store.worker_ended(from);
@@ -180,7 +180,7 @@ impl Director {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Deposed(error) => self.depose(error),
+            SignalKind::Superseded(error) => self.mark_superseded(error),
         }
         let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
         if let Some(workers) = &mut self.workers {
@@ -213,7 +213,7 @@ impl Director {
     }
 
     /// Stops the run when a threshold with `abort` is broken.
-    fn heed_thresholds(&mut self) {
+    fn apply_thresholds(&mut self) {
         if self.is_stopping() {
             return;
         }
@@ -231,39 +231,39 @@ impl Director {
     }
 
     /// Does what the plan asks for.
-    fn heed_plan(&mut self, asked: Asked) {
+    fn heed_plan(&mut self, asked: PlanCommand) {
         match asked {
-            Asked::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
-            Asked::Fail(why) => self.lifecycle.note_failed(why),
+            PlanCommand::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
+            PlanCommand::Fail(why) => self.lifecycle.note_failed(why),
         }
     }
 
     /// Lets users that wait for all others go on, once all have been started.
     fn open_if_all_started(&mut self) {
         if self.roster.have_all_started() && !self.directives.borrow().all_started {
-            self.tell(|directive| directive.all_started = true);
+            self.publish(|directive| directive.all_started = true);
         }
     }
 
     /// Answers a call.
-    pub(super) fn take(&mut self, call: Call) {
+    pub(super) fn take(&mut self, call: ControlCall) {
         // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
         // process stood still.
         self.see_standstill(|standstill| standstill.see(Instant::now()));
         match call {
-            Call::Command(command, reply) => {
+            ControlCall::Command(command, reply) => {
                 let at = self.now();
-                let answer = self.obey(command.clone());
-                if answer.is_ok() {
-                    self.journal.note(at, || Told::Command(command));
+                let result = self.obey(command.clone());
+                if result.is_ok() {
+                    self.journal.note(at, || DirectorEvent::Command(command));
                 }
                 self.views.publish_load(self.progress());
-                reply.answer(answer);
+                reply.send(result);
             }
-            Call::Tag(asked, reply) => {
-                let _ignored = reply.send(asked.answer(&mut self.store));
+            ControlCall::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.look_up(&mut self.store));
             }
-            Call::Report(detail, reply) => {
+            ControlCall::Report(detail, reply) => {
                 // Fails if nobody waits for the answer any more.
                 let _ignored = reply.send(self.report_now(detail));
             }
@@ -271,7 +271,7 @@ impl Director {
     }
 
     /// Obeys a command, or returns why it cannot.
-    pub(super) fn obey(&mut self, command: Command) -> Answer {
+    pub(super) fn obey(&mut self, command: Command) -> CommandResult {
         let now = self.now();
         match command {
             Command::Stop if self.is_stopping() => Err(Refusal::Stopping),
@@ -309,7 +309,7 @@ impl Director {
     pub(super) fn take_offer(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         let at = self.now();
         self.adopt(plan_version.clone())?;
-        let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
+        let facts = || DirectorEvent::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
         self.journal.note(at, facts);
         Ok(())
     }
@@ -335,7 +335,7 @@ impl Director {
             .share_as(&self.directives.borrow().plan_version.program);
         self.measurements.begin_with_plan(self.now());
         self.views.settings_changed();
-        self.tell(|directive| {
+        self.publish(|directive| {
             directive.plan_version = plan_version;
             // Shards that had nothing left to do may have something now.
             directive.version += 1;
@@ -400,7 +400,7 @@ impl Director {
             number, worker,
             "workers are numbered in the order in which they join"
         );
-        self.tell_of_worker(text);
+        self.report_worker(text);
     }
 
     /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
@@ -417,7 +417,7 @@ impl Director {
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }
-        self.tell_of_worker(text);
+        self.report_worker(text);
         self.store.worker_away(worker, self.now());
         self.leave_out(worker);
     }
@@ -427,7 +427,7 @@ impl Director {
         if !self.roster.back(worker) {
             return;
         }
-        self.tell_of_worker(text);
+        self.report_worker(text);
         self.store.worker_back(worker);
         for shard in self.roster.shards_of(worker) {
             self.store.find(shard);
@@ -438,12 +438,12 @@ impl Director {
     pub(super) fn look_for_workers(&mut self) {
         let (now, workers) = (self.now(), self.workers.as_ref());
         if workers.is_some_and(|workers| workers.is_return_over(now)) {
-            self.roster.give_up_away();
+            self.roster.drop_away();
             self.stop(Cause::WorkersLost, None);
         }
     }
 
-    fn tell_of_worker(&mut self, text: String) {
+    fn report_worker(&mut self, text: String) {
         self.store.warn(text.clone());
         self.store.happened(self.now(), EventKind::Worker, text);
     }
@@ -472,11 +472,11 @@ impl Director {
             return;
         }
         let at = self.now();
-        let told = || Told::Stop {
+        let action = || DirectorEvent::Stop {
             cause,
             why: why.clone(),
         };
-        self.journal.note(at, told);
+        self.journal.note(at, action);
         self.measurements.begin_if_due(at);
         self.record_users_due();
         self.note(cause, why);
@@ -490,7 +490,7 @@ impl Director {
         let until = now + self.context.config.stop_timeout;
         self.lifecycle.enter(Life::Stopping { until });
         self.measurements.close();
-        self.tell(|directive| directive.phase = Phase::Stop);
+        self.publish(|directive| directive.phase = DirectivePhase::Stop);
     }
 
     /// Aborts the run: cuts requests off at somebody's command.
@@ -504,11 +504,11 @@ impl Director {
     fn cut_off(&mut self, until: Option<Duration>) {
         self.lifecycle.enter(Life::Aborting { until });
         self.measurements.close();
-        self.tell(|directive| directive.phase = Phase::Abort);
+        self.publish(|directive| directive.phase = DirectivePhase::Abort);
     }
 
     /// Cuts off tasks that have not finished in time; this does not count as an abort.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn cut_off_late_tasks(&mut self) {
         self.lifecycle.note_out_of_time();
         let seconds = self.context.config.stop_timeout.as_secs_f64();
         self.store.warn(format!(
@@ -531,11 +531,11 @@ impl Director {
     }
 
     /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
-    pub(crate) fn end_without(&mut self, caught: Caught) {
+    pub(crate) fn end_without(&mut self, caught: StuckShard) {
         self.lifecycle.note_caught();
         let plan_version = self.directives.borrow().plan_version.clone();
         self.lifecycle
-            .note_trouble(complaint(&plan_version.plan, &self.name, caught));
+            .note_trouble(stuck_task_error(&plan_version.plan, &self.name, caught));
         self.lose(caught.shard);
         self.cut_off(Some(self.now() + HAND_OVER));
     }
@@ -557,8 +557,8 @@ impl Director {
     }
 
     /// Leaves the run to another manager.
-    pub(crate) fn depose(&mut self, why: Error) {
-        self.journal.deposed = true;
+    pub(crate) fn mark_superseded(&mut self, why: Error) {
+        self.journal.superseded = true;
         self.lifecycle.note_trouble(why);
         self.stop(Cause::Trouble, None);
     }
@@ -577,24 +577,24 @@ impl Director {
             .plan_version
             .plan
             .events
-            .contains(&Event::TestStop)
+            .contains(&PlanEvent::TestStop)
     }
 
     /// Returns whether this director has to run `test_stop`; adds a warning if another has begun it.
     pub(crate) fn may_run_test_stop(&mut self) -> bool {
-        if self.journal.test_stop_begun {
+        if self.journal.test_stop_started {
             self.store.warn(
                 "test_stop had begun when the manager was lost: it was not run again, and its requests are missing here"
                     .to_owned(),
             );
         }
-        !(self.journal.test_stop_begun || self.journal.deposed)
+        !(self.journal.test_stop_started || self.journal.superseded)
     }
 
     /// Notes why the run ends here.
     pub(crate) fn note(&mut self, cause: Cause, why: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
-        self.lifecycle.note_stop(Stopped {
+        self.lifecycle.note_stop(RunStop {
             cause,
             at,
             why,

@@ -1,21 +1,21 @@
 //! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run obeys
 //! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
 
-use crate::control::{Call, Calls, Command, Done, Refusal};
-use crate::engine::protocol::asked::Asked;
+use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask};
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
-use crate::engine::run::watchdog::{Watchdog, complaint_of_event};
+use crate::engine::run::watchdog::{Watchdog, stuck_event_error};
 use crate::engine::timing::at;
 use crate::engine::timing::interval;
 use crate::error::Error;
-use crate::lua::{Heartbeat, Raised};
+use crate::lua::{Heartbeat, RaisedError};
 use crate::metrics::{Delivery, Report, Store};
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -30,47 +30,49 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Result of an event's function.
 #[derive(Debug, Default)]
-pub(crate) struct Happened {
+pub(crate) struct EventResult {
     /// The error that it raised, or that it took too long.
     pub(crate) raised: Option<String>,
     /// The stop or the abort that was asked for meanwhile.
-    pub(crate) asked: Option<Command>,
+    pub(crate) command: Option<Command>,
     /// What the plan has asked of the run.
-    pub(crate) wishes: Vec<Asked>,
+    pub(crate) plan_requests: Vec<PlanCommand>,
     /// Whether it was cut off before its end.
     pub(crate) cut_off: bool,
     /// Trouble of lgoose's own that cut it off.
     pub(crate) trouble: Option<Error>,
 }
 
-impl Happened {
+impl EventResult {
     /// Returns whether the end of `test_start` is that of the run.
     pub(crate) fn keeps_users_from_starting(&self) -> bool {
-        let stops = self.asked.is_some() || self.stopped().is_some();
+        let stops = self.command.is_some() || self.stopped().is_some();
         self.raised.is_some() || stops || self.trouble.is_some()
     }
 
     /// Returns why the plan has stopped the run, if it has.
     pub(crate) fn stopped(&self) -> Option<&str> {
-        self.wishes.iter().find_map(|asked| match asked {
-            Asked::Stop(why) => Some(why.as_str()),
-            Asked::Fail(_) => None,
+        self.plan_requests.iter().find_map(|request| match request {
+            PlanCommand::Stop(why) => Some(why.as_str()),
+            PlanCommand::Fail(_) => None,
         })
     }
 
     /// Returns the reasons for which the plan fails the run.
     pub(crate) fn failed(&self) -> impl Iterator<Item = String> {
-        self.wishes.iter().filter_map(|asked| match asked {
-            Asked::Fail(why) => Some(why.clone()),
-            Asked::Stop(_) => None,
-        })
+        self.plan_requests
+            .iter()
+            .filter_map(|request| match request {
+                PlanCommand::Fail(why) => Some(why.clone()),
+                PlanCommand::Stop(_) => None,
+            })
     }
 }
 
 /// The parts of the director that are needed while an event's function runs.
-pub(crate) struct Directing<'a> {
+pub(crate) struct EventDirector<'a> {
     pub(crate) store: &'a mut Store,
-    pub(crate) calls: &'a mut Calls,
+    pub(crate) calls: &'a mut ControlCalls,
     pub(crate) memory: &'a mut MemoryWatch,
     /// The plan's name.
     pub(crate) name: &'a str,
@@ -78,7 +80,7 @@ pub(crate) struct Directing<'a> {
 
 /// Reasons to cut an event's function off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum EventCutoff {
     OverTime,
     AfterStop,
     Aborted,
@@ -94,11 +96,11 @@ pub(crate) async fn run_event(
     place: &EventPlace,
     context: &Arc<RunContext>,
     plan_version: &Arc<PlanVersion>,
-    event: Event,
-    mut director: Directing<'_>,
-) -> Result<Happened, Error> {
+    event: PlanEvent,
+    mut director: EventDirector<'_>,
+) -> Result<EventResult, Error> {
     if !plan_version.plan.events.contains(&event) {
-        return Ok(Happened::default());
+        return Ok(EventResult::default());
     }
     let (orders, ordered) = watch::channel(EventOrder::GoOn);
     let (result, ended) = oneshot::channel();
@@ -119,24 +121,24 @@ pub(crate) async fn run_event(
 }
 
 /// The result of an event's user; an error if its thread ended without one.
-type EventResult = Result<Result<EventEnd, Error>, oneshot::error::RecvError>;
+type ThreadResult = Result<Result<EventEnd, Error>, oneshot::error::RecvError>;
 
 /// An event whose function runs.
 struct RunningEvent<'a> {
-    event: Event,
+    event: PlanEvent,
     context: &'a RunContext,
     plan_version: &'a PlanVersion,
     orders: watch::Sender<EventOrder>,
-    happened: Happened,
+    happened: EventResult,
     /// Why it is cut off at `until`, or was cut off.
-    why: Cut,
+    why: EventCutoff,
     /// When it is cut off or, once it was, given up; `None` for never.
     until: Option<Instant>,
 }
 
 impl<'a> RunningEvent<'a> {
     fn new(
-        event: Event,
+        event: PlanEvent,
         context: &'a RunContext,
         plan_version: &'a PlanVersion,
         orders: watch::Sender<EventOrder>,
@@ -146,8 +148,8 @@ impl<'a> RunningEvent<'a> {
             context,
             plan_version,
             orders,
-            happened: Happened::default(),
-            why: Cut::OverTime,
+            happened: EventResult::default(),
+            why: EventCutoff::OverTime,
             until: None,
         };
         running.until = Instant::now().checked_add(running.limit().0);
@@ -158,8 +160,8 @@ impl<'a> RunningEvent<'a> {
     fn limit(&self) -> (Duration, &'static str) {
         let config = &self.context.config;
         match self.event {
-            Event::TestStart => (config.setup_timeout, "--setup-timeout"),
-            Event::TestStop => (config.teardown_timeout, "--teardown-timeout"),
+            PlanEvent::TestStart => (config.setup_timeout, "--setup-timeout"),
+            PlanEvent::TestStop => (config.teardown_timeout, "--teardown-timeout"),
         }
     }
 
@@ -168,8 +170,8 @@ impl<'a> RunningEvent<'a> {
         &mut self,
         mut ended: oneshot::Receiver<Result<EventEnd, Error>>,
         mut watchdog: Watchdog,
-        director: &mut Directing<'_>,
-    ) -> Option<EventResult> {
+        director: &mut EventDirector<'_>,
+    ) -> Option<ThreadResult> {
         let mut look = interval(LOOK);
         loop {
             let is_well = self.happened.trouble.is_none();
@@ -182,16 +184,16 @@ impl<'a> RunningEvent<'a> {
                     self.cut_off(self.why);
                 }
                 _ = look.tick(), if is_well => if let Some(caught) = watchdog.look(Instant::now()) {
-                    let complaint = complaint_of_event(self.event, director.name, caught);
+                    let complaint = stuck_event_error(self.event, director.name, caught);
                     self.happened.trouble = Some(complaint);
-                    self.cut_off(Cut::Trouble);
+                    self.cut_off(EventCutoff::Trouble);
                     // Its thread never hands anything over.
                     return None;
                 },
                 () = sleep_until(director.memory.due()), if is_well => {
                     if let Some(trouble) = director.memory.look() {
                         self.happened.trouble = Some(trouble);
-                        self.cut_off(Cut::Trouble);
+                        self.cut_off(EventCutoff::Trouble);
                     }
                 }
                 Some(call) = director.calls.next() => self.take(call, director.store),
@@ -200,27 +202,27 @@ impl<'a> RunningEvent<'a> {
     }
 
     /// Handles a call of somebody who steers or watches the run.
-    fn take(&mut self, call: Call, store: &mut Store) {
+    fn take(&mut self, call: ControlCall, store: &mut Store) {
         match call {
-            Call::Command(Command::Abort, reply) => {
-                self.happened.asked = Some(Command::Abort);
-                self.cut_off(Cut::Aborted);
-                reply.answer(Ok(Done::Aborting));
+            ControlCall::Command(Command::Abort, reply) => {
+                self.happened.command = Some(Command::Abort);
+                self.cut_off(EventCutoff::Aborted);
+                reply.send(Ok(Done::Aborting));
             }
-            Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
-                self.happened.asked.get_or_insert(command);
+            ControlCall::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
+                self.happened.command.get_or_insert(command);
                 self.stop();
-                reply.answer(Ok(Done::Stopping));
+                reply.send(Ok(Done::Stopping));
             }
             // Commands about users come too early or too late here.
-            Call::Command(_, reply) => reply.answer(Err(match self.event {
-                Event::TestStart => Refusal::NotBegun,
-                Event::TestStop => Refusal::Stopping,
+            ControlCall::Command(_, reply) => reply.send(Err(match self.event {
+                PlanEvent::TestStart => Refusal::NotStarted,
+                PlanEvent::TestStop => Refusal::Stopping,
             })),
-            Call::Tag(asked, reply) => {
-                let _ignored = reply.send(asked.answer(store));
+            ControlCall::Tag(query, reply) => {
+                let _ignored = reply.send(query.look_up(store));
             }
-            Call::Report(detail, reply) => {
+            ControlCall::Report(detail, reply) => {
                 let (config, local) = (&self.context.config, &self.context.local);
                 // Fails if nobody waits for the answer any more.
                 let _ignored = reply.send(Arc::new(Report {
@@ -236,12 +238,12 @@ impl<'a> RunningEvent<'a> {
         self.orders.send_replace(EventOrder::Stop);
         let latest = Instant::now().checked_add(self.context.config.stop_timeout);
         if let Some(latest) = latest.filter(|at| self.until.is_none_or(|until| *at < until)) {
-            (self.why, self.until) = (Cut::AfterStop, Some(latest));
+            (self.why, self.until) = (EventCutoff::AfterStop, Some(latest));
         }
     }
 
     /// Cuts the function off; its user still has a moment to hand over its figures.
-    fn cut_off(&mut self, why: Cut) {
+    fn cut_off(&mut self, why: EventCutoff) {
         self.happened.cut_off = true;
         self.why = why;
         self.orders.send_replace(EventOrder::CutOff);
@@ -251,9 +253,9 @@ impl<'a> RunningEvent<'a> {
     /// Adds the figures of the event to the store, and returns what has happened.
     fn conclude(
         mut self,
-        ended: Option<EventResult>,
+        ended: Option<ThreadResult>,
         store: &mut Store,
-    ) -> Result<Happened, Error> {
+    ) -> Result<EventResult, Error> {
         let name = self.event.name();
         match ended {
             Some(Ok(ended)) => self.take_over(ended?, store),
@@ -267,14 +269,14 @@ impl<'a> RunningEvent<'a> {
         }
         match self.why {
             _ if !self.happened.cut_off => {}
-            Cut::Aborted | Cut::Trouble => {}
-            Cut::OverTime => {
+            EventCutoff::Aborted | EventCutoff::Trouble => {}
+            EventCutoff::OverTime => {
                 let (limit, flag) = self.limit();
                 let seconds = limit.as_secs_f64();
                 let late = format!("{name} did not end within {seconds} s ('{flag}')");
                 self.happened.raised = Some(late);
             }
-            Cut::AfterStop => store.warn(format!(
+            EventCutoff::AfterStop => store.warn(format!(
                 "{name} still ran {} s after the stop and was cut off ('--stop-timeout')",
                 self.context.config.stop_timeout.as_secs_f64()
             )),
@@ -289,14 +291,14 @@ impl<'a> RunningEvent<'a> {
             Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
         }
         self.happened.cut_off &= ended.cut_off;
-        self.happened.wishes = ended.asked;
+        self.happened.plan_requests = ended.plan_requests;
         let raised = ended.raised;
         self.happened.raised = raised.map(|raised| raised_in(self.event, &raised));
     }
 }
 
 /// Returns the text of an error in an event's function: the event, the message and, if known, the line.
-fn raised_in(event: Event, raised: &Raised) -> String {
+fn raised_in(event: PlanEvent, raised: &RaisedError) -> String {
     let place = raised
         .line
         .as_deref()

@@ -2,16 +2,16 @@
 //! Its requests count separately from those of other users, under the event's name. Knows its orders, not who gives
 //! them.
 
-use crate::engine::protocol::asked::Asked;
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::user::run_state::RunState;
-use crate::engine::user::stop::Stop;
-use crate::engine::user::{Role, Shared, User};
+use crate::engine::user::run_state::ShardRun;
+use crate::engine::user::stop::StopSignal;
+use crate::engine::user::{ScenarioContext, ShardState, User};
 use crate::error::Error;
-use crate::lua::{Heartbeat, Raised};
+use crate::lua::{Heartbeat, RaisedError};
 use crate::metrics::Delivery;
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) enum EventOrder {
 pub(crate) struct EventTask {
     pub(crate) context: Arc<RunContext>,
     pub(crate) plan_version: Arc<PlanVersion>,
-    pub(crate) event: Event,
+    pub(crate) event: PlanEvent,
     pub(crate) ordered: watch::Receiver<EventOrder>,
     /// Shows the watchdog when the plan's code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
@@ -45,10 +45,10 @@ pub(crate) struct EventTask {
 /// The end of an event's function.
 #[derive(Debug)]
 pub(crate) struct EventEnd {
-    pub(crate) raised: Option<Raised>,
+    pub(crate) raised: Option<RaisedError>,
     pub(crate) cut_off: bool,
     /// What the plan has asked of the run.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) plan_requests: Vec<PlanCommand>,
     pub(crate) delivery: Delivery,
 }
 
@@ -57,13 +57,13 @@ impl EventEnd {
     #[cfg(feature = "gaggle")]
     pub(crate) fn failed(why: String) -> EventEnd {
         EventEnd {
-            raised: Some(Raised {
+            raised: Some(RaisedError {
                 message: why,
                 line: None,
                 backtrace: None,
             }),
             cut_off: false,
-            asked: Vec::new(),
+            plan_requests: Vec::new(),
             delivery: Delivery::Worker {
                 delta: Box::default(),
                 reached: 0,
@@ -100,39 +100,40 @@ impl EventTask {
             result,
         } = self;
         let index = context.shards + event as usize;
-        let run = RunState::new(&context, None);
+        let run = ShardRun::new(&context, None);
         let recorder = context.recorder(index);
-        let shared = Shared::new(&context, index, recorder, run, heartbeat);
-        let stop = Rc::<Stop>::default();
-        let role = Role::of_event(event, &plan_version, &mut shared.recorder.borrow_mut());
+        let shared = ShardState::new(&context, index, recorder, run, heartbeat);
+        let stop = Rc::<StopSignal>::default();
+        let role =
+            ScenarioContext::of_event(event, &plan_version, &mut shared.recorder.borrow_mut());
         let user = User::for_event(role, shared.clone(), stop.clone());
         let ended = match user {
             Ok(user) => {
                 let raised = tokio::select! {
                     raised = user.run_event(event) => Some(raised),
-                    () = obey(&mut ordered, &stop) => None,
+                    () = follow(&mut ordered, &stop) => None,
                 };
                 Ok(EventEnd {
                     cut_off: raised.is_none(),
                     raised: raised.flatten(),
-                    asked: shared.run.take_asked(),
+                    plan_requests: shared.run.take_plan_requests(),
                     delivery: Delivery::Shard(Box::new(shared.recorder.borrow_mut().take())),
                 })
             }
             Err(error) => Err(error),
         };
         // Fails if the run has given it up.
-        let _given_up = result.send(ended);
+        let _abandoned = result.send(ended);
     }
 }
 
 /// Obeys orders, and returns when the user is to end at once.
-async fn obey(ordered: &mut watch::Receiver<EventOrder>, stop: &Stop) {
+async fn follow(ordered: &mut watch::Receiver<EventOrder>, stop: &StopSignal) {
     loop {
         let order = *ordered.borrow_and_update();
         match order {
             EventOrder::GoOn => {}
-            EventOrder::Stop => stop.tell(),
+            EventOrder::Stop => stop.request(),
             EventOrder::CutOff => return,
         }
         // Nobody waits for it any more.

@@ -1,39 +1,39 @@
 //! The director's journal: records what it was told besides signals, for a director that takes over. In a director
 //! that takes over, it shows how far the other's journal was replayed.
 
-use crate::engine::protocol::journal::{Entry, Told};
+use crate::engine::protocol::journal::{DirectorEvent, DirectorLogEntry};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Journal of a director: the entries that it writes, or how far it has replayed those of another.
 #[derive(Debug, Default)]
-pub(crate) struct Journal {
-    entries: Option<mpsc::UnboundedSender<Entry>>,
+pub(crate) struct DirectorLog {
+    entries: Option<mpsc::UnboundedSender<DirectorLogEntry>>,
     /// The moment that is being replayed, in time since the run began; `None` outside a replay.
     pub(super) playing: Option<Duration>,
     /// When the last participant was gone, if the replay has come that far.
     pub(super) over_at: Option<Duration>,
     /// Whether `test_stop` has begun under another director.
-    pub(super) test_stop_begun: bool,
+    pub(super) test_stop_started: bool,
     /// Whether another manager leads the run now.
-    pub(super) deposed: bool,
+    pub(super) superseded: bool,
 }
 
-impl Journal {
+impl DirectorLog {
     /// Makes the journal of a run, which sends its entries to `entries`.
-    pub(crate) fn of(entries: mpsc::UnboundedSender<Entry>) -> Journal {
-        Journal {
+    pub(crate) fn of(entries: mpsc::UnboundedSender<DirectorLogEntry>) -> DirectorLog {
+        DirectorLog {
             entries: Some(entries),
-            ..Journal::default()
+            ..DirectorLog::default()
         }
     }
 
     /// Records what the director was told, except during a replay.
-    pub(crate) fn note(&self, at: Duration, told: impl FnOnce() -> Told) {
+    pub(crate) fn note(&self, at: Duration, action: impl FnOnce() -> DirectorEvent) {
         if let (Some(entries), None) = (&self.entries, self.playing) {
-            let told = told();
+            let action = action();
             // Fails if whoever keeps the journal has ended.
-            let _over = entries.send(Entry { at, told });
+            let _over = entries.send(DirectorLogEntry { at, action: action });
         }
     }
 

@@ -1,10 +1,10 @@
 //! Leads a run: waits for signals, calls, versions of the plan and the moments of the timetable, and has the director
 //! handle each. Knows nothing of their meaning.
 
-use crate::control::Calls;
-use crate::engine::protocol::offer::{Offer, Offers};
+use crate::control::ControlCalls;
+use crate::engine::protocol::offer::{VersionOffer, VersionOffers};
 use crate::engine::protocol::signal::Signal;
-use crate::engine::run::director::{AFTER_SHARDS, Director, Due, TICK};
+use crate::engine::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::engine::run::life::Life;
 use crate::engine::run::shards::Shards;
 use crate::engine::timing::at;
@@ -18,34 +18,34 @@ pub(super) struct Lead<'a> {
     pub(super) director: &'a mut Director,
     pub(super) shards: &'a mut Shards,
     pub(super) signals: mpsc::UnboundedReceiver<Signal>,
-    pub(super) calls: &'a mut Calls,
-    pub(super) offers: Offers,
+    pub(super) calls: &'a mut ControlCalls,
+    pub(super) offers: VersionOffers,
 }
 
 impl Lead<'_> {
     /// Leads the run until nobody takes part any more.
     pub(super) async fn lead(mut self) {
-        let begin = self.director.context.begin;
+        let begin = self.director.context.start;
         let mut tick = tokio::time::interval_at(begin + self.next_tick(), TICK);
         while !self.director.is_over() {
-            let Due { end, reset, until } = self.director.due();
+            let NextDue { end, reset, until } = self.director.due();
             let instant = |due: Option<Duration>| self.director.context.instant(due?);
             let [stop_at, reset_at, until] = [end, reset, until].map(instant);
             let memory_due = self.director.memory.due();
             tokio::select! {
                 signal = self.signals.recv() => match signal {
-                    Some(signal) => self.director.heed(signal),
+                    Some(signal) => self.director.handle(signal),
                     None => return,
                 },
                 Some(call) = self.calls.next() => self.director.take(call),
-                Some(Offer { plan_version, reply }) = self.offers.next() => {
+                Some(VersionOffer { plan_version, reply }) = self.offers.next() => {
                     // Fails if nobody waits for the answer any more.
                     let _ignored = reply.send(self.director.take_offer(plan_version));
                 }
                 () = at(stop_at), if stop_at.is_some() => self.director.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.director.measurements.begin_at_its_time(),
                 () = at(until), if until.is_some() => match self.director.lifecycle.life() {
-                    Life::Stopping { .. } => self.director.give_up(),
+                    Life::Stopping { .. } => self.director.cut_off_late_tasks(),
                     Life::Going | Life::Aborting { .. } => return self.director.leave_behind(),
                 },
                 () = sleep_until(memory_due) => self.director.look_at_memory(),

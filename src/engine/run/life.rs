@@ -19,7 +19,7 @@ pub(crate) enum Life {
 
 /// The first stop of a run, or its abort: its cause and its time.
 #[derive(Debug)]
-pub(crate) struct Stopped {
+pub(crate) struct RunStop {
     pub(crate) cause: Cause,
     pub(crate) at: Duration,
     /// The threshold that was broken, or the plan's reason.
@@ -32,7 +32,7 @@ pub(crate) struct Stopped {
 #[derive(Debug, Default)]
 pub(crate) struct Lifecycle {
     life: Life,
-    stopped: Option<Stopped>,
+    stopped: Option<RunStop>,
     /// Whether tasks were cut off after `--stop-timeout`.
     out_of_time: bool,
     /// Whether a shard is caught and will never answer.
@@ -76,14 +76,14 @@ impl Lifecycle {
     }
 
     /// Notes a stop. The first one decides whether the run was stopped in its warm-up.
-    pub(crate) fn note_stop(&mut self, mut stopped: Stopped) {
+    pub(crate) fn note_stop(&mut self, mut stopped: RunStop) {
         if let Some(before) = &self.stopped {
             stopped.in_warmup = before.in_warmup;
         }
         self.stopped = Some(stopped);
     }
 
-    pub(crate) fn stopped(&self) -> Option<&Stopped> {
+    pub(crate) fn stopped(&self) -> Option<&RunStop> {
         self.stopped.as_ref()
     }
 

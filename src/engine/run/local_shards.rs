@@ -6,7 +6,7 @@ use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
 use crate::engine::protocol::signal::Signal;
 use crate::engine::run::ports::PortWatch;
-use crate::engine::run::watchdog::{Caught, Watchdog};
+use crate::engine::run::watchdog::{StuckShard, Watchdog};
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::run_shard;
 use crate::error::{Error, Trouble};
@@ -60,16 +60,16 @@ impl LocalShards {
         let mut local = LocalShards {
             threads: Vec::new(),
             emptied: Vec::new(),
-            watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.begin),
-            ports: PortWatch::new(context.begin),
+            watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.start),
+            ports: PortWatch::new(context.start),
         };
         let lines: Vec<_> = (0..context.shards)
             .map(|_| mpsc::unbounded_channel())
             .collect();
         let (others, incoming): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
         for (index, incoming) in incoming.into_iter().enumerate() {
-            let (give_back, returned) = mpsc::unbounded_channel();
-            local.emptied.push(give_back);
+            let (emptied, returned) = mpsc::unbounded_channel();
+            local.emptied.push(emptied);
             let transfers = Transfers {
                 others: others.clone(),
                 incoming,
@@ -95,7 +95,7 @@ impl LocalShards {
     }
 
     /// Returns the shard that is caught in the plan's code, if there is one.
-    pub(crate) fn caught(&mut self) -> Option<Caught> {
+    pub(crate) fn caught(&mut self) -> Option<StuckShard> {
         self.watchdog.look(Instant::now())
     }
 

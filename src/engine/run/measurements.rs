@@ -6,7 +6,7 @@
 use crate::config::RunConfig;
 use crate::control::Refusal;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::directive::{Begins, Directive, Measurement};
+use crate::engine::protocol::directive::{Directive, Measurement, MeasurementStart};
 use crate::engine::run::roster::Roster;
 use crate::metrics::{Delivery, Delta, EventKind, NameSeries, Report, Store};
 use std::time::Duration;
@@ -24,9 +24,9 @@ pub(crate) struct Measurements {
     /// Whether that is the end of the warm-up.
     warmup_due: bool,
     /// The measurement that is beginning, while the store still has the one before.
-    under_way: Option<UnderWay>,
+    under_way: Option<PendingMeasurement>,
     /// The reset that follows the one under way.
-    again: Option<Cause>,
+    again: Option<ResetCause>,
     /// When the measurement would have begun that a stop called off.
     called_off: Option<Duration>,
     /// Whether the run is on its way to its end, and no other measurement begins.
@@ -42,16 +42,16 @@ pub(crate) struct Measurements {
 
 /// A measurement that has not begun on every shard.
 #[derive(Debug)]
-struct UnderWay {
+struct PendingMeasurement {
     epoch: u64,
     /// Beginning of the measurement, since the run began.
     at: Duration,
-    cause: Cause,
+    cause: ResetCause,
 }
 
 /// Causes of a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum ResetCause {
     /// End of the warm-up: what was before is kept as a report of its own.
     Warmup,
     /// Another version of the plan: what was before is kept as a report of its own.
@@ -59,7 +59,7 @@ enum Cause {
     /// All users have started; what was before is dropped.
     Started,
     /// Somebody asks for it; what was before is kept, as with another version of the plan.
-    Asked,
+    Requested,
 }
 
 /// The most reports of earlier measurements that are kept; the oldest are dropped.
@@ -102,16 +102,16 @@ impl Measurements {
     }
 
     /// Returns the cause of the reset by the timetable.
-    fn cause_due(&self) -> Cause {
+    fn cause_due(&self) -> ResetCause {
         if self.warmup_due {
-            Cause::Warmup
+            ResetCause::Warmup
         } else {
-            Cause::Started
+            ResetCause::Started
         }
     }
 
-    fn start(&mut self, at: Duration, cause: Cause) {
-        self.under_way = Some(UnderWay {
+    fn start(&mut self, at: Duration, cause: ResetCause) {
+        self.under_way = Some(PendingMeasurement {
             epoch: self.epoch + 1,
             at,
             cause,
@@ -121,17 +121,17 @@ impl Measurements {
     /// Returns the measurement for the directive.
     fn measurement(&self) -> Measurement {
         match (&self.under_way, self.due) {
-            (Some(begins), _) => Measurement {
-                epoch: begins.epoch,
-                begins: Begins::At(begins.at),
+            (Some(under_way), _) => Measurement {
+                epoch: under_way.epoch,
+                start: MeasurementStart::At(under_way.at),
             },
             (None, Some(due)) => Measurement {
                 epoch: self.epoch + 1,
-                begins: Begins::On(due),
+                start: MeasurementStart::On(due),
             },
             (None, None) => Measurement {
                 epoch: self.epoch,
-                begins: Begins::WithTheRun,
+                start: MeasurementStart::WithTheRun,
             },
         }
     }
@@ -150,7 +150,7 @@ impl Measurements {
             return;
         };
         self.due = None;
-        self.begin(at, self.cause_due());
+        self.schedule(at, self.cause_due());
     }
 
     /// Resets the figures if that moment has come, before the clock is changed.
@@ -167,18 +167,19 @@ impl Measurements {
         if self.under_way.is_some() {
             return Err(Refusal::Resetting);
         }
-        self.begin(now + AHEAD, Cause::Asked);
+        self.schedule(now + AHEAD, ResetCause::Requested);
         Ok(())
     }
 
     /// Resets the figures because users take another version of the plan.
     pub(crate) fn begin_with_plan(&mut self, now: Duration) {
-        self.begin(now + AHEAD, Cause::PlanVersion);
+        self.schedule(now + AHEAD, ResetCause::PlanVersion);
     }
 
     /// Takes over the moment at which shards were told that the measurement under way begins.
     pub(crate) fn set_begin(&mut self, measurement: Measurement) {
-        if let (Some(under_way), Begins::At(at)) = (&mut self.under_way, measurement.begins)
+        if let (Some(under_way), MeasurementStart::At(at)) =
+            (&mut self.under_way, measurement.start)
             && under_way.epoch == measurement.epoch
         {
             under_way.at = at;
@@ -205,7 +206,7 @@ impl Measurements {
     }
 
     /// Begins another measurement at that time. While one is beginning, another waits for it.
-    fn begin(&mut self, at: Duration, cause: Cause) {
+    fn schedule(&mut self, at: Duration, cause: ResetCause) {
         if self.closed {
             return;
         }
@@ -267,7 +268,7 @@ impl Measurements {
         };
         let at = under_way.at;
         match under_way.cause {
-            Cause::Warmup => {
+            ResetCause::Warmup => {
                 let report = store.report(at);
                 // Only the figures that count are joined with those of other parts.
                 self.warmup = Some(Report {
@@ -275,19 +276,19 @@ impl Measurements {
                     ..report
                 });
             }
-            Cause::PlanVersion | Cause::Asked => self.keep_report(at, store),
-            Cause::Started => {}
+            ResetCause::PlanVersion | ResetCause::Requested => self.keep_report(at, store),
+            ResetCause::Started => {}
         }
         self.epoch = under_way.epoch;
         store.reset(at, under_way.epoch);
         let (kind, text) = match under_way.cause {
-            Cause::Warmup => (EventKind::Reset, "the warm-up ended"),
-            Cause::Started => (EventKind::Reset, "all users had started"),
-            Cause::Asked => (EventKind::Reset, "the figures were reset on request"),
-            Cause::PlanVersion => (EventKind::Reload, "users switched to the edited plan"),
+            ResetCause::Warmup => (EventKind::Reset, "the warm-up ended"),
+            ResetCause::Started => (EventKind::Reset, "all users had started"),
+            ResetCause::Requested => (EventKind::Reset, "the figures were reset on request"),
+            ResetCause::PlanVersion => (EventKind::Reload, "users switched to the edited plan"),
         };
         store.happened(at, kind, text);
-        if under_way.cause == Cause::PlanVersion {
+        if under_way.cause == ResetCause::PlanVersion {
             let plan_version = self.directives.borrow().plan_version.clone();
             store.order_by(plan_version.order());
             store.judge_by(plan_version.config.thresholds.clone());
@@ -295,14 +296,14 @@ impl Measurements {
         if self.due.is_some() {
             store.hold_judgement();
         }
-        if self.measurement().begins != Begins::WithTheRun {
+        if self.measurement().start != MeasurementStart::WithTheRun {
             self.publish();
         }
         for (from, delivery) in std::mem::take(&mut self.later) {
             self.add(from, delivery, store);
         }
         if let Some(cause) = self.again.take() {
-            self.begin(now + AHEAD, cause);
+            self.schedule(now + AHEAD, cause);
         }
     }
 

@@ -27,9 +27,9 @@ pub(crate) struct MemoryWatch {
 
 impl MemoryWatch {
     /// Makes a watch with that ceiling or, without one, with what the machine can give; it sets `halted`.
-    pub(crate) fn new(wanted: Option<u64>, halted: Arc<AtomicBool>) -> MemoryWatch {
+    pub(crate) fn new(configured: Option<u64>, halted: Arc<AtomicBool>) -> MemoryWatch {
         MemoryWatch {
-            ceiling: wanted.or_else(machine::usual_memory),
+            ceiling: configured.or_else(machine::usual_memory),
             due: Instant::now(),
             halted,
         }
@@ -63,8 +63,8 @@ impl MemoryWatch {
 }
 
 /// Returns the time until the next look while so many bytes may still be taken.
-fn pause(left: u64) -> Duration {
-    let seconds = left as f64 / (PER_SECOND * machine::cores() as f64);
+fn pause(remaining: u64) -> Duration {
+    let seconds = remaining as f64 / (PER_SECOND * machine::cores() as f64);
     let (least, greatest) = PAUSE;
     Duration::from_secs_f64(seconds.min(1.0)).clamp(least, greatest)
 }
@@ -74,28 +74,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_above_the_ceiling_is_told_once_and_what_is_below_is_not() {
+    fn what_is_above_the_ceiling_is_reported_once_and_what_is_below_is_not() {
         let halted = Arc::<AtomicBool>::default();
         let is_halted = || halted.load(Ordering::Relaxed);
         let watch = |ceiling| MemoryWatch::new(ceiling, halted.clone());
         assert!(watch(Some(1 << 50)).look().is_none());
         assert!(watch(None).look().is_none() && !is_halted());
         let mut watch = watch(Some(1 << 20));
-        let told = watch.look().map(|trouble| trouble.to_string());
-        let told = told.expect("a test takes more than a mebibyte");
-        assert!(told.contains("may take 1.00 MiB ('--memory')"), "{told}");
+        let message = watch.look().map(|trouble| trouble.to_string());
+        let message = message.expect("a test takes more than a mebibyte");
+        assert!(
+            message.contains("may take 1.00 MiB ('--memory')"),
+            "{message}"
+        );
         assert!(watch.look().is_none() && is_halted());
     }
 
     #[test]
-    fn the_less_is_left_the_sooner_is_the_next_look() {
+    fn the_less_remains_the_sooner_is_the_next_look() {
         assert_eq!(pause(0), Duration::from_millis(1));
         assert_eq!(pause(1 << 60), Duration::from_millis(50));
         let in_between = machine::cores() as u64 * (20 << 20);
         assert!(pause(in_between) < pause(2 * in_between));
         let mut watch = MemoryWatch::new(Some(1 << 50), Arc::default());
-        let begin = Instant::now();
+        let start = Instant::now();
         assert!(watch.look().is_none());
-        assert!(watch.due() > begin);
+        assert!(watch.due() > start);
     }
 }

@@ -28,20 +28,20 @@ mod worker_watch;
 pub use outcome::Outcome;
 
 use crate::config::{LocalConfig, RunConfig};
-use crate::control::{Calls, Command};
+use crate::control::{Command, ControlCalls};
 use crate::engine::protocol::context::{RunContext, context, own_limits};
-use crate::engine::protocol::offer::Offers;
+use crate::engine::protocol::offer::VersionOffers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
-use crate::engine::run::event::{Directing, Happened, run_event};
+use crate::engine::run::event::{EventDirector, EventResult, run_event};
 use crate::engine::run::lead::Lead;
 use crate::engine::run::pending::PendingRun;
-use crate::engine::run::replay::{Played, Replay};
-use crate::engine::run::shards::{EventPlace, Place};
+use crate::engine::run::replay::{Replay, ReplayEnd};
+use crate::engine::run::shards::{EventPlace, ShardPlacement};
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{Cause, Ending, EventKind, RunLogs, Snapshot};
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -92,36 +92,36 @@ impl Run {
 /// # Errors
 /// Returns the trouble that keeps the run from starting.
 pub(crate) async fn run_at(
-    mut place: Place,
+    mut place: ShardPlacement,
     run: Run,
-    mut calls: Calls,
-    offers: Offers,
+    mut calls: ControlCalls,
+    offers: VersionOffers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let (past, events) = (place.take_past(), place.events());
     let begins_paused = run.local.paused && past.is_none();
     let mut pending = PendingRun::new(run, past.as_ref(), events.clone());
     snapshots.send_replace(Some(Arc::new(pending.snapshot())));
-    let begun = match &past {
-        None => pending.run_event(Event::TestStart, &mut calls).await?,
-        Some(_) => Happened::default(),
+    let test_start = match &past {
+        None => pending.run_event(PlanEvent::TestStart, &mut calls).await?,
+        Some(_) => EventResult::default(),
     };
-    if begun.keeps_users_from_starting() {
-        return pending.end_without_users(begun, &mut calls).await;
+    if test_start.keeps_users_from_starting() {
+        return pending.end_without_users(test_start, &mut calls).await;
     }
     pending.set_begin(&place, past.as_ref())?;
     let mut director = pending.into_director(&place, snapshots);
-    for why in begun.failed() {
+    for why in test_start.failed() {
         director.lifecycle.note_failed(why);
     }
     let played = match past {
         Some(past) => Replay::new(&mut director).play(past, &mut calls).await,
-        None => Played::Leads,
+        None => ReplayEnd::Leads,
     };
     if begins_paused {
         director.steering.pause(Duration::ZERO, &mut director.store);
     }
-    if played == Played::Leads {
+    if played == ReplayEnd::Leads {
         lead(place, &mut director, &mut calls, offers).await?;
     }
     finish(director, played, &events, &mut calls).await
@@ -129,10 +129,10 @@ pub(crate) async fn run_at(
 
 /// Starts the shards, leads the run until nobody takes part any more, and waits for the threads of this process.
 async fn lead(
-    place: Place,
+    place: ShardPlacement,
     director: &mut Director,
-    calls: &mut Calls,
-    offers: Offers,
+    calls: &mut ControlCalls,
+    offers: VersionOffers,
 ) -> Result<(), Error> {
     let (mut shards, signals) = place.start(&director.context, &director.directives)?;
     let lead = Lead {
@@ -152,11 +152,11 @@ async fn lead(
 /// Finds out how the run has ended, runs the plan's `test_stop`, and makes the report.
 async fn finish(
     mut director: Director,
-    played: Played,
+    played: ReplayEnd,
     events: &EventPlace,
-    calls: &mut Calls,
+    calls: &mut ControlCalls,
 ) -> Result<Outcome, Error> {
-    if played == Played::Left {
+    if played == ReplayEnd::Detached {
         director.note(Cause::Left, None);
     }
     let elapsed = director.lasted();
@@ -165,7 +165,7 @@ async fn finish(
     let plan_version = director.directives.borrow().plan_version.clone();
     let mut ending = director.ending(elapsed);
     // After an abort nothing more is waited for.
-    let cleans_up = played == Played::Leads && director.may_run_test_stop();
+    let cleans_up = played == ReplayEnd::Leads && director.may_run_test_stop();
     if cleans_up && ending.cause != Cause::Aborted {
         clean_up(&mut director, &plan_version, &mut ending, events, calls).await?;
     }
@@ -186,15 +186,15 @@ async fn clean_up(
     plan_version: &Arc<PlanVersion>,
     ending: &mut Ending,
     events: &EventPlace,
-    calls: &mut Calls,
+    calls: &mut ControlCalls,
 ) -> Result<(), Error> {
-    let directing = Directing {
+    let directing = EventDirector {
         store: &mut director.store,
         calls,
         memory: &mut director.memory,
         name: &director.name,
     };
-    let (context, event) = (&director.context, Event::TestStop);
+    let (context, event) = (&director.context, PlanEvent::TestStop);
     let happened = run_event(events, context, plan_version, event, directing).await?;
     ending.failed.extend(happened.failed());
     if let Some(trouble) = happened.trouble {
@@ -205,7 +205,7 @@ async fn clean_up(
         director.store.warn(raised.clone());
         ending.raised = Some(raised);
     }
-    if happened.asked == Some(Command::Abort) && director.lifecycle.trouble().is_none() {
+    if happened.command == Some(Command::Abort) && director.lifecycle.trouble().is_none() {
         (ending.cause, ending.cut_short) = (Cause::Aborted, true);
     }
     Ok(())

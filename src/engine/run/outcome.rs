@@ -21,7 +21,7 @@ pub struct Outcome {
     /// The plan as it was at the end.
     pub(crate) program: Arc<Program>,
     /// Whether the plan has an `on("report")` function.
-    pub(crate) wants_report: bool,
+    pub(crate) has_report_hook: bool,
 }
 
 impl Outcome {
@@ -37,7 +37,7 @@ impl Outcome {
             report: ended(report, ending, context, plan_version),
             trouble,
             program: plan_version.program.clone(),
-            wants_report: plan_version.plan.hooks.contains(&Hook::Report),
+            has_report_hook: plan_version.plan.hooks.contains(&Hook::Report),
         }
     }
 }
@@ -67,7 +67,7 @@ fn ended(
         );
         report.warnings.insert(0, only);
     }
-    report.ending = Some(ending.told());
+    report.ending = Some(ending.with_text());
     report.settings = Some(settings);
     report
 }

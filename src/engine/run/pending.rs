@@ -1,29 +1,31 @@
 //! A run before its first user: runs the plan's `test_start`, decides when the load begins, and makes the director. A run
 //! that this event ends has no director.
 
-use crate::config::{Part, RunConfig};
-use crate::control::{Calls, Command, Interrupt};
-use crate::engine::load_model::clock::Clock;
+use crate::config::{LoadPart, RunConfig};
+use crate::control::{Command, ControlCalls, Interrupt};
+use crate::engine::load_model::clock::RunClock;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::context::{RunContext, cadence};
-use crate::engine::protocol::directive::{Begins, Directive, Measurement, Phase};
-use crate::engine::protocol::journal::Past;
+use crate::engine::protocol::directive::{
+    Directive, DirectivePhase, Measurement, MeasurementStart,
+};
+use crate::engine::protocol::journal::PastRun;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::Run;
 use crate::engine::run::director::Director;
-use crate::engine::run::event::{Directing, Happened, run_event};
+use crate::engine::run::event::{EventDirector, EventResult, run_event};
 use crate::engine::run::life::Lifecycle;
 use crate::engine::run::measurements::Measurements;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::milestones::Milestones;
 use crate::engine::run::outcome::Outcome;
-use crate::engine::run::shards::{EventPlace, Place};
+use crate::engine::run::shards::{EventPlace, ShardPlacement};
 use crate::engine::run::steering::Steering;
 use crate::engine::run::views::Views;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Aim, Cause, Ending, PortableDelta, Progress, RunIdentity, Snapshot, Store};
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -43,7 +45,7 @@ pub(super) struct PendingRun {
 
 impl PendingRun {
     /// Makes a run that begins now, or that began when `past` says.
-    pub(super) fn new(run: Run, past: Option<&Past>, events: EventPlace) -> PendingRun {
+    pub(super) fn new(run: Run, past: Option<&PastRun>, events: EventPlace) -> PendingRun {
         let started = past.map_or_else(SystemTime::now, |past| past.started);
         let store = store_of(&run, started);
         let (name, plan_version) = (run.name.clone(), run.plan_version.clone());
@@ -82,10 +84,10 @@ impl PendingRun {
     /// Trouble that keeps its user from starting, or ended its thread.
     pub(super) async fn run_event(
         &mut self,
-        event: Event,
-        calls: &mut Calls,
-    ) -> Result<Happened, Error> {
-        let directing = Directing {
+        event: PlanEvent,
+        calls: &mut ControlCalls,
+    ) -> Result<EventResult, Error> {
+        let directing = EventDirector {
             store: &mut self.store,
             calls,
             memory: &mut self.memory,
@@ -108,23 +110,23 @@ impl PendingRun {
     /// Trouble with the user of `test_stop`.
     pub(super) async fn end_without_users(
         mut self,
-        begun: Happened,
-        calls: &mut Calls,
+        test_start: EventResult,
+        calls: &mut ControlCalls,
     ) -> Result<Outcome, Error> {
-        let cleaned_up = if begun.raised.is_none() && !begun.cut_off {
-            self.run_event(Event::TestStop, calls).await?
+        let cleaned_up = if test_start.raised.is_none() && !test_start.cut_off {
+            self.run_event(PlanEvent::TestStop, calls).await?
         } else {
-            Happened::default()
+            EventResult::default()
         };
         if let Some(raised) = &cleaned_up.raised {
             self.store.warn(raised.clone());
         }
-        let ending = ending(&begun, &cleaned_up, self.timetable.end());
+        let ending = ending(&test_start, &cleaned_up, self.timetable.end());
         let raised = ending.raised.clone();
         let raised = raised.filter(|_| ending.cause == Cause::NotStarted);
-        let trouble = begun.trouble.or(cleaned_up.trouble);
+        let trouble = test_start.trouble.or(cleaned_up.trouble);
         let trouble = trouble.or(raised.map(|raised| Diagnostic::new(raised).into()));
-        let report = self.store.report(self.context.begin.elapsed());
+        let report = self.store.report(self.context.start.elapsed());
         let (context, plan_version) = (&self.context, &self.plan_version);
         Ok(Outcome::new(report, ending, trouble, context, plan_version))
     }
@@ -133,22 +135,30 @@ impl PendingRun {
     ///
     /// # Errors
     /// Trouble with the figures of an earlier `test_start` that cannot be read.
-    pub(super) fn set_begin(&mut self, place: &Place, past: Option<&Past>) -> Result<(), Error> {
+    pub(super) fn set_begin(
+        &mut self,
+        place: &ShardPlacement,
+        past: Option<&PastRun>,
+    ) -> Result<(), Error> {
         if let Some(past) = past {
-            self.context = Arc::new(self.context.beginning(past.begin));
-            self.store.begin_at(past.since_origin);
+            self.context = Arc::new(self.context.beginning(past.start));
+            self.store.start_at(past.since_origin);
             if let Some(bytes) = &past.test_start {
                 self.store
                     .merge_event_portable(&PortableDelta::decode(bytes)?);
             }
             return Ok(());
         }
-        let has_test_start = self.plan_version.plan.events.contains(&Event::TestStart);
+        let has_test_start = self
+            .plan_version
+            .plan
+            .events
+            .contains(&PlanEvent::TestStart);
         if place.lead().is_some() || has_test_start {
-            let begin = Instant::now() + place.lead().unwrap_or_default();
-            self.context = Arc::new(self.context.beginning(begin));
-            let since_origin = begin.duration_since(self.context.origin);
-            self.store.begin_at(since_origin);
+            let start = Instant::now() + place.lead().unwrap_or_default();
+            self.context = Arc::new(self.context.beginning(start));
+            let since_origin = start.duration_since(self.context.origin);
+            self.store.start_at(since_origin);
         }
         Ok(())
     }
@@ -156,7 +166,7 @@ impl PendingRun {
     /// Makes the director of the run.
     pub(super) fn into_director(
         self,
-        place: &Place,
+        place: &ShardPlacement,
         snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     ) -> Director {
         let PendingRun {
@@ -175,8 +185,8 @@ impl PendingRun {
         }
         let timetable = Arc::new(timetable);
         let (directives, _) = watch::channel(Directive {
-            phase: Phase::Go,
-            clock: Clock::default(),
+            phase: DirectivePhase::Go,
+            clock: RunClock::default(),
             timetable: timetable.clone(),
             end: timetable.end(),
             plan_version,
@@ -184,7 +194,7 @@ impl PendingRun {
             all_started: false,
             measurement: Measurement {
                 epoch: 0,
-                begins: Begins::WithTheRun,
+                start: MeasurementStart::WithTheRun,
             },
         });
         let config: &RunConfig = &context.config;
@@ -226,17 +236,17 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
         store.warn(warning);
     }
     let part = run.local.part;
-    if part != Part::WHOLE {
+    if part != LoadPart::WHOLE {
         store.record_part(part.number(), part.of());
     }
     store
 }
 
 /// Returns how a run has ended whose events were these, without a user in between; its timetable ends at `end`.
-fn ending(begun: &Happened, cleaned_up: &Happened, end: Option<Duration>) -> Ending {
+fn ending(begun: &EventResult, cleaned_up: &EventResult, end: Option<Duration>) -> Ending {
     let reason = begun.stopped();
     let has_trouble = begun.trouble.is_some() || cleaned_up.trouble.is_some();
-    let cause = match (&begun.asked, &cleaned_up.asked) {
+    let cause = match (&begun.command, &cleaned_up.command) {
         _ if has_trouble => Cause::Trouble,
         (Some(Command::Abort), _) | (_, Some(Command::Abort)) => Cause::Aborted,
         (Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,

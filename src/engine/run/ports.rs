@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn four_of_five_ports_are_scarce() {
         assert_eq!(scarcity(28_232, &destination(22_000, 585)), None);
-        let told = scarcity(28_232, &destination(2_000, 20_586)).expect("four fifths");
+        let warning = scarcity(28_232, &destination(2_000, 20_586)).expect("four fifths");
         let words = "22,586 of the 28,232 local ports that this machine has for connections to 127.0.0.1:8080";
-        assert!(told.starts_with(words), "{told}");
+        assert!(warning.starts_with(words), "{warning}");
     }
 }

@@ -1,11 +1,13 @@
 //! Replays a run that another director has led: signals, commands and orders in the order of time, each at its own
 //! moment, so that the figures are those of a single director.
 
-use crate::control::{Call, Calls, Command, Done, Refusal};
-use crate::engine::protocol::directive::Phase;
-use crate::engine::protocol::journal::{Moment, Past, PlanFacts, Told, What};
-use crate::engine::protocol::order::Order;
-use crate::engine::run::director::{AFTER_SHARDS, Director, Due, TICK};
+use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
+use crate::engine::protocol::directive::DirectivePhase;
+use crate::engine::protocol::journal::{
+    DirectorEvent, PastRun, PlanFacts, ReplayEvent, ReplayMoment,
+};
+use crate::engine::protocol::order::RunOrder;
+use crate::engine::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::engine::run::life::Life;
 use crate::engine::run::worker_watch::WorkerWatch;
 use crate::error::Error;
@@ -18,13 +20,13 @@ const RECENT: Duration = Duration::from_secs(1);
 
 /// How the replay of a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Played {
+pub(crate) enum ReplayEnd {
     /// This process leads the run from now on.
     Leads,
     /// Another has led it to its end.
     Ended,
     /// Whoever watched it has left; it goes on.
-    Left,
+    Detached,
     /// It could not be followed any further; what becomes of it is not known.
     Failed,
 }
@@ -35,7 +37,7 @@ pub(super) struct Replay<'a> {
     /// When the next snapshot is due, in time since the run began.
     next_tick: Duration,
     /// The last order that workers were given, as far as the replay has come.
-    order: Option<Order>,
+    order: Option<RunOrder>,
 }
 
 impl<'a> Replay<'a> {
@@ -48,31 +50,31 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays what has happened under another director, and follows that one as long as it leads the run.
-    pub(super) async fn play(mut self, past: Past, calls: &mut Calls) -> Played {
+    pub(super) async fn play(mut self, past: PastRun, calls: &mut ControlCalls) -> ReplayEnd {
         self.director.journal.playing = Some(Duration::ZERO);
         let mut moments = past.moments;
         let played = loop {
             tokio::select! {
                 moment = moments.recv() => match moment {
-                    Some(Moment { what: What::End, .. }) => break Played::Ended,
-                    Some(Moment { what: What::Failed(why), .. }) => {
-                        self.director.depose(why);
-                        break Played::Failed;
+                    Some(ReplayMoment { what: ReplayEvent::End, .. }) => break ReplayEnd::Ended,
+                    Some(ReplayMoment { what: ReplayEvent::Failed(why), .. }) => {
+                        self.director.mark_superseded(why);
+                        break ReplayEnd::Failed;
                     }
                     Some(moment) => self.live_through(moment),
-                    None => break Played::Leads,
+                    None => break ReplayEnd::Leads,
                 },
                 Some(call) = calls.next() => if self.watches(call) {
-                    break Played::Left;
+                    break ReplayEnd::Detached;
                 },
             }
         };
         match played {
-            Played::Leads => self.lead_on(),
-            Played::Ended if self.director.has_test_stop() => self.director.store.warn(
+            ReplayEnd::Leads => self.lead_on(),
+            ReplayEnd::Ended if self.director.has_test_stop() => self.director.store.warn(
                 "the run was watched beside its manager: what test_stop measured is in the report of that".to_owned(),
             ),
-            Played::Ended | Played::Left | Played::Failed => {}
+            ReplayEnd::Ended | ReplayEnd::Detached | ReplayEnd::Failed => {}
         }
         played
     }
@@ -87,7 +89,7 @@ impl<'a> Replay<'a> {
             self.pass_until(self.director.context.now());
         }
         let phase = self.director.directives.borrow().phase;
-        if phase != Phase::Go && !self.director.is_stopping() {
+        if phase != DirectivePhase::Go && !self.director.is_stopping() {
             let why = "the run was stopping when its manager was lost, before it said why";
             self.director.lifecycle.note_trouble(Error::trouble(why));
             self.director.stop(Cause::Trouble, None);
@@ -98,26 +100,26 @@ impl<'a> Replay<'a> {
             .journal
             .over_at
             .unwrap_or_else(|| self.director.now());
-        self.director.journal.note(at, || Told::TakenOver);
+        self.director.journal.note(at, || DirectorEvent::TakenOver);
         self.director.taken_over(at);
     }
 
     /// Answers the call of somebody who watches a run that another director leads; returns whether they leave it.
-    fn watches(&mut self, call: Call) -> bool {
+    fn watches(&mut self, call: ControlCall) -> bool {
         match call {
-            Call::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
-                reply.answer(Ok(Done::Stopping));
+            ControlCall::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
+                reply.send(Ok(Done::Stopping));
                 true
             }
-            Call::Command(_, reply) => {
-                reply.answer(Err(Refusal::Watched));
+            ControlCall::Command(_, reply) => {
+                reply.send(Err(Refusal::Watched));
                 false
             }
-            Call::Tag(asked, reply) => {
-                let _ignored = reply.send(asked.answer(&mut self.director.store));
+            ControlCall::Tag(asked, reply) => {
+                let _ignored = reply.send(asked.look_up(&mut self.director.store));
                 false
             }
-            Call::Report(detail, reply) => {
+            ControlCall::Report(detail, reply) => {
                 // Fails if nobody waits for the answer any more.
                 let _ignored = reply.send(self.director.report_now(detail));
                 false
@@ -126,14 +128,14 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays a moment, after letting the time before it pass.
-    fn live_through(&mut self, Moment { at, what }: Moment) {
+    fn live_through(&mut self, ReplayMoment { at, what }: ReplayMoment) {
         self.pass_until(at);
         self.director.journal.playing = Some(at);
         match what {
-            What::Signal(signal) => self.director.heed(signal),
-            What::Told(told) => self.was_told(told),
-            What::Order(order) => self.order = Some(order),
-            What::Nothing | What::End | What::Failed(_) => {}
+            ReplayEvent::Signal(signal) => self.director.handle(signal),
+            ReplayEvent::Action(action) => self.replay_action(action),
+            ReplayEvent::Order(order) => self.order = Some(order),
+            ReplayEvent::Nothing | ReplayEvent::End | ReplayEvent::Failed(_) => {}
         }
         // They came from shards of other processes: no shard here reuses them.
         drop(self.director.measurements.take_emptied());
@@ -142,20 +144,20 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn was_told(&mut self, told: Told) {
-        match told {
-            Told::Command(command) => {
+    fn replay_action(&mut self, action: DirectorEvent) {
+        match action {
+            DirectorEvent::Command(command) => {
                 // The other director has answered it.
                 let _again = self.director.obey(command);
             }
-            Told::Stop { cause, why } => self.director.stop(cause, why),
-            Told::PlanVersion(facts) => {
+            DirectorEvent::Stop { cause, why } => self.director.stop(cause, why),
+            DirectorEvent::PlanVersion(facts) => {
                 if let Err(error) = self.adopt_for(&facts) {
                     self.director.lifecycle.note_trouble(error);
                 }
             }
-            Told::TestStop => self.director.journal.test_stop_begun = true,
-            Told::TakenOver => self.director.taken_over(self.director.now()),
+            DirectorEvent::TestStop => self.director.journal.test_stop_started = true,
+            DirectorEvent::TakenOver => self.director.taken_over(self.director.now()),
         }
     }
 
@@ -184,13 +186,13 @@ impl<'a> Replay<'a> {
             directive.measurement = known.measurement;
         }
         directive.version = directive.version.max(known.version);
-        self.director.tell(|told| *told = directive);
+        self.director.publish(|told| *told = directive);
     }
 
     /// Lets time pass until `at`, and does all that is due on the way.
     fn pass_until(&mut self, at: Duration) {
         while self.director.journal.over_at.is_none() {
-            let Due { end, reset, until } = self.director.due();
+            let NextDue { end, reset, until } = self.director.due();
             let tick = self.next_tick;
             let first = [end, reset, until].into_iter().flatten().min();
             let next = first.map_or(tick, |first| first.min(tick));
@@ -204,7 +206,7 @@ impl<'a> Replay<'a> {
                 self.director.measurements.begin_at_its_time();
             } else if until == Some(next) {
                 match self.director.lifecycle.life() {
-                    Life::Stopping { .. } => self.director.give_up(),
+                    Life::Stopping { .. } => self.director.cut_off_late_tasks(),
                     Life::Going | Life::Aborting { .. } => {
                         self.director.leave_behind();
                         self.director

@@ -12,7 +12,7 @@ pub(crate) struct Roster(Vec<Participant>);
 struct Participant {
     /// Its shards, by their numbers in the whole run.
     shards: Range<usize>,
-    state: State,
+    state: ParticipantState,
     /// Sequence number of its latest delta.
     sequence: u64,
     /// Number of the latest measurement that it has come to.
@@ -23,7 +23,7 @@ struct Participant {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParticipantState {
     Busy,
     /// It had nothing left to do under that version of the directive.
     Idle(u64),
@@ -59,29 +59,32 @@ impl Roster {
     pub(crate) fn away(&mut self, participant: usize) -> bool {
         let present = self.0[participant].is_present();
         if present {
-            self.0[participant].state = State::Away;
+            self.0[participant].state = ParticipantState::Away;
         }
         present
     }
 
     /// Notes that a participant is back, and returns whether it was away.
     pub(crate) fn back(&mut self, participant: usize) -> bool {
-        let away = self.0[participant].state == State::Away;
+        let away = self.0[participant].state == ParticipantState::Away;
         if away {
-            self.0[participant].state = State::Busy;
+            self.0[participant].state = ParticipantState::Busy;
         }
         away
     }
 
     /// Gives up those who are away.
-    pub(crate) fn give_up_away(&mut self) {
-        let away = self.0.iter_mut().filter(|one| one.state == State::Away);
-        away.for_each(|one| one.state = State::Lost);
+    pub(crate) fn drop_away(&mut self) {
+        let away = self
+            .0
+            .iter_mut()
+            .filter(|one| one.state == ParticipantState::Away);
+        away.for_each(|one| one.state = ParticipantState::Lost);
     }
 
     /// Returns whether anybody who is away may come back.
     pub(crate) fn any_away(&self) -> bool {
-        self.0.iter().any(|one| one.state == State::Away)
+        self.0.iter().any(|one| one.state == ParticipantState::Away)
     }
 
     /// Notes a delta; false if it was delivered before.
@@ -104,7 +107,7 @@ impl Roster {
     /// Notes that a participant has nothing left to do under that version of the directive.
     pub(crate) fn idle(&mut self, participant: usize, version: u64, departures: Departures) {
         if self.0[participant].is_present() {
-            self.0[participant].state = State::Idle(version);
+            self.0[participant].state = ParticipantState::Idle(version);
         }
         self.0[participant].departures = departures;
     }
@@ -112,7 +115,7 @@ impl Roster {
     /// Returns whether all who take part have nothing left to do under that version of the directive.
     pub(crate) fn all_idle(&self, version: u64) -> bool {
         let mut present = self.present();
-        !self.is_over() && present.all(|shard| shard.state == State::Idle(version))
+        !self.is_over() && present.all(|shard| shard.state == ParticipantState::Idle(version))
     }
 
     /// Notes that a participant has started all of its users.
@@ -127,7 +130,7 @@ impl Roster {
 
     /// Notes that a participant has handed everything over.
     pub(crate) fn ended(&mut self, participant: usize, departures: Departures) {
-        self.0[participant].state = State::Ended;
+        self.0[participant].state = ParticipantState::Ended;
         self.0[participant].departures = departures;
     }
 
@@ -135,7 +138,7 @@ impl Roster {
     pub(crate) fn lost(&mut self, participant: usize) -> bool {
         let present = self.0[participant].is_present();
         if present {
-            self.0[participant].state = State::Lost;
+            self.0[participant].state = ParticipantState::Lost;
         }
         present
     }
@@ -147,7 +150,9 @@ impl Roster {
 
     /// Returns whether everyone has handed everything over.
     pub(crate) fn is_complete(&self) -> bool {
-        self.0.iter().all(|shard| shard.state == State::Ended)
+        self.0
+            .iter()
+            .all(|shard| shard.state == ParticipantState::Ended)
     }
 
     /// Returns the participants that still take part.
@@ -173,7 +178,7 @@ impl Participant {
     fn new(shards: Range<usize>) -> Participant {
         Participant {
             shards,
-            state: State::Busy,
+            state: ParticipantState::Busy,
             sequence: 0,
             epoch: 0,
             departures: Departures::default(),
@@ -182,7 +187,10 @@ impl Participant {
     }
 
     fn is_present(&self) -> bool {
-        matches!(self.state, State::Busy | State::Idle(_))
+        matches!(
+            self.state,
+            ParticipantState::Busy | ParticipantState::Idle(_)
+        )
     }
 }
 
@@ -224,8 +232,8 @@ mod tests {
     #[test]
     fn what_is_delivered_twice_counts_once() {
         let mut roster = Roster::new((0..2).map(|one| one..one + 1));
-        let told = [(0, 1), (0, 2), (1, 1), (0, 2), (0, 1), (0, 3)];
-        let new = told.map(|(shard, sequence)| roster.delivered(shard, sequence));
+        let deliveries = [(0, 1), (0, 2), (1, 1), (0, 2), (0, 1), (0, 3)];
+        let new = deliveries.map(|(shard, sequence)| roster.delivered(shard, sequence));
         assert_eq!(new, [true, true, true, false, false, true]);
     }
 }

@@ -1,7 +1,7 @@
 //! Settings of a run: what decided its load, as its report shows it.
 
 use crate::config::{
-    Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Show, Spacing,
+    ClientKind, Http, Load, LocalConfig, MitigationCadence, Proxy, RunConfig, ShowLevel, Spacing,
 };
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::machine;
@@ -49,8 +49,8 @@ pub(super) fn settings_of(
         }
         .to_owned(),
         client: match config.client {
-            Client::Direct => "direct",
-            Client::Reqwest => "reqwest",
+            ClientKind::Direct => "direct",
+            ClientKind::Reqwest => "reqwest",
         }
         .to_owned(),
         proxy: proxy(&config.proxy),
@@ -73,17 +73,17 @@ pub(super) fn settings_of(
         trace_sample: config.trace_sample,
         request_names: config.request_names.word().to_owned(),
         co_mitigation: match config.co_mitigation {
-            CoMitigation::Disabled => "disabled",
-            CoMitigation::Average => "average",
-            CoMitigation::Minimum => "minimum",
-            CoMitigation::Maximum => "maximum",
+            MitigationCadence::Disabled => "disabled",
+            MitigationCadence::Average => "average",
+            MitigationCadence::Minimum => "minimum",
+            MitigationCadence::Maximum => "maximum",
         }
         .to_owned(),
         thresholds: thresholds(config),
         fail_on_error: config.fail_on_error,
         fail_on_saturation: config.fail_on_saturation,
         allow_short: config.allow_short,
-        once: local.show != Show::Nothing,
+        once: local.show != ShowLevel::Nothing,
         threads: local.threads as u64,
         lua_memory: config.lua_memory,
         lua_time: seconds(config.lua_time),
@@ -165,7 +165,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_decides_the_load_is_told_and_no_secret() {
+    fn what_decides_the_load_is_reported_and_no_secret() {
         let mut settings = Settings::default();
         let text = |text: &str| Value::Text(text.to_owned());
         let headers = BTreeMap::from([("Authorization".to_owned(), "Bearer hidden".to_owned())]);
@@ -185,21 +185,21 @@ mod tests {
         let (program, plan, _) = crate::lua::load("p.lua", plan, variables, 1).expect("a plan");
         let run = Arc::new(config.run.clone());
         let plan_version = PlanVersion::new(program, plan, Vec::new(), run);
-        let told = settings_of(&config.run, &config.local, &plan_version);
-        assert_eq!(told.stages, ["90s:40/s"]);
+        let run_settings = settings_of(&config.run, &config.local, &plan_version);
+        assert_eq!(run_settings.stages, ["90s:40/s"]);
         assert_eq!(
-            (told.rate, told.arrivals.as_deref()),
+            (run_settings.rate, run_settings.arrivals.as_deref()),
             (None, Some("poisson"))
         );
         assert_eq!(
-            (&*told.timeout, &*told.proxy),
+            (&*run_settings.timeout, &*run_settings.proxy),
             ("0.5s", "http://proxy:8080")
         );
-        assert_eq!(told.headers, ["Authorization"]);
-        assert_eq!(told.thresholds, ["p95 < 300ms"]);
-        assert_eq!(told.plan_sha256.len(), 64);
-        assert!(told.machine.cores > 0);
-        let json = serde_json::to_string(&told).expect("plain data");
+        assert_eq!(run_settings.headers, ["Authorization"]);
+        assert_eq!(run_settings.thresholds, ["p95 < 300ms"]);
+        assert_eq!(run_settings.plan_sha256.len(), 64);
+        assert!(run_settings.machine.cores > 0);
+        let json = serde_json::to_string(&run_settings).expect("plain data");
         assert!(!json.contains("hidden"), "{json}");
     }
 }

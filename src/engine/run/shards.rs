@@ -2,13 +2,13 @@
 
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::journal::{Entry, Past};
+use crate::engine::protocol::journal::{DirectorLogEntry, PastRun};
 use crate::engine::protocol::signal::Signal;
 use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
-use crate::engine::run::journal::Journal;
+use crate::engine::run::journal::DirectorLog;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::roster::Roster;
-use crate::engine::run::watchdog::Caught;
+use crate::engine::run::watchdog::StuckShard;
 use crate::engine::run::worker_watch::WorkerWatch;
 use crate::error::Error;
 use crate::metrics::{Delta, WorkerIdentity};
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// The place where users run, before a run has begun there.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum ShardPlacement {
     /// This process, with the functions that start shards and events: on threads, or as tasks of a test in simulated
     /// time.
     Here {
@@ -27,12 +27,12 @@ pub(crate) enum Place {
         event: StartEvent,
     },
     /// Workers on other machines.
-    Workers(Link),
+    Workers(WorkerLink),
 }
 
 /// A manager's end of the link to its workers.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct WorkerLink {
     /// Workers in the order of their numbers.
     pub(crate) workers: Vec<WorkerIdentity>,
     /// Time between the decision to begin and the beginning, so that all workers hear of it before.
@@ -42,16 +42,16 @@ pub(crate) struct Link {
     /// What workers send.
     pub(crate) signals: mpsc::UnboundedReceiver<Signal>,
     /// Takes the beginning once it is known.
-    pub(crate) begun: oneshot::Sender<Begun>,
+    pub(crate) start: oneshot::Sender<LoadStart>,
     /// Takes the plan's events, each to be run on one of the workers.
     pub(crate) events: mpsc::UnboundedSender<EventTask>,
     /// Takes what the director is told besides signals.
-    pub(crate) journal: mpsc::UnboundedSender<Entry>,
+    pub(crate) journal: mpsc::UnboundedSender<DirectorLogEntry>,
     /// What has happened before this process joined the run.
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<PastRun>,
 }
 
-impl Link {
+impl WorkerLink {
     /// Returns how many threads drive users on all workers.
     pub(crate) fn threads(&self) -> usize {
         self.workers.iter().map(|worker| worker.threads).sum()
@@ -60,7 +60,7 @@ impl Link {
 
 /// The beginning of the load.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(crate) struct LoadStart {
     /// When users begin.
     pub(crate) at: Instant,
     /// How long that is after the origin of the times in logs.
@@ -91,10 +91,10 @@ impl EventPlace {
     }
 }
 
-impl Place {
+impl ShardPlacement {
     /// Returns this process with users on its threads.
-    pub(crate) fn threads() -> Place {
-        Place::Here {
+    pub(crate) fn threads() -> ShardPlacement {
+        ShardPlacement::Here {
             shard: start_thread,
             event: start_event_thread,
         }
@@ -103,48 +103,48 @@ impl Place {
     /// Returns the way to start the plan's events at this place.
     pub(crate) fn events(&self) -> EventPlace {
         match self {
-            Place::Here { event, .. } => EventPlace::Here(*event),
-            Place::Workers(link) => EventPlace::Worker(link.events.clone()),
+            ShardPlacement::Here { event, .. } => EventPlace::Here(*event),
+            ShardPlacement::Workers(link) => EventPlace::Worker(link.events.clone()),
         }
     }
 
     /// Returns the time between the decision to begin and the beginning; `None` where it is the same moment.
     pub(crate) fn lead(&self) -> Option<Duration> {
         match self {
-            Place::Here { .. } => None,
-            Place::Workers(link) => Some(link.lead),
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => Some(link.lead),
         }
     }
 
     /// Takes out what has happened before this process joined the run.
-    pub(crate) fn take_past(&mut self) -> Option<Past> {
+    pub(crate) fn take_past(&mut self) -> Option<PastRun> {
         match self {
-            Place::Here { .. } => None,
-            Place::Workers(link) => link.past.take(),
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => link.past.take(),
         }
     }
 
     /// Returns the journal of a run whose users are on workers.
-    pub(crate) fn journal(&self) -> Journal {
+    pub(crate) fn journal(&self) -> DirectorLog {
         match self {
-            Place::Here { .. } => Journal::default(),
-            Place::Workers(link) => Journal::of(link.journal.clone()),
+            ShardPlacement::Here { .. } => DirectorLog::default(),
+            ShardPlacement::Workers(link) => DirectorLog::of(link.journal.clone()),
         }
     }
 
     /// Returns what looks after workers, if users run on some.
     pub(crate) fn watch(&self) -> Option<WorkerWatch> {
         match self {
-            Place::Here { .. } => None,
-            Place::Workers(link) => Some(WorkerWatch::new(link.stops_on_loss)),
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => Some(WorkerWatch::new(link.stops_on_loss)),
         }
     }
 
     /// Returns the roster of all who take part.
     pub(crate) fn roster(&self, shards: usize) -> Roster {
         match self {
-            Place::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
-            Place::Workers(link) => {
+            ShardPlacement::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
+            ShardPlacement::Workers(link) => {
                 Roster::new(link.workers.iter().map(|worker| worker.shards.clone()))
             }
         }
@@ -153,8 +153,8 @@ impl Place {
     /// Returns the workers of the run, none if its users are here.
     pub(crate) fn workers(&self) -> &[WorkerIdentity] {
         match self {
-            Place::Here { .. } => &[],
-            Place::Workers(link) => &link.workers,
+            ShardPlacement::Here { .. } => &[],
+            ShardPlacement::Workers(link) => &link.workers,
         }
     }
 
@@ -168,17 +168,17 @@ impl Place {
         directives: &watch::Sender<Directive>,
     ) -> Result<(Shards, mpsc::UnboundedReceiver<Signal>), Error> {
         match self {
-            Place::Here { shard, .. } => {
+            ShardPlacement::Here { shard, .. } => {
                 let (local, signals) = LocalShards::start(shard, context, directives)?;
                 Ok((Shards::Local(local), signals))
             }
-            Place::Workers(link) => {
-                let begun = Begun {
-                    at: context.begin,
-                    since_origin: context.begin.duration_since(context.origin),
+            ShardPlacement::Workers(link) => {
+                let start = LoadStart {
+                    at: context.start,
+                    since_origin: context.start.duration_since(context.origin),
                     directives: directives.subscribe(),
                 };
-                match link.begun.send(begun) {
+                match link.start.send(start) {
                     Ok(()) => Ok((Shards::Workers, link.signals)),
                     Err(_) => Err(Error::trouble("no worker can be reached any more")),
                 }
@@ -213,7 +213,7 @@ impl Shards {
     }
 
     /// Returns the shard that is caught in the plan's code, if there is one.
-    pub(crate) fn caught(&mut self) -> Option<Caught> {
+    pub(crate) fn caught(&mut self) -> Option<StuckShard> {
         self.local()?.caught()
     }
 

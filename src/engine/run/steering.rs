@@ -1,11 +1,11 @@
 //! Steering of the load: what the timetable wants of all users now, and how commands change that. Driven by the
 //! director; knows neither shards nor figures, only the store's list of events.
 
-use crate::config::{Load, MOST_USERS, Part, RunConfig};
-use crate::control::{Answer, Command, Done, Refusal};
+use crate::config::{Load, LoadPart, MOST_USERS, RunConfig};
+use crate::control::{Command, CommandResult, Done, Refusal};
 use crate::engine::load_model::timetable::{LaneLoad, Timetable};
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::directive::{Directive, DirectivePhase};
 use crate::engine::run::milestones::Milestones;
 use crate::metrics::{Aim, EventKind, LiveLoad, RunPhase, Store};
 use crate::units;
@@ -92,9 +92,9 @@ impl Steering {
         };
         LoadProgress {
             phase: match directive.phase {
-                Phase::Go if directive.clock.is_paused() => RunPhase::Paused,
-                Phase::Go => RunPhase::Running,
-                Phase::Stop | Phase::Abort => RunPhase::Stopping,
+                DirectivePhase::Go if directive.clock.is_paused() => RunPhase::Paused,
+                DirectivePhase::Go => RunPhase::Running,
+                DirectivePhase::Stop | DirectivePhase::Abort => RunPhase::Stopping,
             },
             aim,
             played,
@@ -106,7 +106,7 @@ impl Steering {
     pub(crate) fn record_stages(&mut self, now: Duration, store: &mut Store) {
         let clock = self.directives.borrow().clock;
         let elapsed = clock.elapsed(now);
-        while let Some((due, text)) = self.milestones.begun(elapsed) {
+        while let Some((due, text)) = self.milestones.take_due(elapsed) {
             if let Some(at) = clock.moment(due) {
                 store.happened(at, EventKind::Stage, text);
             }
@@ -141,7 +141,7 @@ impl Steering {
     }
 
     /// Lets users go on after a pause.
-    pub(crate) fn resume(&self, now: Duration, store: &mut Store) -> Answer {
+    pub(crate) fn resume(&self, now: Duration, store: &mut Store) -> CommandResult {
         if !self.directives.borrow().clock.is_paused() {
             return Err(Refusal::NotPaused);
         }
@@ -152,7 +152,12 @@ impl Steering {
     }
 
     /// Obeys a command that changes the load.
-    pub(crate) fn obey(&mut self, command: Command, now: Duration, store: &mut Store) -> Answer {
+    pub(crate) fn obey(
+        &mut self,
+        command: Command,
+        now: Duration,
+        store: &mut Store,
+    ) -> CommandResult {
         let lane = match &command {
             Command::NextStage => return self.next_stage(now, store),
             Command::AddUsers(_)
@@ -169,14 +174,14 @@ impl Steering {
         let wanted = match command {
             Command::AddUsers(more) | Command::AddUsersOf(_, more) => {
                 let (users, _) = self.wanted_now(lane, now);
-                Wanted::Users(users.saturating_add_signed(more))
+                LoadTarget::Users(users.saturating_add_signed(more))
             }
             Command::AddRate(more) | Command::AddRateOf(_, more) => {
                 let (_, rate) = self.wanted_now(lane, now);
-                Wanted::Rate(added_rate(rate.ok_or(Refusal::NoRate)?, more))
+                LoadTarget::Rate(added_rate(rate.ok_or(Refusal::NoRate)?, more))
             }
-            Command::SetUsers(users) | Command::SetUsersOf(_, users) => Wanted::Users(users),
-            Command::SetRate(rate) | Command::SetRateOf(_, rate) => Wanted::Rate(rate),
+            Command::SetUsers(users) | Command::SetUsersOf(_, users) => LoadTarget::Users(users),
+            Command::SetRate(rate) | Command::SetRateOf(_, rate) => LoadTarget::Rate(rate),
             _ => return Err(Refusal::Over),
         };
         self.set_load(lane, wanted, now, store)
@@ -195,16 +200,16 @@ impl Steering {
             .iter()
             .position(|lane| lane.owner.as_deref() == Some(owner));
         found.ok_or_else(|| {
-            let known: Vec<&str> = lanes
+            let owners: Vec<&str> = lanes
                 .iter()
                 .filter_map(|lane| lane.owner.as_deref())
                 .collect();
             Refusal::NoOwnLoad {
                 wanted: owner.to_owned(),
-                known: if known.is_empty() {
+                known: if owners.is_empty() {
                     "none".to_owned()
                 } else {
-                    known.join(", ")
+                    owners.join(", ")
                 },
             }
         })
@@ -225,7 +230,7 @@ impl Steering {
     }
 
     /// Begins the next stage before its time.
-    fn next_stage(&mut self, now: Duration, store: &mut Store) -> Answer {
+    fn next_stage(&mut self, now: Duration, store: &mut Store) -> CommandResult {
         let number = self.shared_lane()?;
         let directive = self.directives.borrow().clone();
         let mut timetable = Timetable::clone(&directive.timetable);
@@ -266,10 +271,10 @@ impl Steering {
     fn set_load(
         &mut self,
         number: usize,
-        wanted: Wanted,
+        wanted: LoadTarget,
         now: Duration,
         store: &mut Store,
-    ) -> Answer {
+    ) -> CommandResult {
         let directive = self.directives.borrow().clone();
         let lane = &directive.timetable.lanes[number];
         let since = directive.clock.elapsed(now).saturating_sub(lane.start);
@@ -300,7 +305,7 @@ impl Steering {
 
 /// What somebody wants of a load.
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
+enum LoadTarget {
     Users(u64),
     Rate(f64),
 }
@@ -310,18 +315,18 @@ fn steered(
     load: &LaneLoad,
     since: Duration,
     hatch_rate: f64,
-    wanted: Wanted,
+    wanted: LoadTarget,
 ) -> Result<(LaneLoad, Done), Refusal> {
     match (load, wanted) {
-        (_, Wanted::Users(wanted)) if wanted > MOST_USERS => Err(Refusal::TooManyUsers {
-            wanted,
+        (_, LoadTarget::Users(users)) if users > MOST_USERS => Err(Refusal::TooManyUsers {
+            wanted: users,
             most: MOST_USERS,
         }),
-        (LaneLoad::Users(shape), Wanted::Users(users)) => {
+        (LaneLoad::Users(shape), LoadTarget::Users(users)) => {
             let shape = shape.steered(since, users, hatch_rate);
             Ok((LaneLoad::Users(shape), Done::Users(users)))
         }
-        (LaneLoad::Arrivals { line, spacing, .. }, Wanted::Users(users)) => {
+        (LaneLoad::Arrivals { line, spacing, .. }, LoadTarget::Users(users)) => {
             let steered = LaneLoad::Arrivals {
                 line: line.clone(),
                 spacing: *spacing,
@@ -329,7 +334,9 @@ fn steered(
             };
             Ok((steered, Done::Users(users)))
         }
-        (LaneLoad::Arrivals { .. }, Wanted::Rate(rate)) if !(rate.is_finite() && rate >= 0.0) => {
+        (LaneLoad::Arrivals { .. }, LoadTarget::Rate(rate))
+            if !(rate.is_finite() && rate >= 0.0) =>
+        {
             Err(Refusal::NotARate(rate))
         }
         (
@@ -338,7 +345,7 @@ fn steered(
                 spacing,
                 most,
             },
-            Wanted::Rate(rate),
+            LoadTarget::Rate(rate),
         ) => {
             let steered = LaneLoad::Arrivals {
                 line: line.steered(since, rate),
@@ -347,7 +354,7 @@ fn steered(
             };
             Ok((steered, Done::Rate(rate)))
         }
-        (LaneLoad::Users(_), Wanted::Rate(_)) => Err(Refusal::NoRate),
+        (LaneLoad::Users(_), LoadTarget::Rate(_)) => Err(Refusal::NoRate),
     }
 }
 
@@ -369,7 +376,7 @@ fn added_rate(rate: f64, more: f64) -> f64 {
 
 /// Returns how many iterations all users of this process are to run together; `None` if iterations are not limited,
 /// and at a rate.
-fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
+fn iterations(config: &RunConfig, part: LoadPart) -> Option<u64> {
     let each = config
         .iterations
         .map(|each| each.saturating_mul(part.share(config.users)));

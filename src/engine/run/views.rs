@@ -67,8 +67,8 @@ impl Views {
         detail: Detail,
         settings: impl FnOnce() -> RunSettings,
     ) -> Arc<Report> {
-        if let Some((_, known)) = self.reports.iter().find(|(known, _)| *known == detail) {
-            return known.clone();
+        if let Some((_, stored)) = self.reports.iter().find(|(cached, _)| *cached == detail) {
+            return stored.clone();
         }
         let report = Arc::new(Report {
             settings: Some(self.settings.get_or_insert_with(settings).clone()),

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::lua::{Heartbeat, RunningCode};
-use crate::plan::{Event, Plan};
+use crate::plan::{Plan, PlanEvent};
 use crate::units;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ const MOST_PER_LOOK: Duration = Duration::from_secs(1);
 /// Watches the shards of a run, or one other thread.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    shards: Vec<Watched>,
+    shards: Vec<WatchedShard>,
     patience: Duration,
     looked: Instant,
 }
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedShard {
     heartbeat: Arc<Heartbeat>,
     seen: Option<RunningCode>,
     time: Duration,
@@ -44,20 +44,20 @@ impl Watchdog {
         patience: Duration,
         now: Instant,
     ) -> Watchdog {
-        let watched = |heartbeat: &Arc<Heartbeat>| Watched {
+        let watched = |heartbeat: &Arc<Heartbeat>| WatchedShard {
             heartbeat: heartbeat.clone(),
             seen: None,
             time: Duration::ZERO,
         };
         Watchdog {
             shards: heartbeats.iter().map(watched).collect(),
-            patience: wanted_patience().unwrap_or(patience),
+            patience: configured_patience().unwrap_or(patience),
             looked: now,
         }
     }
 
     /// Returns the shard whose code has been running far too long.
-    pub(crate) fn look(&mut self, now: Instant) -> Option<Caught> {
+    pub(crate) fn look(&mut self, now: Instant) -> Option<StuckShard> {
         let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
         self.looked = now;
         let mut shards = self.shards.iter_mut().enumerate();
@@ -71,7 +71,7 @@ impl Watchdog {
             shard.seen = running;
             let line = shard.heartbeat.line();
             let running = running.filter(|_| shard.time > self.patience)?;
-            Some(Caught {
+            Some(StuckShard {
                 shard: index,
                 running,
                 line,
@@ -81,23 +81,23 @@ impl Watchdog {
 }
 
 /// The time after which a call counts as endless, for machines on which the usual one does not fit.
-fn wanted_patience() -> Option<Duration> {
-    let wanted = std::env::var("LGOOSE_PATIENCE").ok()?;
-    units::duration(&wanted).ok()
+fn configured_patience() -> Option<Duration> {
+    let configured = std::env::var("LGOOSE_PATIENCE").ok()?;
+    units::duration(&configured).ok()
 }
 
 /// A shard that is caught in a call that does not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Caught {
+pub(crate) struct StuckShard {
     pub(crate) shard: usize,
     running: RunningCode,
     /// The line where it was last seen.
     line: Option<u32>,
 }
 
-impl Caught {
+impl StuckShard {
     /// Describes it to people who can tell whose code it was: `caught in …, in one call that cannot be interrupted`.
-    fn told(&self, place: &str) -> String {
+    fn describe(&self, place: &str) -> String {
         let seen = self
             .line
             .map_or_else(String::new, |line| format!(", last seen at line {line}"));
@@ -106,40 +106,40 @@ impl Caught {
 }
 
 /// Describes an event's function that cannot be ended. `file` is the plan's name.
-pub(crate) fn complaint_of_event(event: Event, file: &str, caught: Caught) -> Error {
-    let told = caught.told(&format!("the function of '{}' ({file})", event.name()));
+pub(crate) fn stuck_event_error(event: PlanEvent, file: &str, caught: StuckShard) -> Error {
+    let description = caught.describe(&format!("the function of '{}' ({file})", event.name()));
     Error::trouble(format!(
-        "the run is {told}; it ends here\n  give the calls of that function less to work on"
+        "the run is {description}; it ends here\n  give the calls of that function less to work on"
     ))
 }
 
 /// Describes a top level that cannot be ended while the plan is loaded. `file` is the plan's name.
-pub(crate) fn complaint_of_loading(file: &str, caught: Caught) -> Error {
-    let told = caught.told(&format!("the top level of {file}"));
+pub(crate) fn stuck_loading_error(file: &str, caught: StuckShard) -> Error {
+    let description = caught.describe(&format!("the top level of {file}"));
     Error::trouble(format!(
-        "the loading of the plan is {told}\n  give the calls of the top level less to work on"
+        "the loading of the plan is {description}\n  give the calls of the top level less to work on"
     ))
 }
 
 /// Describes a function for the report that cannot be ended.
-pub(crate) fn complaint_of_report(caught: Caught) -> Error {
-    let told = caught.told("the function of on(\"report\")");
+pub(crate) fn stuck_report_error(caught: StuckShard) -> Error {
+    let description = caught.describe("the function of on(\"report\")");
     Error::trouble(format!(
-        "the run is over, but {told}\n  give the calls of that function less to work on"
+        "the run is over, but {description}\n  give the calls of that function less to work on"
     ))
 }
 
 /// Describes a task that cannot be ended. `file` is the plan's name.
-pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
+pub(crate) fn stuck_task_error(plan: &Plan, file: &str, caught: StuckShard) -> Error {
     let running = caught.running;
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
         let named = scenario.tasks.iter().map(|task| (&scenario.name, task));
         named.collect::<Vec<_>>()
     });
-    let known = running
+    let running_task = running
         .task
         .and_then(|index| tasks.into_iter().find(|(_, task)| task.function == index));
-    let who = match known {
+    let who = match running_task {
         Some((scenario, task)) => format!(
             "task '{}' of scenario '{scenario}' ({file}:{})",
             task.title(),
@@ -151,7 +151,7 @@ pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
         "user {} is {}; the run ends here, its figures are those until then\n  \
          give the calls of that task less to work on",
         running.user,
-        caught.told(&who)
+        caught.describe(&who)
     ))
 }
 
@@ -170,10 +170,10 @@ mod tests {
 
     #[test]
     fn a_call_without_end_is_noticed_after_patience_and_not_before() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let heartbeats = [Arc::<Heartbeat>::default(), running(7)];
-        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
-        let looks = (1..).map(|tick| begin + TICK * tick);
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
+        let looks = (1..).map(|tick| start + TICK * tick);
         let ticks = looks
             .take_while(|now| watchdog.look(*now).is_none())
             .count();
@@ -185,29 +185,29 @@ mod tests {
 
     #[test]
     fn a_shard_that_goes_on_is_never_caught() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let heartbeats = [running(7)];
-        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
         for tick in 1..100 {
             heartbeats[0].enter(7, Some(0));
-            assert_eq!(watchdog.look(begin + TICK * tick), None);
+            assert_eq!(watchdog.look(start + TICK * tick), None);
         }
     }
 
     #[test]
     fn a_process_that_was_stopped_is_not_caught() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let heartbeats = [running(7)];
-        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
-        assert_eq!(watchdog.look(begin + TICK), None);
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
+        assert_eq!(watchdog.look(start + TICK), None);
         for burst in 0..100 {
-            let late = begin + Duration::from_secs(3600) + Duration::from_micros(burst);
+            let late = start + Duration::from_secs(3600) + Duration::from_micros(burst);
             assert_eq!(watchdog.look(late), None);
         }
     }
 
     #[test]
-    fn the_complaint_names_user_task_and_line() {
+    fn the_error_names_user_task_and_line() {
         let task = Task::new(Some("read".to_owned()), 0, 3);
         let plan = Plan {
             events: Vec::new(),
@@ -217,12 +217,12 @@ mod tests {
                 ..Scenario::new("visitor")
             }],
         };
-        let caught = Caught {
+        let caught = StuckShard {
             shard: 0,
             running: running(7).read().expect("it runs"),
             line: Some(5),
         };
-        let text = complaint(&plan, "plan.lua", caught).to_string();
+        let text = stuck_task_error(&plan, "plan.lua", caught).to_string();
         assert!(
             text.contains("user 7 is caught in task 'read' of scenario 'visitor' (plan.lua:3), last seen at line 5"),
             "{text}"

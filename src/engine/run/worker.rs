@@ -1,16 +1,16 @@
 //! A worker's side of a run on many machines: drives its shards, adds up what they measured, hands that over once a
 //! second, and reports what only this machine can tell. Knows its orders, not who gives them.
 
-use crate::engine::protocol::asked::Asked;
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::directive::{Directive, DirectivePhase};
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::roster::Roster;
-use crate::engine::run::watchdog::complaint;
+use crate::engine::run::watchdog::stuck_task_error;
 use crate::engine::timing::at;
 use crate::engine::timing::standstill::Standstill;
 use crate::engine::timing::{interval, interval_at};
@@ -50,7 +50,7 @@ pub(crate) enum WorkerSignal {
     /// It has started all users that it will have at a time.
     AllStarted,
     /// The plan asks for something.
-    Asked(Asked),
+    PlanRequest(PlanCommand),
     /// Somebody has told the worker to end: its users stop.
     Leaving,
     /// It cannot go on; the text says why.
@@ -81,7 +81,7 @@ impl WorkerSignal {
                 departures,
             },
             WorkerSignal::AllStarted => SignalKind::AllStarted,
-            WorkerSignal::Asked(asked) => SignalKind::Asked(asked),
+            WorkerSignal::PlanRequest(plan_request) => SignalKind::PlanRequest(plan_request),
             WorkerSignal::Leaving => SignalKind::Away(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
             )),
@@ -95,10 +95,10 @@ impl WorkerSignal {
 
 /// A worker's part of a run, ready to begin.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkerRun {
     pub(crate) run: Run,
     /// When users begin.
-    pub(crate) begin: Instant,
+    pub(crate) start: Instant,
     /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
     /// Number of its first shard among all of the run.
@@ -109,7 +109,7 @@ pub(crate) struct Work {
     pub(crate) worker: String,
 }
 
-impl Work {
+impl WorkerRun {
     /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
     ///
     /// # Errors
@@ -130,12 +130,12 @@ impl Work {
         signals: mpsc::UnboundedSender<WorkerSignal>,
     ) -> Result<(), Error> {
         let name = self.run.name.clone();
-        let origin = self.begin.checked_sub(self.since_origin);
-        let context = self.run.into_context().beginning(self.begin);
-        let context = Arc::new(context.with_origin(origin.unwrap_or(self.begin)));
+        let origin = self.start.checked_sub(self.since_origin);
+        let context = self.run.into_context().beginning(self.start);
+        let context = Arc::new(context.with_origin(origin.unwrap_or(self.start)));
         let (mut local, received) = LocalShards::start(start_shard, &context, &orders)?;
         let shards = context.shards;
-        let mut worker = Worker {
+        let mut worker = RunningWorker {
             name,
             worker: self.worker,
             context: context.clone(),
@@ -161,7 +161,7 @@ impl Work {
 }
 
 /// A worker whose users have begun.
-struct Worker {
+struct RunningWorker {
     /// The plan's name.
     name: String,
     /// The worker's name.
@@ -189,26 +189,26 @@ struct Worker {
     caught: bool,
 }
 
-impl Worker {
+impl RunningWorker {
     async fn serve(
         &mut self,
         local: &mut LocalShards,
         mut received: mpsc::UnboundedReceiver<Signal>,
     ) {
-        let begin = self.context.begin;
-        let mut hand_over = interval_at(begin + HAND_OVER + AFTER_SECONDS, HAND_OVER);
+        let start = self.context.start;
+        let mut hand_over = interval_at(start + HAND_OVER + AFTER_SECONDS, HAND_OVER);
         let mut look = interval(LOOK);
         let mut orders = self.orders.subscribe();
         while !self.roster.is_over() {
             let (end, until) = (self.end_of_timetable(), self.until);
             tokio::select! {
                 signal = received.recv() => match signal {
-                    Some(signal) => self.heed(signal, local),
+                    Some(signal) => self.handle(signal, local),
                     None => return,
                 },
                 // Wakes the loop, which looks at the directive again; shards are told by the same channel.
                 changed = orders.changed() => if changed.is_err() { return },
-                () = at(end), if end.is_some() => self.tell(Phase::Stop),
+                () = at(end), if end.is_some() => self.publish(DirectivePhase::Stop),
                 () = at(until), if until.is_some() => return self.leave_behind(),
                 _ = hand_over.tick() => self.hand_over(),
                 _ = look.tick() => self.look(local),
@@ -222,16 +222,16 @@ impl Worker {
     /// Returns when the timetable ends by the directive: the users stop then, whether or not the manager says so.
     fn end_of_timetable(&self) -> Option<Instant> {
         let directive = self.orders.borrow();
-        let going = directive.phase == Phase::Go;
+        let going = directive.phase == DirectivePhase::Go;
         let end = directive.end.filter(|_| going)?;
         self.context.instant(directive.clock.moment(end)?)
     }
 
-    fn tell(&self, phase: Phase) {
+    fn publish(&self, phase: DirectivePhase) {
         self.orders.send_modify(|directive| directive.phase = phase);
     }
 
-    fn heed(&mut self, Signal { from, kind }: Signal, local: &LocalShards) {
+    fn handle(&mut self, Signal { from, kind }: Signal, local: &LocalShards) {
         match kind {
             SignalKind::Delivery {
                 delivery: Delivery::Shard(mut delta),
@@ -265,7 +265,9 @@ impl Worker {
                     self.send(WorkerSignal::AllStarted);
                 }
             }
-            SignalKind::Asked(asked) => self.send(WorkerSignal::Asked(asked)),
+            SignalKind::PlanRequest(plan_request) => {
+                self.send(WorkerSignal::PlanRequest(plan_request))
+            }
             SignalKind::Ended { departures } => self.roster.ended(from, departures),
             SignalKind::Lost => {
                 self.roster.lost(from);
@@ -281,7 +283,7 @@ impl Worker {
             | SignalKind::Away(_)
             | SignalKind::Back(_)
             | SignalKind::Joined { .. }
-            | SignalKind::Deposed(_) => {}
+            | SignalKind::Superseded(_) => {}
         }
     }
 
@@ -290,7 +292,7 @@ impl Worker {
         self.send(WorkerSignal::Failed(why.text()));
         if self.until.is_none() {
             self.until = Some(Instant::now() + LAST_HAND_OVER);
-            self.tell(Phase::Abort);
+            self.publish(DirectivePhase::Abort);
         }
     }
 
@@ -308,7 +310,7 @@ impl Worker {
             self.caught = true;
             let plan_version = self.orders.borrow().plan_version.clone();
             self.roster.lost(caught.shard);
-            self.fail(&complaint(&plan_version.plan, &self.name, caught));
+            self.fail(&stuck_task_error(&plan_version.plan, &self.name, caught));
         }
     }
 

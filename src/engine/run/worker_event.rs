@@ -1,13 +1,13 @@
 //! Events of a run whose users are on workers: one of the workers runs the plan's function and sends its result.
 
-use crate::engine::protocol::asked::Asked;
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::run::Run;
 use crate::engine::run::event_user::{
     EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,
 };
 use crate::error::Error;
 use crate::metrics::{Delivery, PortableDelta};
-use crate::plan::Event;
+use crate::plan::PlanEvent;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
@@ -19,7 +19,7 @@ pub(crate) struct WorkerEvent {
     raised: Option<(String, Option<String>)>,
     cut_off: bool,
     /// What the plan has asked of the run.
-    asked: Vec<Asked>,
+    plan_requests: Vec<PlanCommand>,
     /// Encoded by [`PortableDelta::encode`].
     pub(crate) bytes: Vec<u8>,
     /// The value that `test_start` returned for all users, as JSON.
@@ -33,13 +33,13 @@ impl WorkerEvent {
     /// Trouble with figures that cannot be read.
     pub(crate) fn end(self) -> Result<EventEnd, Error> {
         Ok(EventEnd {
-            raised: self.raised.map(|(message, line)| crate::lua::Raised {
+            raised: self.raised.map(|(message, line)| crate::lua::RaisedError {
                 message,
                 line,
                 backtrace: None,
             }),
             cut_off: self.cut_off,
-            asked: self.asked,
+            plan_requests: self.plan_requests,
             delivery: Delivery::Worker {
                 delta: Box::new(PortableDelta::decode(&self.bytes)?),
                 reached: 0,
@@ -54,7 +54,7 @@ impl WorkerEvent {
 /// Trouble that keeps its user from starting, or ended its thread.
 pub(crate) async fn run_event_here(
     run: Run,
-    event: Event,
+    event: PlanEvent,
     ordered: watch::Receiver<EventOrder>,
     origin: Option<Instant>,
 ) -> Result<WorkerEvent, Error> {
@@ -65,7 +65,7 @@ pub(crate) async fn run_event_here(
 pub(crate) async fn run_event_at(
     start: StartEvent,
     run: Run,
-    event: Event,
+    event: PlanEvent,
     ordered: watch::Receiver<EventOrder>,
     origin: Option<Instant>,
 ) -> Result<WorkerEvent, Error> {
@@ -92,7 +92,7 @@ pub(crate) async fn run_event_at(
     Ok(WorkerEvent {
         raised: ended.raised.map(|raised| (raised.message, raised.line)),
         cut_off: ended.cut_off,
-        asked: ended.asked,
+        plan_requests: ended.plan_requests,
         bytes,
         shared: plan_version.program.shared(),
     })

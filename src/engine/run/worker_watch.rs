@@ -1,7 +1,7 @@
 //! What the director of a run knows of its workers as a whole.
 
-use crate::engine::load_model::clock::Clock;
-use crate::engine::run::life::Stopped;
+use crate::engine::load_model::clock::RunClock;
+use crate::engine::run::life::RunStop;
 use crate::metrics::Cause;
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ impl WorkerWatch {
     /// was before users were told to stop: nobody knows of any load from then on. `end` is that of the timetable.
     pub(crate) fn lost_at(
         &self,
-        clock: Clock,
-        stopped: Option<&Stopped>,
+        clock: RunClock,
+        stopped: Option<&RunStop>,
         end: Option<Duration>,
     ) -> Option<Duration> {
         let heard = clock.elapsed(self.heard);

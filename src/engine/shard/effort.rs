@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The meter of one shard; belongs to its thread.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct EffortMeter {
     since: Instant,
     on_core: Duration,
     waited: Duration,
@@ -18,14 +18,14 @@ pub(crate) struct Meter {
     lateness: Rc<RefCell<Lateness>>,
 }
 
-impl Meter {
-    pub(crate) fn new() -> Meter {
-        Meter::beside(Rc::default())
+impl EffortMeter {
+    pub(crate) fn new() -> EffortMeter {
+        EffortMeter::beside(Rc::default())
     }
 
-    fn beside(lateness: Rc<RefCell<Lateness>>) -> Meter {
+    fn beside(lateness: Rc<RefCell<Lateness>>) -> EffortMeter {
         let (on_core, waited) = thread_time();
-        Meter {
+        EffortMeter {
             since: Instant::now(),
             on_core,
             waited,
@@ -46,7 +46,7 @@ impl Meter {
 
     /// Returns what the shard has used since the last call.
     pub(crate) fn take(&mut self, connections: u64) -> Effort {
-        let now = Meter::beside(self.lateness.clone());
+        let now = EffortMeter::beside(self.lateness.clone());
         let last = std::mem::replace(self, now);
         let starved = self.waited.saturating_sub(last.waited);
         Effort {

@@ -8,17 +8,17 @@ mod users;
 
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::directive::{Directive, DirectivePhase};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::SignalKind;
 use crate::engine::shard::channels::Channels;
-use crate::engine::shard::effort::Meter;
+use crate::engine::shard::effort::EffortMeter;
 use crate::engine::shard::probe::probe;
 use crate::engine::shard::users::ShardUsers;
 use crate::engine::timing::alarm::Alarm;
 use crate::engine::timing::interval_at;
-use crate::engine::user::Shared;
-use crate::engine::user::run_state::RunState;
+use crate::engine::user::ShardState;
+use crate::engine::user::run_state::ShardRun;
 use crate::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,19 +61,19 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
 /// One shard at work.
 pub(crate) struct Shard {
     context: Arc<RunContext>,
-    shared: Rc<Shared>,
+    shared: Rc<ShardState>,
     pub(crate) users: ShardUsers,
     /// When the next measurement begins; the shard hands over then.
-    begins: Option<Instant>,
+    measurement_start: Option<Instant>,
     /// The version of the plan that users take then.
     next: Option<Arc<PlanVersion>>,
-    meter: Meter,
+    meter: EffortMeter,
     /// How much of the time in which the process stood still has been taken out of the timetable.
     shifted: Duration,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
     /// Whether it has told the director that all of its users have been started.
-    told_started: bool,
+    reported_started: bool,
 }
 
 impl Shard {
@@ -83,21 +83,21 @@ impl Shard {
             recorder.warn(warning.to_owned());
         }
         let directive = channels.directives.borrow_and_update().clone();
-        let run = RunState::new(context, Some(channels.to_director()));
+        let run = ShardRun::new(context, Some(channels.to_director()));
         let heartbeat = context.heartbeats[index].clone();
-        let shared = Shared::new(context, index, recorder, run, heartbeat);
+        let shared = ShardState::new(context, index, recorder, run, heartbeat);
         shared.run.set_clock(directive.clock);
         shared.all_started.set(!directive.all_started);
         let mut shard = Shard {
             users: ShardUsers::new(index, context.clone(), directive, shared.clone()),
             context: context.clone(),
             shared,
-            begins: None,
+            measurement_start: None,
             next: None,
-            meter: Meter::new(),
+            meter: EffortMeter::new(),
             shifted: Duration::ZERO,
             idle: None,
-            told_started: false,
+            reported_started: false,
         };
         shard.measure();
         shard
@@ -112,22 +112,22 @@ impl Shard {
         }
         // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two
         // seconds. A late tick comes once; those that it missed are left out.
-        let mut tick = interval_at(self.context.begin + TICK, TICK);
+        let mut tick = interval_at(self.context.start + TICK, TICK);
         while !self.users.are_gone() {
             self.rest(channels);
             self.tell_started(channels);
             self.users.publish_room();
             let due = self.users.due();
-            let begins = self.begins;
+            let measurement_start = self.measurement_start;
             tokio::select! {
                 biased;
                 changed = channels.directives.changed() => {
                     let directive = channels.directives.borrow_and_update().clone();
-                    if changed.is_err() || directive.phase == Phase::Abort {
-                        self.shared.late_vms.keep();
+                    if changed.is_err() || directive.phase == DirectivePhase::Abort {
+                        self.shared.late_vms.retain();
                         return self.users.tasks.abort_all();
                     }
-                    self.obey(channels, directive);
+                    self.follow(channels, directive);
                 }
                 // Before users and arrivals: however many are due, figures are handed over, and users that have ended
                 // make room.
@@ -137,8 +137,8 @@ impl Shard {
                     self.meter.woke(due.into_std());
                     self.hand_over(channels);
                 }
-                () = tokio::time::sleep_until(begins.unwrap_or_else(Instant::now)), if begins.is_some() => {
-                    self.begins = None;
+                () = tokio::time::sleep_until(measurement_start.unwrap_or_else(Instant::now)), if measurement_start.is_some() => {
+                    self.measurement_start = None;
                     self.hand_over(channels);
                     self.renew();
                 }
@@ -170,7 +170,7 @@ impl Shard {
         }
     }
 
-    fn obey(&mut self, channels: &mut Channels, directive: Directive) {
+    fn follow(&mut self, channels: &mut Channels, directive: Directive) {
         // Time in which the process stood still belongs to the directive before.
         self.shared.see(Instant::now());
         self.shift();
@@ -184,12 +184,12 @@ impl Shard {
             // Taken over when its measurement begins, so that its requests count there.
             self.users.directive.plan_version = known;
             self.next = Some(plan_version);
-            if self.begins.is_none() {
+            if self.measurement_start.is_none() {
                 self.renew();
             }
         }
         self.users.limit();
-        if self.users.directive.phase == Phase::Stop && self.users.going {
+        if self.users.directive.phase == DirectivePhase::Stop && self.users.going {
             self.users.serve_last(channels);
             self.users.stop();
         }
@@ -202,13 +202,15 @@ impl Shard {
         let moment = moment.and_then(|moment| self.context.instant(moment));
         match moment {
             Some(moment) => {
-                recorder
-                    .begin_measurement(self.users.directive.measurement.epoch, moment.into_std());
+                recorder.schedule_measurement(
+                    self.users.directive.measurement.epoch,
+                    moment.into_std(),
+                );
             }
             None => recorder.stay(),
         }
         drop(recorder);
-        self.begins = moment.filter(|moment| *moment > Instant::now());
+        self.measurement_start = moment.filter(|moment| *moment > Instant::now());
     }
 
     /// Gives users the version of the plan that waits for its measurement to begin.
@@ -235,13 +237,13 @@ impl Shard {
 
     /// Does what is due by the timetable.
     fn step(&mut self, channels: &Channels) {
-        let begin = Instant::now();
-        self.shared.see(begin);
+        let step_start = Instant::now();
+        self.shared.see(step_start);
         if self.shift() {
             // What was due is due later now.
             return;
         }
-        let now = begin.duration_since(self.context.begin);
+        let now = step_start.duration_since(self.context.start);
         let clock = self.users.directive.clock;
         let elapsed = clock.elapsed(now);
         // If paused before its beginning, the run waits for a command.
@@ -252,8 +254,8 @@ impl Shard {
 
     /// Tells the director, once, that this shard has started as many users as it will have at a time.
     fn tell_started(&mut self, channels: &Channels) {
-        if !self.told_started && self.users.have_all_started() {
-            self.told_started = true;
+        if !self.reported_started && self.users.have_all_started() {
+            self.reported_started = true;
             channels.send(SignalKind::AllStarted);
         }
     }

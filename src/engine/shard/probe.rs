@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_is_held_up_tells_so() {
+    fn a_shard_that_is_held_up_reports_it() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -80,8 +80,8 @@ mod tests {
             tokio::task::spawn_local(probe(lateness.clone()));
             tokio::task::yield_now().await;
             // Computes for 60 ms and lets nobody else in.
-            let begin = Instant::now();
-            while begin.elapsed() < Duration::from_millis(60) {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(60) {
                 std::hint::spin_loop();
             }
             while lateness.borrow().count() == 0 {

@@ -2,18 +2,18 @@
 //! has room, or drops. Driven by the shard; knows no measurement.
 
 use super::channels::Channels;
-use crate::engine::load_model::crew::Crew;
+use crate::engine::load_model::crew::LanePool;
 use crate::engine::load_model::dispatch_pool::Service;
 use crate::engine::load_model::dispatcher::{Arrival, Dispatcher};
-use crate::engine::load_model::user_pool::Start;
+use crate::engine::load_model::user_pool::UserStart;
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::directive::{Directive, DirectivePhase};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::SignalKind;
 use crate::engine::user::on_call::OnCall;
 use crate::engine::user::prefetch::PrefetchedLife;
-use crate::engine::user::stop::Stop;
-use crate::engine::user::{Role, Shared, User};
+use crate::engine::user::stop::StopSignal;
+use crate::engine::user::{ScenarioContext, ShardState, User};
 use crate::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ const BATCH: usize = 64;
 pub(crate) struct ShardUsers {
     index: usize,
     context: Arc<RunContext>,
-    shared: Rc<Shared>,
-    roles: Vec<Rc<Role>>,
+    shared: Rc<ShardState>,
+    roles: Vec<Rc<ScenarioContext>>,
     pub(super) directive: Directive,
     /// Users by lane.
-    crews: Vec<Crew>,
+    crews: Vec<LanePool>,
     /// The tasks of all users; each returns its user's lane and number when it ends.
     pub(crate) tasks: JoinSet<(usize, u64)>,
     /// Whether users may start.
@@ -48,17 +48,17 @@ impl ShardUsers {
         index: usize,
         context: Arc<RunContext>,
         directive: Directive,
-        shared: Rc<Shared>,
+        shared: Rc<ShardState>,
     ) -> ShardUsers {
         let plan_version = &directive.plan_version;
         let recorder = &mut shared.recorder.borrow_mut();
         ShardUsers {
-            roles: Role::of_scenarios(&context, plan_version, recorder),
+            roles: ScenarioContext::of_scenarios(&context, plan_version, recorder),
             index,
-            crews: Crew::of_lanes(index, &context, &directive),
+            crews: LanePool::of_lanes(index, &context, &directive),
             context,
             tasks: JoinSet::new(),
-            going: directive.phase == Phase::Go,
+            going: directive.phase == DirectivePhase::Go,
             shared: shared.clone(),
             directive,
         }
@@ -86,20 +86,20 @@ impl ShardUsers {
 
     /// Returns how many were ever started; 0 at a rate.
     pub(super) fn started(&self) -> u64 {
-        self.crews.iter().map(Crew::reached).sum()
+        self.crews.iter().map(LanePool::reached).sum()
     }
 
     /// Takes over the limits on users that the timetable now sets.
     pub(super) fn limit(&mut self) {
         for (lane, crew) in self.crews.iter_mut().enumerate() {
-            crew.obey(&self.directive.timetable, lane);
+            crew.follow(&self.directive.timetable, lane);
         }
     }
 
     /// Gives users another version of the plan, each when its iteration has ended.
     pub(super) fn renew(&mut self, plan_version: Arc<PlanVersion>) {
         let recorder = &mut self.shared.recorder.borrow_mut();
-        self.roles = Role::of_scenarios(&self.context, &plan_version, recorder);
+        self.roles = ScenarioContext::of_scenarios(&self.context, &plan_version, recorder);
         self.directive.plan_version = plan_version;
         for crew in &mut self.crews {
             crew.renew(self.roles.len());
@@ -109,7 +109,7 @@ impl ShardUsers {
     /// Tells all to stop; none starts any more.
     pub(super) fn stop(&mut self) {
         self.going = false;
-        self.crews.iter_mut().for_each(Crew::dismiss_all);
+        self.crews.iter_mut().for_each(LanePool::dismiss_all);
     }
 
     /// Returns when the number of users changes next or the next iteration starts; a moment in the past means at
@@ -138,7 +138,7 @@ impl ShardUsers {
             };
             let users = users.users_at(elapsed);
             // Starting users must keep neither running users nor late ones waiting for long.
-            while let Crew::Users(pool) = &mut self.crews[lane]
+            while let LanePool::Users(pool) = &mut self.crews[lane]
                 && let Some(start) = pool.next(users)
             {
                 self.start(channels, lane, start);
@@ -149,12 +149,12 @@ impl ShardUsers {
         }
     }
 
-    fn start(&mut self, channels: &Channels, lane: usize, start: Start) {
+    fn start(&mut self, channels: &Channels, lane: usize, start: UserStart) {
         let role = self.role_of(lane, start.number);
-        let stop = Rc::<Stop>::default();
+        let stop = Rc::<StopSignal>::default();
         match self.user(lane, start, role, stop.clone()) {
             Ok(user) => {
-                if let Crew::Users(pool) = &mut self.crews[lane] {
+                if let LanePool::Users(pool) = &mut self.crews[lane] {
                     pool.started(start.number, stop);
                 }
                 let key = (lane, start.number);
@@ -166,7 +166,7 @@ impl ShardUsers {
     }
 
     /// Returns the role of user or iteration `number` of a lane.
-    fn role_of(&self, lane: usize, number: u64) -> Rc<Role> {
+    fn role_of(&self, lane: usize, number: u64) -> Rc<ScenarioContext> {
         let lanes = &self.directive.plan_version.lanes;
         self.roles[lanes.scenario_of(lane, number)].clone()
     }
@@ -175,16 +175,21 @@ impl ShardUsers {
     fn user(
         &self,
         lane: usize,
-        start: Start,
-        role: Rc<Role>,
-        stop: Rc<Stop>,
+        start: UserStart,
+        role: Rc<ScenarioContext>,
+        stop: Rc<StopSignal>,
     ) -> Result<Box<User>, Error> {
         let number = self
             .directive
             .plan_version
             .lanes
             .number_of(lane, start.number);
-        User::new(Start { number, ..start }, role, self.shared.clone(), stop)
+        User::new(
+            UserStart { number, ..start },
+            role,
+            self.shared.clone(),
+            stop,
+        )
     }
 
     /// Reports that no user can be made; the run ends here.
@@ -256,8 +261,8 @@ impl ShardUsers {
     /// Returns the dispatcher of a lane; `None` if it has a number of users.
     fn dispatcher(&mut self, lane: usize) -> Option<&mut Dispatcher> {
         match &mut self.crews[lane] {
-            Crew::Arrivals(dispatcher) => Some(dispatcher),
-            Crew::Users(_) => None,
+            LanePool::Arrivals(dispatcher) => Some(dispatcher),
+            LanePool::Users(_) => None,
         }
     }
 
@@ -278,7 +283,7 @@ impl ShardUsers {
             Service::Taken => {}
             Service::New(start, member) => {
                 let role = self.roles[scenario].clone();
-                let stop = Rc::<Stop>::default();
+                let stop = Rc::<StopSignal>::default();
                 match self.user(lane, start, role, stop.clone()) {
                     Ok(user) => {
                         if let Some(dispatcher) = self.dispatcher(lane) {
@@ -310,7 +315,7 @@ impl ShardUsers {
     /// Tells the other shards how many arrivals this one could take over.
     pub(super) fn publish_room(&self) {
         for (crew, rooms) in self.crews.iter().zip(&self.context.rooms) {
-            if let Crew::Arrivals(dispatcher) = crew {
+            if let LanePool::Arrivals(dispatcher) = crew {
                 let room = if self.going {
                     dispatcher.pool.room()
                 } else {

@@ -2,16 +2,16 @@
 //! they were sent.
 
 use super::rehearsal::{plan_version, start_beside, start_event_beside};
-use crate::config::{Part, RunConfig};
+use crate::config::{LoadPart, RunConfig};
 use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::journal::{Entry, Moment, Past, What};
-use crate::engine::protocol::order::Order;
+use crate::engine::protocol::journal::{DirectorLogEntry, PastRun, ReplayEvent, ReplayMoment};
+use crate::engine::protocol::order::RunOrder;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::event_user::EventTask;
-use crate::engine::run::shards::{Begun, Link};
-use crate::engine::run::worker::{Work, WorkerSignal};
+use crate::engine::run::shards::{LoadStart, WorkerLink};
+use crate::engine::run::worker::{WorkerRun, WorkerSignal};
 use crate::engine::run::worker_event::{WorkerEvent, run_event_at};
 use crate::metrics::WorkerIdentity;
 use serde::Serialize;
@@ -27,10 +27,10 @@ pub(super) struct Gaggle {
     ranges: Vec<Range<usize>>,
     sources: Vec<&'static str>,
     run: Run,
-    stream: Stream,
-    begun: oneshot::Receiver<Begun>,
+    stream: BrokerStream,
+    start: oneshot::Receiver<LoadStart>,
     events: mpsc::UnboundedReceiver<EventTask>,
-    entries: Option<mpsc::UnboundedReceiver<Entry>>,
+    entries: Option<mpsc::UnboundedReceiver<DirectorLogEntry>>,
     /// When all workers fall silent for good, after the run has begun.
     pub(super) silent: Option<Duration>,
 }
@@ -40,13 +40,13 @@ const NOTICED: Duration = Duration::from_millis(4_500);
 
 /// What the broker keeps of a run, for a director that goes on with it.
 #[derive(Debug, Clone)]
-pub(super) struct Stream(Arc<Mutex<Kept>>);
+pub(super) struct BrokerStream(Arc<Mutex<BrokerRecord>>);
 
 #[derive(Debug)]
-struct Kept {
+struct BrokerRecord {
     workers: Vec<WorkerIdentity>,
     messages: Vec<(Duration, Message)>,
-    begun: Option<(Instant, Duration)>,
+    start: Option<(Instant, Duration)>,
     test_start: Option<Vec<u8>>,
     /// Takes the signals for the current director.
     signals: mpsc::UnboundedSender<Signal>,
@@ -60,8 +60,8 @@ struct Kept {
 enum Message {
     Signal(usize, u64, WorkerSignal),
     Away(usize),
-    Entry(Entry),
-    Order(Order),
+    Entry(DirectorLogEntry),
+    Order(RunOrder),
 }
 
 impl Message {
@@ -80,105 +80,107 @@ impl Message {
     }
 }
 
-impl Stream {
+impl BrokerStream {
     /// Silences all workers that long after the run has begun, and tells the director as late as a manager does.
     async fn silence(self, after: Duration) {
-        let (begin, workers) = {
-            let mut kept = self.0.lock().expect("one thread");
-            kept.silent = Some(after);
-            (kept.begun.expect("it has begun").0, kept.workers.len())
+        let (start, workers) = {
+            let mut stored = self.0.lock().expect("one thread");
+            stored.silent = Some(after);
+            (stored.start.expect("it has begun").0, stored.workers.len())
         };
-        tokio::time::sleep_until(begin + after + NOTICED).await;
+        tokio::time::sleep_until(start + after + NOTICED).await;
         for worker in 0..workers {
-            self.keep(Message::Away(worker));
+            self.store(Message::Away(worker));
         }
     }
 
-    fn keep(&self, message: Message) {
-        let mut kept = self.0.lock().expect("one thread");
-        let at = kept.begun.map_or(Duration::ZERO, |(at, _)| at.elapsed());
-        let is_silent = kept.silent.is_some_and(|silent| at >= silent);
+    fn store(&self, message: Message) {
+        let mut stored = self.0.lock().expect("one thread");
+        let at = stored.start.map_or(Duration::ZERO, |(at, _)| at.elapsed());
+        let is_silent = stored.silent.is_some_and(|silent| at >= silent);
         if is_silent && matches!(message, Message::Signal(..)) {
             return;
         }
         if let Some(signal) = message.signal() {
             // Fails once the run is over.
-            let _over = kept.signals.send(signal);
+            let _over = stored.signals.send(signal);
         }
-        kept.messages.push((at, message));
+        stored.messages.push((at, message));
     }
 
-    fn keep_journal(&self, mut entries: mpsc::UnboundedReceiver<Entry>) {
+    fn store_journal(&self, mut entries: mpsc::UnboundedReceiver<DirectorLogEntry>) {
         let stream = self.clone();
         tokio::task::spawn_local(async move {
             while let Some(entry) = entries.recv().await {
-                stream.keep(Message::Entry(sent(&entry)));
+                stream.store(Message::Entry(sent(&entry)));
             }
         });
     }
 
     /// Gives workers the orders of a director.
-    async fn follow(&self, mut told: watch::Receiver<Directive>) {
+    async fn follow(&self, mut published: watch::Receiver<Directive>) {
         loop {
-            let order = sent(&Order::from(&*told.borrow_and_update()));
-            self.keep(Message::Order(order.clone()));
+            let order = sent(&RunOrder::from(&*published.borrow_and_update()));
+            self.store(Message::Order(order.clone()));
             for (directives, versions) in &self.0.lock().expect("one thread").following {
                 let version = versions[order.plan_version as usize].clone();
                 directives.send_replace(order.directive(version));
             }
-            if told.changed().await.is_err() {
+            if published.changed().await.is_err() {
                 return;
             }
         }
     }
 
     /// Makes the link of a director that takes the run over.
-    pub(super) fn take_over(&self) -> Link {
+    pub(super) fn take_over(&self) -> WorkerLink {
         let (signals, received) = mpsc::unbounded_channel();
-        let (begun, begins) = oneshot::channel::<Begun>();
+        let (start, started) = oneshot::channel::<LoadStart>();
         let (journal, entries) = mpsc::unbounded_channel();
         let (moments, played) = mpsc::channel(1);
         let (events, _) = mpsc::unbounded_channel();
-        let mut kept = self.0.lock().expect("one thread");
-        kept.signals = signals;
-        let messages = kept.messages.clone();
+        let mut stored = self.0.lock().expect("one thread");
+        stored.signals = signals;
+        let messages = stored.messages.clone();
         tokio::task::spawn_local(async move {
             for (at, message) in messages {
                 let signal = message.signal();
                 let (at, what) = match message {
                     Message::Signal(..) | Message::Away(_) => {
-                        (at, What::Signal(signal.expect("it is one")))
+                        (at, ReplayEvent::Signal(signal.expect("it is one")))
                     }
-                    Message::Entry(Entry { at, told }) => (at, What::Told(told)),
-                    Message::Order(order) => (at, What::Order(order)),
+                    Message::Entry(DirectorLogEntry { at, action }) => {
+                        (at, ReplayEvent::Action(action))
+                    }
+                    Message::Order(order) => (at, ReplayEvent::Order(order)),
                 };
                 moments
-                    .send(Moment { at, what })
+                    .send(ReplayMoment { at, what })
                     .await
                     .expect("it is played");
             }
         });
         let stream = self.clone();
         tokio::task::spawn_local(async move {
-            if let Ok(begun) = begins.await {
-                stream.keep_journal(entries);
-                stream.follow(begun.directives).await;
+            if let Ok(start) = started.await {
+                stream.store_journal(entries);
+                stream.follow(start.directives).await;
             }
         });
-        let (begin, since_origin) = kept.begun.expect("it has begun");
-        Link {
-            workers: kept.workers.clone(),
+        let (started_at, since_origin) = stored.start.expect("it has begun");
+        WorkerLink {
+            workers: stored.workers.clone(),
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,
-            begun,
+            start: start,
             events,
             journal,
-            past: Some(Past {
-                begin,
+            past: Some(PastRun {
+                start: started_at,
                 since_origin,
                 started: SystemTime::UNIX_EPOCH,
-                test_start: kept.test_start.clone(),
+                test_start: stored.test_start.clone(),
                 moments: played,
             }),
         }
@@ -207,7 +209,11 @@ fn identity(number: usize, shards: &Range<usize>, label: &str) -> WorkerIdentity
 
 impl Gaggle {
     /// Makes workers with so many threads each for that run; `sources` holds the versions of its plan.
-    pub(super) fn new(threads: &[usize], sources: Vec<&'static str>, run: &Run) -> (Link, Gaggle) {
+    pub(super) fn new(
+        threads: &[usize],
+        sources: Vec<&'static str>,
+        run: &Run,
+    ) -> (WorkerLink, Gaggle) {
         let mut first = 0;
         let ranges: Vec<Range<usize>> = threads
             .iter()
@@ -218,8 +224,8 @@ impl Gaggle {
             })
             .collect();
         let (signals, received) = mpsc::unbounded_channel();
-        let (begun, begins) = oneshot::channel();
-        let (events, wanted) = mpsc::unbounded_channel();
+        let (start, started) = oneshot::channel();
+        let (events, event_tasks) = mpsc::unbounded_channel();
         let (journal, entries) = mpsc::unbounded_channel();
         let workers: Vec<WorkerIdentity> = ranges
             .iter()
@@ -227,21 +233,21 @@ impl Gaggle {
             .enumerate()
             .map(|(number, (range, label))| identity(number, range, label))
             .collect();
-        let stream = Stream(Arc::new(Mutex::new(Kept {
+        let stream = BrokerStream(Arc::new(Mutex::new(BrokerRecord {
             workers: workers.clone(),
             messages: Vec::new(),
-            begun: None,
+            start: None,
             test_start: None,
             signals,
             silent: None,
             following: Vec::new(),
         })));
-        let link = Link {
+        let link = WorkerLink {
             workers,
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,
-            begun,
+            start: start,
             events,
             journal,
             past: None,
@@ -251,8 +257,8 @@ impl Gaggle {
             sources,
             run: run.clone(),
             stream,
-            begun: begins,
-            events: wanted,
+            start: started,
+            events: event_tasks,
             entries: Some(entries),
             silent: None,
         };
@@ -260,7 +266,7 @@ impl Gaggle {
     }
 
     /// Returns what the broker keeps of the run.
-    pub(super) fn stream(&self) -> Stream {
+    pub(super) fn stream(&self) -> BrokerStream {
         self.stream.clone()
     }
 
@@ -275,7 +281,7 @@ impl Gaggle {
                 let mut run = self.run.clone();
                 run.config = config.clone();
                 run.local.threads = range.len();
-                run.local.part = Part::of_shares(range.start as u64..range.end as u64, of);
+                run.local.part = LoadPart::of_shares(range.start as u64..range.end as u64, of);
                 let versions = self.sources.iter().zip(0..).map(|(source, number)| {
                     let version = plan_version(source, config.clone()).numbered(number);
                     version.program.serve_part(run.local.part);
@@ -286,36 +292,42 @@ impl Gaggle {
                 (run, versions)
             })
             .collect();
-        let begun = loop {
+        let start = loop {
             tokio::select! {
                 Some(task) = self.events.recv() => {
                     let figures = event(task, &runs).await;
                     self.stream.0.lock().expect("one thread").test_start = Some(figures);
                 }
-                begun = &mut self.begun => match begun {
-                    Ok(begun) => break begun,
+                received = &mut self.start => match received {
+                    Ok(start) => break start,
                     Err(_) => return,
                 },
             }
         };
-        self.stream.0.lock().expect("one thread").begun = Some((begun.at, begun.since_origin));
+        self.stream.0.lock().expect("one thread").start = Some((start.at, start.since_origin));
         for (number, (run, versions)) in runs.iter().enumerate() {
-            self.begin(number, run, versions, &begun);
+            self.start_worker(number, run, versions, &start);
         }
         if let Some(after) = self.silent {
             tokio::task::spawn_local(self.stream().silence(after));
         }
         let entries = self.entries.take().expect("it begins once");
-        self.stream.keep_journal(entries);
-        let (stream, directives) = (self.stream.clone(), begun.directives);
+        self.stream.store_journal(entries);
+        let (stream, directives) = (self.stream.clone(), start.directives);
         tokio::task::spawn_local(async move { stream.follow(directives).await });
         while let Some(task) = self.events.recv().await {
             event(task, &runs).await;
         }
     }
 
-    fn begin(&self, number: usize, run: &Run, versions: &[Arc<PlanVersion>], begun: &Begun) {
-        let order = sent(&Order::from(&*begun.directives.borrow()));
+    fn start_worker(
+        &self,
+        number: usize,
+        run: &Run,
+        versions: &[Arc<PlanVersion>],
+        start: &LoadStart,
+    ) {
+        let order = sent(&RunOrder::from(&*start.directives.borrow()));
         let version = versions[order.plan_version as usize].clone();
         let (directives, _) = watch::channel(order.directive(version));
         let follows = (directives.clone(), versions.to_vec());
@@ -326,10 +338,10 @@ impl Gaggle {
             .following
             .push(follows);
         let (sender, mut received) = mpsc::unbounded_channel::<WorkerSignal>();
-        let work = Work {
+        let work = WorkerRun {
             run: run.clone(),
-            begin: begun.at,
-            since_origin: begun.since_origin,
+            start: start.at,
+            since_origin: start.since_origin,
             first_shard: self.ranges[number].start as u64,
             most_bytes: 2_000,
             worker: format!("w{number}"),
@@ -343,7 +355,7 @@ impl Gaggle {
             let mut sequence = 0;
             while let Some(signal) = received.recv().await {
                 sequence += 1;
-                stream.keep(Message::Signal(number, sequence, sent(&signal)));
+                stream.store(Message::Signal(number, sequence, sent(&signal)));
             }
         });
     }
@@ -369,6 +381,6 @@ async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) -> Vec<u8
     }
     let figures = ended.bytes.clone();
     // Fails if the director has given it up.
-    let _given_up = task.result.send(ended.end());
+    let _abandoned = task.result.send(ended.end());
     figures
 }

@@ -1,8 +1,8 @@
 //! Tests of runs whose workers have labels: two regions in which the site answers at very different speeds.
 
 use super::ms;
-use super::rehearsal::Rehearsal;
-use crate::config::{Part, Settings, Value};
+use super::rehearsal::TestRun;
+use crate::config::{LoadPart, Settings, Value};
 use crate::control::Command;
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Figures, Report, RequestRow, WorkerState};
@@ -14,14 +14,14 @@ const SOURCE: &str = "task { wait = 0.05, function(user)\n\
     end }";
 
 /// Answers users of the first half of the load within 10 ms, and others after 150 to 330 ms.
-fn answer(at: Duration, path: &str) -> Duration {
+fn response_time(at: Duration, path: &str) -> Duration {
     let user: u64 = path
         .rsplit('/')
         .next()
         .and_then(|id| id.parse().ok())
         .expect("a user");
     let varied = (at.as_micros() as u64 * 37 + user * 7_919) % 9_000;
-    if Part::of_shares(0..1, 2).has(user - 1) {
+    if LoadPart::of_shares(0..1, 2).has(user - 1) {
         Duration::from_micros(700 + varied)
     } else {
         Duration::from_micros(150_000 + 20 * varied)
@@ -42,15 +42,11 @@ fn settings(thresholds: &[&str]) -> Settings {
     settings
 }
 
-async fn play(
-    settings: &Settings,
-    workers: &[usize],
-    adapt: impl FnOnce(&mut Rehearsal),
-) -> Outcome {
-    let mut rehearsal = Rehearsal {
+async fn play(settings: &Settings, workers: &[usize], adapt: impl FnOnce(&mut TestRun)) -> Outcome {
+    let mut rehearsal = TestRun {
         workers: workers.to_vec(),
-        answer,
-        ..Rehearsal::new(SOURCE, settings.clone())
+        response_time,
+        ..TestRun::new(SOURCE, settings.clone())
     };
     adapt(&mut rehearsal);
     rehearsal.play().await.1
@@ -98,7 +94,7 @@ async fn the_figures_of_a_label_are_those_of_a_run_of_its_part_alone() {
     assert_eq!(labels, ["region=eu", "region=us"]);
     for (at, label) in report.by_label.iter().enumerate() {
         let alone = play(&settings, &[], |rehearsal| {
-            rehearsal.part = Part::of_shares(at as u64..at as u64 + 1, 2);
+            rehearsal.part = LoadPart::of_shares(at as u64..at as u64 + 1, 2);
             rehearsal.threads = 1;
         });
         let alone = alone.await.report;
@@ -159,7 +155,7 @@ async fn a_threshold_on_a_label_stops_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_and_an_edited_plan_begin_the_figures_of_labels_anew() {
+async fn a_reset_and_an_edited_plan_restart_the_figures_of_labels() {
     let outcome = play(&settings(&["region=eu: count > 1"]), &[1, 1], |rehearsal| {
         rehearsal.commands = vec![(ms(2_000), Command::ResetStatistics)];
         rehearsal.plan_versions = vec![(ms(5_000), SOURCE)];

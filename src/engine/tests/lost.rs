@@ -1,29 +1,29 @@
 //! Tests of runs that lose a shard on the way: they end, and what the shard had delivered counts.
 
-use super::rehearsal::{LOST_AT, Rehearsal, start_to_lose_one};
+use super::rehearsal::{LOST_AT, TestRun, start_to_lose_one};
 use super::{COMES_AND_GOES, ms, numbers, per_stretch};
 use crate::config::Settings;
 use crate::control::Command;
 use crate::metrics::Cause;
 use std::time::Duration;
 
-fn losing(source: &'static str, commands: Vec<(Duration, Command)>) -> Rehearsal {
+fn losing(source: &'static str, commands: Vec<(Duration, Command)>) -> TestRun {
     let settings = Settings {
         users: Some(20),
         hatch_rate: Some(1_000.0),
         run_time: Some(ms(60_000)),
         ..Settings::default()
     };
-    Rehearsal {
+    TestRun {
         commands,
         start_shard: start_to_lose_one,
-        answer: |_, _| ms(10),
-        ..Rehearsal::new(source, settings)
+        response_time: |_, _| ms(10),
+        ..TestRun::new(source, settings)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_loses_a_shard_ends_and_keeps_what_it_had_delivered() {
+async fn a_run_that_loses_a_shard_ends_with_what_it_had_delivered() {
     let source = "task { function(user) user:get \"/\" end }";
     let (arrived, outcome) = losing(source, Vec::new()).play().await;
     let trouble = outcome.trouble.expect("it is told").to_string();
@@ -41,16 +41,16 @@ async fn a_run_that_loses_a_shard_ends_and_keeps_what_it_had_delivered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_measurement_that_a_lost_shard_never_came_to_begins_without_it() {
+async fn a_measurement_that_a_dead_shard_never_came_to_starts_without_it() {
     let just_before = LOST_AT - ms(20);
     let commands = vec![(just_before, Command::ResetStatistics)];
     let source = "task { wait = 0.1, function(user) user:get \"/\" end }";
     let (_, outcome) = losing(source, commands).play().await;
     let report = outcome.report;
-    let begins = Duration::from_nanos(report.origin_ns);
+    let start = Duration::from_nanos(report.origin_ns);
     assert!(
-        begins >= just_before && begins <= LOST_AT + ms(50),
-        "{begins:?}"
+        start >= just_before && start <= LOST_AT + ms(50),
+        "{start:?}"
     );
     assert!(report.aggregated.count <= 20, "{}", report.aggregated.count);
 }

@@ -15,10 +15,10 @@ mod takeover;
 mod wishes;
 mod workers;
 
-use crate::config::{CoMitigation, Load, Settings, Stage};
+use crate::config::{Load, LoadStage, MitigationCadence, Settings};
 use crate::control::Command;
 use crate::plan::Shape;
-use rehearsal::{Arrived, Rehearsal};
+use rehearsal::{Arrived, TestRun};
 use std::time::Duration;
 
 /// Tolerance for tokio's timers, which tick in milliseconds and are never early.
@@ -33,8 +33,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn stages(text: &str) -> Option<Vec<Stage>> {
-    let parsed = text.split(' ').map(Stage::parse);
+fn stages(text: &str) -> Option<Vec<LoadStage>> {
+    let parsed = text.split(' ').map(LoadStage::parse);
     Some(parsed.collect::<Result<_, _>>().expect("stages"))
 }
 
@@ -81,7 +81,7 @@ fn assert_follows(arrived: &[Arrived], shape: &Shape) {
 #[tokio::test(start_paused = true)]
 async fn users_follow_their_stages_at_every_instant() {
     let text = "2s:40 1s:40 0:55 500ms:20 700ms:31 0:31 1500ms:0";
-    let mut rehearsal = Rehearsal::new(
+    let mut rehearsal = TestRun::new(
         COMES_AND_GOES,
         Settings {
             stages: stages(text),
@@ -94,9 +94,9 @@ async fn users_follow_their_stages_at_every_instant() {
             panic!("stages are a load of stages");
         };
         let settings = rehearsal.settings.clone();
-        let (arrived, outcome) = Rehearsal {
+        let (arrived, outcome) = TestRun {
             threads,
-            ..Rehearsal::new(COMES_AND_GOES, settings)
+            ..TestRun::new(COMES_AND_GOES, settings)
         }
         .play()
         .await;
@@ -118,7 +118,7 @@ async fn a_thousand_users_a_second_are_a_hundred_in_each_tenth() {
         run_time: Some(ms(1_000)),
         ..Settings::default()
     };
-    let (arrived, outcome) = Rehearsal::new(COMES_AND_GOES, settings).play().await;
+    let (arrived, outcome) = TestRun::new(COMES_AND_GOES, settings).play().await;
     let starts = per_stretch(&arrived, 100, "/in/");
     assert_eq!(starts.iter().sum::<u64>(), 3_000);
     let even = starts[1..30].iter().all(|count| count.abs_diff(100) <= 2);
@@ -135,9 +135,9 @@ async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
         stages: stages("0:20 2s:20 2s:0"),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal {
-        answer: |_, path| ms(if path.starts_with("/task/") { 30 } else { 0 }),
-        ..Rehearsal::new(source, settings)
+    let rehearsal = TestRun {
+        response_time: |_, path| ms(if path.starts_with("/task/") { 30 } else { 0 }),
+        ..TestRun::new(source, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
     assert_eq!(
@@ -147,8 +147,8 @@ async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
     for (at, path) in arrived.iter().filter(|(_, path)| path.starts_with("/out/")) {
         let number: u64 = path["/out/".len()..].parse().expect("a number");
         // The straight line from 20 users to none passes the n-th at this moment, and a task takes 30 ms.
-        let told = ms(2_000 + (20 - number) * 100);
-        let late = at.saturating_sub(told);
+        let stop_at = ms(2_000 + (20 - number) * 100);
+        let late = at.saturating_sub(stop_at);
         assert!(late <= ms(100 + 30) + TICKS, "{number} went {late:?} late");
     }
     let work = outcome
@@ -161,16 +161,16 @@ async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn iterations_start_on_schedule_however_long_answers_take() {
+async fn iterations_start_on_schedule_however_long_responses_take() {
     let settings = Settings {
         rate: Some(200.0),
         max_users: Some(400),
         run_time: Some(ms(5_000)),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal {
-        answer: |_, _| ms(1_500),
-        ..Rehearsal::new("task { function(user) user:get \"/\" end }", settings)
+    let rehearsal = TestRun {
+        response_time: |_, _| ms(1_500),
+        ..TestRun::new("task { function(user) user:get \"/\" end }", settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
     assert_eq!(arrived.len(), 1_000);
@@ -199,9 +199,9 @@ async fn a_site_that_freezes_shows_in_the_response_time_as_it_should() {
     };
     let source = "task { function(user) user:get \"/\" end }";
     let play = async |most| {
-        let rehearsal = Rehearsal {
-            answer: freezing,
-            ..Rehearsal::new(source, settings(most))
+        let rehearsal = TestRun {
+            response_time: freezing,
+            ..TestRun::new(source, settings(most))
         };
         rehearsal.play().await.1.report
     };
@@ -210,15 +210,15 @@ async fn a_site_that_freezes_shows_in_the_response_time_as_it_should() {
     assert_eq!((arrivals.started, arrivals.dropped), (5_000, 0));
     // One start in five falls into the freeze and waits for what is left of it: evenly from none to a second.
     let response = report.aggregated.latency_ms.expect("requests were made");
-    for (name, told, computed) in [
+    for (name, reported, computed) in [
         ("p90", response.p90, 500.0),
         ("p95", response.p95, 750.0),
         ("p99", response.p99, 950.0),
     ] {
-        let off: f64 = told / computed - 1.0;
+        let off: f64 = reported / computed - 1.0;
         assert!(
             off.abs() <= 0.05,
-            "{name}: {told} ms told, {computed} ms computed"
+            "{name}: {reported} ms told, {computed} ms computed"
         );
     }
     assert!(report.aggregated.service_ms.is_some(), "shown beside");
@@ -250,7 +250,7 @@ async fn arrivals_follow_the_line_across_the_borders_of_stages() {
         ..Settings::default()
     };
     let source = "task { function(user) user:get \"/\" end }";
-    let (arrived, _) = Rehearsal::new(source, settings).play().await;
+    let (arrived, _) = TestRun::new(source, settings).play().await;
     // The area under the line, up to each tenth of a second.
     let area = |t: f64| match t {
         t if t < 1.0 => 50.0 * t * t,
@@ -272,7 +272,7 @@ async fn arrivals_follow_the_line_across_the_borders_of_stages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ceiling_on_requests_is_kept_in_every_second() {
+async fn a_ceiling_on_requests_holds_in_every_second() {
     for rate in [150, 700] {
         let settings = Settings {
             users: Some(20),
@@ -282,7 +282,7 @@ async fn a_ceiling_on_requests_is_kept_in_every_second() {
             ..Settings::default()
         };
         let source = "task { function(user) user:get \"/\" end }";
-        let (arrived, _) = Rehearsal::new(source, settings).play().await;
+        let (arrived, _) = TestRun::new(source, settings).play().await;
         let seconds = per_stretch(&arrived, 1_000, "/");
         let even = seconds[..10]
             .iter()
@@ -299,13 +299,13 @@ async fn a_pause_stops_the_clock_and_a_new_number_of_users_is_reached_at_the_hat
         run_time: Some(ms(5_000)),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         commands: vec![
             (ms(500), Command::Pause),
             (ms(1_500), Command::Resume),
             (ms(4_000), Command::SetUsers(30)),
         ],
-        ..Rehearsal::new(COMES_AND_GOES, settings)
+        ..TestRun::new(COMES_AND_GOES, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
     let starts = per_stretch(&arrived, 1_000, "/in/");
@@ -315,7 +315,7 @@ async fn a_pause_stops_the_clock_and_a_new_number_of_users_is_reached_at_the_hat
     assert!(
         close
             .clone()
-            .all(|(wanted, count)| count.abs_diff(*wanted) <= 1),
+            .all(|(expected, count)| count.abs_diff(*expected) <= 1),
         "{starts:?}"
     );
     assert_eq!(outcome.report.users, 30);
@@ -327,13 +327,13 @@ async fn a_run_that_was_paused_has_no_late_users_for_that() {
         users: Some(4),
         hatch_rate: Some(100.0),
         run_time: Some(ms(4_000)),
-        co_mitigation: Some(CoMitigation::Average),
+        co_mitigation: Some(MitigationCadence::Average),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal {
-        answer: |_, _| ms(50),
+    let rehearsal = TestRun {
+        response_time: |_, _| ms(50),
         commands: vec![(ms(2_000), Command::Pause), (ms(3_500), Command::Resume)],
-        ..Rehearsal::new(
+        ..TestRun::new(
             "task { wait = 0.05, function(user) user:get \"/\" end }",
             settings,
         )

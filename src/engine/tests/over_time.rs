@@ -1,7 +1,7 @@
 //! Tests that each second of a report is that second of the site: whole runs in simulated time, in which the site
 //! notes to the nanosecond when it answered, and users when they came and went.
 
-use super::rehearsal::Rehearsal;
+use super::rehearsal::TestRun;
 use crate::config::{Settings, Value};
 use crate::control::Command;
 use crate::metrics::{EventKind, Report};
@@ -20,7 +20,7 @@ const VISITOR: &str = "scenario { \"s\",\n  \
 const REQUEST: &str = "task { function(user) user:get \"/\" end }";
 
 /// Returns how long the site takes to answer: different for any two seconds, and across borders of seconds.
-fn answer(at: Duration, _: &str) -> Duration {
+fn response_time(at: Duration, _: &str) -> Duration {
     Duration::from_millis(3 + (at.as_millis() as u64 * 7) % 260)
 }
 
@@ -28,7 +28,7 @@ fn answer(at: Duration, _: &str) -> Duration {
 fn seconds(arrived: &[super::rehearsal::Arrived], origin: Duration) -> Vec<u64> {
     let mut counts = Vec::new();
     for (at, path) in arrived {
-        let Some(end) = (*at + answer(*at, path)).checked_sub(origin) else {
+        let Some(end) = (*at + response_time(*at, path)).checked_sub(origin) else {
             continue;
         };
         let second = end.as_secs() as usize;
@@ -49,12 +49,9 @@ fn counts(report: &Report) -> Vec<u64> {
 }
 
 /// Plays a run and compares every second of its series, and of the series of its names, with the site.
-async fn assert_agrees(
-    what: &str,
-    rehearsal: Rehearsal,
-) -> (Vec<super::rehearsal::Arrived>, Report) {
-    let (arrived, outcome) = Rehearsal {
-        answer,
+async fn assert_agrees(what: &str, rehearsal: TestRun) -> (Vec<super::rehearsal::Arrived>, Report) {
+    let (arrived, outcome) = TestRun {
+        response_time,
         ..rehearsal
     }
     .play()
@@ -89,21 +86,21 @@ fn closed(users: u64, seconds: u64) -> Settings {
 
 #[tokio::test(start_paused = true)]
 async fn each_second_is_that_of_the_site_in_a_run_of_users_at_a_rate_and_in_stages() {
-    assert_agrees("closed", Rehearsal::new(VISITOR, closed(20, 6))).await;
+    assert_agrees("closed", TestRun::new(VISITOR, closed(20, 6))).await;
     let open = Settings {
         rate: Some(173.0),
         max_users: Some(200),
         run_time: Some(ms(5_300)),
         ..Settings::default()
     };
-    let (_, report) = assert_agrees("open", Rehearsal::new(REQUEST, open)).await;
+    let (_, report) = assert_agrees("open", TestRun::new(REQUEST, open)).await;
     let last = report.series.last().expect("a run of five seconds");
     assert!(last.seconds < 1.0 && last.second == 5, "{last:?}");
     let staged = Settings {
         stages: super::stages("2s:30 1500ms:30 2s:4 1s:0"),
         ..Settings::default()
     };
-    let (_, report) = assert_agrees("staged", Rehearsal::new(VISITOR, staged)).await;
+    let (_, report) = assert_agrees("staged", TestRun::new(VISITOR, staged)).await;
     let borders: Vec<f64> = report
         .events
         .iter()
@@ -115,9 +112,9 @@ async fn each_second_is_that_of_the_site_in_a_run_of_users_at_a_rate_and_in_stag
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_is_no_part_of_rates_and_is_marked() {
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         commands: vec![(ms(2_500), Command::Pause), (ms(4_750), Command::Resume)],
-        ..Rehearsal::new(VISITOR, closed(20, 6))
+        ..TestRun::new(VISITOR, closed(20, 6))
     };
     let (_, report) = assert_agrees("paused", rehearsal).await;
     let lengths: Vec<f64> = report.series.iter().map(|point| point.seconds).collect();
@@ -170,9 +167,9 @@ async fn what_ended_before_a_reset_counts_before_it_and_nothing_else_does() {
             ms(3_250),
         ),
     ] {
-        let rehearsal = Rehearsal {
+        let rehearsal = TestRun {
             commands,
-            ..Rehearsal::new(VISITOR, settings)
+            ..TestRun::new(VISITOR, settings)
         };
         let (arrived, report) = assert_agrees(what, rehearsal).await;
         let at = Duration::from_nanos(report.origin_ns);
@@ -198,9 +195,9 @@ async fn a_run_that_is_stopped_in_its_warm_up_loses_no_request() {
         ..closed(20, 5)
     };
     for stop in [1_400, 1_999, 2_000, 2_001] {
-        let rehearsal = Rehearsal {
+        let rehearsal = TestRun {
             commands: vec![(ms(stop), Command::Stop)],
-            ..Rehearsal::new(
+            ..TestRun::new(
                 "task { function(user) for i = 1, 12 do user:get \"/\" end end }",
                 settings.clone(),
             )
@@ -214,7 +211,7 @@ async fn a_run_that_is_stopped_in_its_warm_up_loses_no_request() {
 
 /// What a threshold leaves out ends between two quarters of a second.
 #[tokio::test(start_paused = true)]
-async fn what_a_threshold_leaves_out_is_left_out_to_the_request() {
+async fn what_a_threshold_leaves_out_is_exact_to_the_request() {
     let slow_at_first: fn(Duration, &str) -> Duration =
         |at, _| ms(if at < ms(1_050) { 60 } else { 4 });
     // The last slow answers come within 1.05 s and 1.11 s, in the middle of a quarter of a second.
@@ -225,9 +222,9 @@ async fn what_a_threshold_leaves_out_is_left_out_to_the_request() {
         };
         let list = Value::List(vec![format!("max < 50ms after {after}")]);
         settings.set("thresholds", &list).expect("a threshold");
-        let rehearsal = Rehearsal {
-            answer: slow_at_first,
-            ..Rehearsal::new(
+        let rehearsal = TestRun {
+            response_time: slow_at_first,
+            ..TestRun::new(
                 "task { wait = 0.0073, function(user) user:get \"/\" end }",
                 settings,
             )
@@ -240,9 +237,9 @@ async fn what_a_threshold_leaves_out_is_left_out_to_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn an_edited_plan_and_an_aborted_run_agree_too() {
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         plan_versions: vec![(ms(2_100), REQUEST)],
-        ..Rehearsal::new(VISITOR, closed(5, 4))
+        ..TestRun::new(VISITOR, closed(5, 4))
     };
     let (arrived, report) = assert_agrees("reloaded", rehearsal).await;
     assert_eq!(report.events[0].kind, EventKind::Reload);
@@ -253,17 +250,17 @@ async fn an_edited_plan_and_an_aborted_run_agree_too() {
         .sum();
     assert_eq!(before + report.aggregated.count, arrived.len() as u64);
 
-    let (arrived, outcome) = Rehearsal {
-        answer,
+    let (arrived, outcome) = TestRun {
+        response_time,
         commands: vec![(ms(2_345), Command::Stop), (ms(2_350), Command::Abort)],
-        ..Rehearsal::new(VISITOR, closed(20, 9))
+        ..TestRun::new(VISITOR, closed(20, 9))
     }
     .play()
     .await;
     // What was under way was cut off at the moment of the abort.
     let mut expected = vec![0; 3];
     for (at, path) in &arrived {
-        let end = (*at + answer(*at, path)).min(ms(2_351));
+        let end = (*at + response_time(*at, path)).min(ms(2_351));
         expected[end.as_secs() as usize] += 1;
     }
     assert_eq!(counts(&outcome.report), expected);
@@ -276,14 +273,14 @@ async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
         stages: super::stages("1500ms:30 1s:30 2s:4 1s:0"),
         ..Settings::default()
     };
-    let (arrived, report) = assert_agrees("staged", Rehearsal::new(VISITOR, staged)).await;
+    let (arrived, report) = assert_agrees("staged", TestRun::new(VISITOR, staged)).await;
     for point in report.series.iter().filter(|point| point.seconds == 1.0) {
         let border = Duration::from_secs(point.second + 1);
-        let here = |wanted: &str, answered: bool| {
-            let of = arrived.iter().filter(|(_, path)| path == wanted);
+        let here = |target: &str, has_response: bool| {
+            let of = arrived.iter().filter(|(_, path)| path == target);
             let past = of.filter(|(at, path)| {
-                if answered {
-                    *at + answer(*at, path) < border
+                if has_response {
+                    *at + response_time(*at, path) < border
                 } else {
                     *at < border
                 }
@@ -294,7 +291,7 @@ async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
         assert_eq!(point.users, users, "at {border:?}");
         let under_way = arrived
             .iter()
-            .filter(|(at, path)| *at < border && *at + answer(*at, path) >= border);
+            .filter(|(at, path)| *at < border && *at + response_time(*at, path) >= border);
         assert_eq!(
             point.under_way,
             under_way.clone().count() as u64,
@@ -331,9 +328,9 @@ async fn outages_in_a_run_of_users_break_windows_are_events_and_are_corrected() 
     };
     let list = Value::List(list.into());
     settings.set("thresholds", &list).expect("thresholds");
-    let rehearsal = Rehearsal {
-        answer: freezing,
-        ..Rehearsal::new(
+    let rehearsal = TestRun {
+        response_time: freezing,
+        ..TestRun::new(
             "task { wait = 0.02, function(user) user:get \"/\" end }",
             settings,
         )
@@ -366,9 +363,9 @@ async fn outages_in_a_run_of_users_break_windows_are_events_and_are_corrected() 
     let corrected = omission.aggregated.latency_ms.expect("there are requests");
     // Nine seconds of sixty: the longest percent of what should have been asked waited for nearly three seconds.
     assert!((2_600.0..3_000.0).contains(&corrected.p99), "{corrected:?}");
-    let told = report.warnings.concat();
+    let warnings = report.warnings.concat();
     assert!(
-        told.contains("no answer came") && told.contains("--rate"),
-        "{told}"
+        warnings.contains("no answer came") && warnings.contains("--rate"),
+        "{warnings}"
     );
 }

@@ -1,6 +1,6 @@
 //! Tests of scenarios with loads of their own: each keeps its own timetable to the instant, whatever the others do.
 
-use super::rehearsal::{Arrived, Rehearsal};
+use super::rehearsal::{Arrived, TestRun};
 use super::{ms, per_stretch};
 use crate::config::Settings;
 use crate::control::Command;
@@ -37,10 +37,10 @@ async fn play(
     settings: Settings,
     workers: &[usize],
 ) -> (Vec<Arrived>, Outcome) {
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         workers: workers.to_vec(),
         threads: 3,
-        ..Rehearsal::new(source, settings)
+        ..TestRun::new(source, settings)
     };
     rehearsal.play().await
 }
@@ -53,7 +53,7 @@ fn of(arrived: &[Arrived], prefix: &str) -> (usize, Duration, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_scenario_keeps_its_own_load_beside_the_others() {
+async fn each_scenario_has_its_own_load_beside_the_others() {
     for workers in [&[][..], &[1, 2]] {
         let (arrived, outcome) = play(FOUR_KINDS, settings(6_000), workers).await;
         // A rate is even, begins at its start and ends after its time.
@@ -79,12 +79,12 @@ async fn each_scenario_keeps_its_own_load_beside_the_others() {
         let (count, _, last) = of(&arrived, "/once/");
         assert!(count == 20 && last < ms(500), "{count} {last:?}");
         let report = outcome.report;
-        let told: Vec<&str> = report.events.iter().map(|event| &*event.text).collect();
+        let texts: Vec<&str> = report.events.iter().map(|event| &*event.text).collect();
         for text in [
             "the load of scenario 'buy' began",
             "the load of scenario 'peak' ended",
         ] {
-            assert!(told.contains(&text), "{told:?}");
+            assert!(texts.contains(&text), "{texts:?}");
         }
         let ids: Vec<&String> = arrived.iter().map(|(_, path)| path).collect();
         let numbers = ids
@@ -129,7 +129,7 @@ async fn a_run_without_an_end_is_over_when_all_have_done_their_iterations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn iterations_that_all_users_share_are_as_many_as_wanted() {
+async fn iterations_that_all_users_share_are_as_many_as_configured() {
     let source = "task { function(user) user:get('/' .. user.id) user:wait(0.01 * user.id) end }";
     for workers in [&[][..], &[1, 2]] {
         let settings = Settings {
@@ -160,7 +160,7 @@ async fn a_scenario_has_its_own_ceiling_and_its_own_headers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_is_about_the_load_that_scenarios_share_or_about_the_one_it_names() {
-    let mut rehearsal = Rehearsal::new(FOUR_KINDS, settings(6_000));
+    let mut rehearsal = TestRun::new(FOUR_KINDS, settings(6_000));
     rehearsal.commands = vec![
         (ms(1_500), Command::SetUsers(8)),
         (ms(3_000), Command::SetRateOf("buy".to_owned(), 40.0)),
@@ -178,7 +178,7 @@ async fn a_command_is_about_the_load_that_scenarios_share_or_about_the_one_it_na
 
 #[tokio::test(start_paused = true)]
 async fn more_is_counted_from_what_somebody_has_set_of_that_load() {
-    let mut rehearsal = Rehearsal::new(FOUR_KINDS, settings(6_000));
+    let mut rehearsal = TestRun::new(FOUR_KINDS, settings(6_000));
     let buy = |more| Command::AddRateOf("buy".to_owned(), more);
     let once = |more| Command::AddUsersOf("once".to_owned(), more);
     rehearsal.commands = vec![
@@ -190,7 +190,7 @@ async fn more_is_counted_from_what_somebody_has_set_of_that_load() {
     let (arrived, outcome) = rehearsal.play().await;
     assert_eq!(per_stretch(&arrived, 1_000, "/buy/")[2..], [20, 40, 40]);
     assert_eq!(of(&arrived, "/once/").0, 28);
-    let told: Vec<&str> = outcome
+    let texts: Vec<&str> = outcome
         .report
         .events
         .iter()
@@ -200,6 +200,6 @@ async fn more_is_counted_from_what_somebody_has_set_of_that_load() {
         "scenario 'once' was set to 7 users",
         "scenario 'buy' was set to 40 iterations a second",
     ] {
-        assert!(told.contains(&text), "{text}: {told:?}");
+        assert!(texts.contains(&text), "{text}: {texts:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of pacing and throughput in simulated time: they keep to an absolute schedule, however long the work took.
 
-use super::rehearsal::{Arrived, Rehearsal};
+use super::rehearsal::{Arrived, TestRun};
 use super::{TICKS, ms};
 use crate::config::Settings;
 use crate::control::Command;
@@ -60,9 +60,9 @@ async fn pacing_is_met_exactly_from_5_ms_to_a_second() {
             us(1_000_000),
         ),
     ] {
-        let rehearsal = Rehearsal {
-            answer: |at, _| us(500 + at.as_micros() as u64 % 3_000),
-            ..Rehearsal::new(source, one_user(20_000))
+        let rehearsal = TestRun {
+            response_time: |at, _| us(500 + at.as_micros() as u64 % 3_000),
+            ..TestRun::new(source, one_user(20_000))
         };
         let (arrived, _) = rehearsal.play().await;
         assert_on_schedule(&arrived, every);
@@ -76,9 +76,9 @@ async fn throughput_is_met_exactly_over_tasks_and_iterations() {
     let source = "scenario { \"s\", wait = wait.throughput(30),\n  \
          task { function(user) user:get \"/a\" end },\n  \
          task { function(user) user:get \"/b\" end },\n}";
-    let rehearsal = Rehearsal {
-        answer: |at, _| ms(at.as_millis() as u64 % 20),
-        ..Rehearsal::new(source, one_user(10_000))
+    let rehearsal = TestRun {
+        response_time: |at, _| ms(at.as_millis() as u64 % 20),
+        ..TestRun::new(source, one_user(10_000))
     };
     let (arrived, _) = rehearsal.play().await;
     assert_on_schedule(&arrived, Duration::from_secs(1) / 30);
@@ -88,10 +88,10 @@ async fn throughput_is_met_exactly_over_tasks_and_iterations() {
 #[tokio::test(start_paused = true)]
 async fn work_that_overran_moves_the_schedule_and_is_not_caught_up() {
     let source = "task { wait = wait.pacing(0.01), function(user) user:get \"/\" end }";
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         // Slow for the second of three seconds.
-        answer: |at, _| ms(if at.as_secs() == 1 { 25 } else { 2 }),
-        ..Rehearsal::new(source, one_user(3_000))
+        response_time: |at, _| ms(if at.as_secs() == 1 { 25 } else { 2 }),
+        ..TestRun::new(source, one_user(3_000))
     };
     let (arrived, _) = rehearsal.play().await;
     for (number, gap) in gaps(&arrived).into_iter().enumerate() {
@@ -105,10 +105,10 @@ async fn work_that_overran_moves_the_schedule_and_is_not_caught_up() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_of_the_run_moves_the_schedule_and_is_not_caught_up() {
     let source = "task { wait = wait.pacing(0.1), function(user) user:get \"/\" end }";
-    let rehearsal = Rehearsal {
-        answer: |_, _| ms(30),
+    let rehearsal = TestRun {
+        response_time: |_, _| ms(30),
         commands: vec![(ms(1_050), Command::Pause), (ms(2_000), Command::Resume)],
-        ..Rehearsal::new(source, one_user(2_000))
+        ..TestRun::new(source, one_user(2_000))
     };
     let (arrived, _) = rehearsal.play().await;
     let gaps = gaps(&arrived);

@@ -2,7 +2,7 @@
 //! and a scripted site.
 
 use super::gaggle::Gaggle;
-use crate::config::{Config, Part, RunConfig, Settings};
+use crate::config::{Config, LoadPart, RunConfig, Settings};
 use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::journal::PlanFacts;
@@ -10,13 +10,13 @@ use crate::engine::protocol::offer::PlanVersions;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::local_shards::StartShard;
-use crate::engine::run::shards::Place;
+use crate::engine::run::shards::ShardPlacement;
 use crate::engine::run::{Outcome, Run, run_at};
 use crate::engine::shard::Shard;
 use crate::engine::shard::channels::Channels;
 use crate::engine::timing::alarm::Alarm;
 use crate::error::Error;
-use crate::http::{ClientConfig, Script};
+use crate::http::{ClientConfig, ResponseDelay};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -28,12 +28,12 @@ use tokio::time::Instant;
 pub(super) type Arrived = (Duration, String);
 
 /// A run in simulated time.
-pub(super) struct Rehearsal {
+pub(super) struct TestRun {
     pub(super) source: &'static str,
     pub(super) settings: Settings,
     pub(super) threads: usize,
     /// Function that gives the time the site takes to answer what arrives at a moment.
-    pub(super) answer: fn(Duration, &str) -> Duration,
+    pub(super) response_time: fn(Duration, &str) -> Duration,
     /// Commands to the run, and their times.
     pub(super) commands: Vec<(Duration, Command)>,
     /// Versions that replace the plan, and their times.
@@ -42,25 +42,25 @@ pub(super) struct Rehearsal {
     /// Threads of each worker; empty for a run of one process.
     pub(super) workers: Vec<usize>,
     /// The part of the load that is run.
-    pub(super) part: Part,
+    pub(super) part: LoadPart,
     /// When the director is lost, and when another takes the run over; only in runs on workers.
     pub(super) lost: Option<(Duration, Duration)>,
     /// When all workers fall silent for good.
     pub(super) silent: Option<Duration>,
 }
 
-impl Rehearsal {
-    pub(super) fn new(source: &'static str, settings: Settings) -> Rehearsal {
-        Rehearsal {
+impl TestRun {
+    pub(super) fn new(source: &'static str, settings: Settings) -> TestRun {
+        TestRun {
             source,
             settings,
             threads: 2,
-            answer: |_, _| Duration::ZERO,
+            response_time: |_, _| Duration::ZERO,
             commands: Vec::new(),
             plan_versions: Vec::new(),
             start_shard: start_beside,
             workers: Vec::new(),
-            part: Part::WHOLE,
+            part: LoadPart::WHOLE,
             lost: None,
             silent: None,
         }
@@ -75,13 +75,13 @@ impl Rehearsal {
         let Config { run, mut local, .. } = self.config();
         local.part = self.part;
         let config = Arc::new(run);
-        let begin = Instant::now();
+        let start = Instant::now();
         let log = Arc::<Mutex<Vec<Arrived>>>::default();
-        let (site, answer) = (log.clone(), self.answer);
-        let script = Script::new(move |path| {
-            let at = begin.elapsed();
+        let (site, response_time) = (log.clone(), self.response_time);
+        let script = ResponseDelay::new(move |path| {
+            let at = start.elapsed();
             site.lock().expect("one thread").push((at, path.to_owned()));
-            answer(at, path)
+            response_time(at, path)
         });
         let run = Run {
             plan_version: Arc::new(plan_version(self.source, config.clone())),
@@ -108,21 +108,21 @@ impl Rehearsal {
                 (*at, version.numbered(number))
             })
             .collect();
-        let asked = self.commands;
+        let commands = self.commands;
         let lost_at = self.lost.map_or(Duration::MAX, |(lost, _)| lost);
         let tasks = LocalSet::new();
         tasks.spawn_local(async move {
-            for (at, command) in asked {
-                tokio::time::sleep_until(begin + at).await;
+            for (at, command) in commands {
+                tokio::time::sleep_until(start + at).await;
                 let handle = if at < lost_at { &handle } else { &second };
-                handle.ask(command).await.expect("it makes sense now");
+                handle.send(command).await.expect("it makes sense now");
             }
             // Held until the run is over.
             std::future::pending::<()>().await;
         });
         tasks.spawn_local(async move {
             for (at, plan_version) in later {
-                tokio::time::sleep_until(begin + at).await;
+                tokio::time::sleep_until(start + at).await;
                 let taken = versions.offer(Arc::new(plan_version)).await;
                 taken.expect("the run is under way");
             }
@@ -130,7 +130,7 @@ impl Rehearsal {
         });
         let mut stream = None;
         let place = if self.workers.is_empty() {
-            Place::Here {
+            ShardPlacement::Here {
                 shard: self.start_shard,
                 event: start_event_beside,
             }
@@ -141,7 +141,7 @@ impl Rehearsal {
             gaggle.silent = self.silent;
             stream = Some(gaggle.stream());
             tasks.spawn_local(gaggle.work());
-            Place::Workers(link)
+            ShardPlacement::Workers(link)
         };
         let stand_in = PlanFacts::from(&*run.plan_version).stand_in();
         let run_again = Run {
@@ -153,11 +153,11 @@ impl Rehearsal {
             let (Some((lost, taken_at)), Some(stream)) = (self.lost, stream) else {
                 return first.await;
             };
-            if let Ok(outcome) = tokio::time::timeout_at(begin + lost, first).await {
+            if let Ok(outcome) = tokio::time::timeout_at(start + lost, first).await {
                 return outcome;
             }
-            tokio::time::sleep_until(begin + taken_at).await;
-            let place = Place::Workers(stream.take_over());
+            tokio::time::sleep_until(start + taken_at).await;
+            let place = ShardPlacement::Workers(stream.take_over());
             let (_, offers) = PlanVersions::open();
             run_at(place, run_again, taken.calls, offers, taken.snapshots).await
         };
@@ -200,7 +200,7 @@ pub(super) fn start_to_lose_one(
     context: Arc<RunContext>,
     channels: Channels,
 ) -> Result<Option<JoinHandle<()>>, Error> {
-    let lost_at = context.begin + LOST_AT;
+    let lost_at = context.start + LOST_AT;
     let life = live(index, context, channels);
     tokio::task::spawn_local(async move {
         match index {

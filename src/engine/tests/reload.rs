@@ -1,6 +1,6 @@
 //! Tests of runs whose plan is replaced on the way.
 
-use super::rehearsal::{Rehearsal, plan_version};
+use super::rehearsal::{TestRun, plan_version};
 use super::{COMES_AND_GOES, TICKS, ms, numbers};
 use crate::config::{Config, Settings};
 use crate::control::Refusal;
@@ -25,16 +25,16 @@ macro_rules! lettered {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_user_takes_a_new_plan_at_its_next_iteration_and_the_figures_begin_anew() {
+async fn each_user_takes_a_new_plan_at_its_next_iteration_and_the_figures_restart() {
     let settings = Settings {
         users: Some(10),
         hatch_rate: Some(100.0),
         run_time: Some(ms(4_000)),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         plan_versions: vec![(ms(2_000), lettered!("b"))],
-        ..Rehearsal::new(lettered!("a"), settings)
+        ..TestRun::new(lettered!("a"), settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
     for user in 1..=10 {
@@ -71,9 +71,9 @@ async fn users_that_a_mistake_has_ended_come_back_with_the_plan_that_mends_it() 
     };
     let broken = "task { on_start = true, function(user) if user.id > 1 then error \"broken\" end end }\n\
                   task { wait = 0.3, function(user) user:get(\"/old/\" .. user.id) end }";
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         plan_versions: vec![(ms(1_000), COMES_AND_GOES)],
-        ..Rehearsal::new(broken, settings)
+        ..TestRun::new(broken, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
     let mut back = numbers(&arrived, "/in/");
@@ -98,10 +98,10 @@ async fn a_rate_goes_on_without_a_gap_when_the_plan_is_another() {
         ("task { function(user) user:get \"/a\" end }", two),
         (two, "task { function(user) user:get \"/a\" end }"),
     ] {
-        let rehearsal = Rehearsal {
-            answer: |_, _| ms(200),
+        let rehearsal = TestRun {
+            response_time: |_, _| ms(200),
             plan_versions: vec![(ms(2_000), second)],
-            ..Rehearsal::new(first, settings.clone())
+            ..TestRun::new(first, settings.clone())
         };
         let (arrived, outcome) = rehearsal.play().await;
         assert_eq!(arrived.len(), 400);

@@ -1,7 +1,7 @@
 //! What users share while they run, in simulated time: how long they wait for each other, and what a stop makes of it.
 
 use super::ms;
-use super::rehearsal::Rehearsal;
+use super::rehearsal::TestRun;
 use crate::config::Settings;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn a_stop_ends_what_waits_for_another_user_and_is_no_failure() {
           task { on_stop = true, function(user) assert(jobs:take '1h' == nil) user:get('/out/' .. user.id) end } }\n\
         scenario { 'token', users = 2, task { function(user)\n\
           tokens:get_or('token', function() user:wait(3600) end) user:get '/never' end } }";
-    let (arrived, outcome) = Rehearsal::new(source, users(4, 3)).play().await;
+    let (arrived, outcome) = TestRun::new(source, users(4, 3)).play().await;
     let mut paths: Vec<_> = arrived.iter().map(|(_, path)| path.as_str()).collect();
     paths.sort_unstable();
     assert_eq!(paths, ["/out/1", "/out/3"]);
@@ -35,7 +35,7 @@ async fn a_stop_ends_what_waits_for_another_user_and_is_no_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_go_on_when_what_they_wait_for_is_there_or_its_maker_has_given_up() {
+async fn those_who_wait_go_on_when_what_they_wait_for_is_there_or_its_maker_has_failed() {
     let source = "local shared = require 'lgoose.shared'\n\
         local jobs, tokens = shared.queue 'jobs', shared.map 'tokens'\n\
         scenario { 'all', iterations = 1,\n\
@@ -48,7 +48,7 @@ async fn those_who_wait_go_on_when_what_they_wait_for_is_there_or_its_maker_has_
             if user.id == 1 then user:wait(5) for n = 1, 3 do jobs:put(n) end\n\
             else user:get('/job/' .. tostring(jobs:take '1m'))\n\
               user:get('/nothing/' .. tostring(jobs:take '2s')) end end } }";
-    let (mut arrived, _) = Rehearsal::new(source, users(4, 60)).play().await;
+    let (mut arrived, _) = TestRun::new(source, users(4, 60)).play().await;
     arrived.sort();
     let at = |prefix: &str| {
         let those = arrived.iter().filter(|(_, path)| path.starts_with(prefix));

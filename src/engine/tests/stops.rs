@@ -1,6 +1,6 @@
 //! What a stop does to waits inside tasks: nothing comes faster after it than before.
 
-use super::rehearsal::Rehearsal;
+use super::rehearsal::TestRun;
 use super::{ms, numbers, per_stretch, stages};
 use crate::config::Settings;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn ten_users(seconds: u64) -> Settings {
 
 /// Plays a run and asserts that no second from `stop` on has more pages than the busiest before.
 async fn assert_no_burst(source: &'static str, settings: Settings, stop: usize, users: u64) {
-    let (arrived, outcome) = Rehearsal::new(source, settings).play().await;
+    let (arrived, outcome) = TestRun::new(source, settings).play().await;
     let pages = per_stretch(&arrived, 1_000, "/page");
     let (before, after) = pages.split_at(stop);
     let most = before.iter().max().expect("it ran");
@@ -49,7 +49,7 @@ async fn users_who_go_down_in_the_middle_of_a_run_go_no_faster_either() {
         stop_timeout: Some(Duration::from_secs(3)),
         ..Settings::default()
     };
-    let (arrived, _) = Rehearsal::new(LOOPS, settings).play().await;
+    let (arrived, _) = TestRun::new(LOOPS, settings).play().await;
     let pages = per_stretch(&arrived, 1_000, "/page");
     let (before, after) = pages.split_at(4);
     let most = before.iter().max().expect("it ran");
@@ -66,7 +66,7 @@ async fn iterations_of_a_rate_go_no_faster_after_a_stop() {
         run_time: Some(Duration::from_secs(6)),
         ..Settings::default()
     };
-    let (arrived, outcome) = Rehearsal::new(source, settings).play().await;
+    let (arrived, outcome) = TestRun::new(source, settings).play().await;
     let pages = per_stretch(&arrived, 1_000, "/page");
     let (before, after) = pages.split_at(6);
     let most = before.iter().max().expect("it ran");
@@ -81,8 +81,13 @@ async fn a_wait_that_fits_is_waited_out_and_one_that_does_not_ends_its_task_what
          user:get \"/fits\"\n    pcall(function() user:wait(3600) end)\n    user:get \"/never\"\n  end },\n  \
          task { on_stop = true, function(user) user:get \"/bye\" user:wait(3600) user:get \"/never\" end },\n  \
          task { on_stop = true, function(user) user:get \"/last\" end },\n}";
-    let (arrived, outcome) = Rehearsal::new(source, ten_users(1)).play().await;
-    let count = |path: &str| arrived.iter().filter(|(_, asked)| asked == path).count();
+    let (arrived, outcome) = TestRun::new(source, ten_users(1)).play().await;
+    let count = |path: &str| {
+        arrived
+            .iter()
+            .filter(|(_, requested)| requested == path)
+            .count()
+    };
     let paths = ["/begin", "/fits", "/never", "/bye", "/last"];
     assert_eq!(paths.map(count), [10, 10, 0, 10, 10]);
     let (last, _) = arrived.last().expect("it ran");
@@ -94,9 +99,9 @@ async fn a_wait_that_fits_is_waited_out_and_one_that_does_not_ends_its_task_what
 async fn a_stop_in_a_wait_of_test_start_waits_no_longer_than_it_may() {
     let source = "on(\"test_start\", function(user) user:get \"/first\" user:wait(3600) user:get \"/never\" end)\n\
          task { function(user) user:get \"/page\" end }";
-    let rehearsal = Rehearsal {
+    let rehearsal = TestRun {
         commands: vec![(ms(500), crate::control::Command::Stop)],
-        ..Rehearsal::new(source, ten_users(1))
+        ..TestRun::new(source, ten_users(1))
     };
     let (arrived, _) = rehearsal.play().await;
     let paths: Vec<&str> = arrived.iter().map(|(_, path)| path.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Tests of runs on workers whose director is lost, so that another takes over: their report is the one that the
 //! first would have made.
 
-use super::rehearsal::Rehearsal;
+use super::rehearsal::TestRun;
 use super::{COMES_AND_GOES, ms};
 use crate::config::Settings;
 use crate::control::Command;
@@ -20,13 +20,13 @@ async fn play(
     source: &'static str,
     settings: &Settings,
     lost: Option<(u64, u64)>,
-    adapt: impl FnOnce(&mut Rehearsal),
+    adapt: impl FnOnce(&mut TestRun),
 ) -> Outcome {
-    let mut rehearsal = Rehearsal {
+    let mut rehearsal = TestRun {
         workers: vec![2, 1],
         lost: lost.map(|(lost, taken)| (ms(lost), ms(taken))),
-        answer: |at, _| Duration::from_micros(500 + (at.as_millis() as u64 * 37) % 9_000),
-        ..Rehearsal::new(source, settings.clone())
+        response_time: |at, _| Duration::from_micros(500 + (at.as_millis() as u64 * 37) % 9_000),
+        ..TestRun::new(source, settings.clone())
     };
     adapt(&mut rehearsal);
     rehearsal.play().await.1
@@ -43,9 +43,9 @@ fn assert_same(taken: &Outcome, whole: &Outcome) {
 }
 
 fn forget_takeover(report: &mut Report) {
-    let told = |text: &str| text.starts_with("another manager took the run over");
-    report.events.retain(|event| !told(&event.text));
-    report.warnings.retain(|text| !told(text));
+    let is_takeover = |text: &str| text.starts_with("another manager took the run over");
+    report.events.retain(|event| !is_takeover(&event.text));
+    report.warnings.retain(|text| !is_takeover(text));
     report.earlier.iter_mut().for_each(forget_takeover);
 }
 

@@ -2,7 +2,7 @@
 //! process and on workers.
 
 use super::ms;
-use super::rehearsal::{Arrived, Rehearsal};
+use super::rehearsal::{Arrived, TestRun};
 use crate::config::Settings;
 use crate::control::Command;
 use crate::engine::run::Outcome;
@@ -20,16 +20,16 @@ fn users(users: u64, rate: f64, seconds: u64) -> Settings {
 
 /// Plays a run in this process and on two workers.
 async fn both(source: &'static str, settings: Settings) -> [(Vec<Arrived>, Outcome); 2] {
-    let here = Rehearsal::new(source, settings.clone()).play().await;
-    let on_workers = Rehearsal {
+    let here = TestRun::new(source, settings.clone()).play().await;
+    let on_workers = TestRun {
         workers: vec![2, 1],
-        ..Rehearsal::new(source, settings)
+        ..TestRun::new(source, settings)
     };
     [here, on_workers.play().await]
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_stops_its_run_and_says_why() {
+async fn a_plan_stops_its_run_with_a_reason() {
     let source = "task { function(user) user:get '/page' user:wait(1)\n\
         if run.elapsed() >= 2.9 then run.stop 'the stock is sold out' run.stop 'another reason' end end }\n\
         task { on_stop = true, function(user) user:get '/out' end }";
@@ -97,14 +97,14 @@ async fn who_waits_until_all_users_run_goes_on_with_the_last() {
             let go = arrived.iter().filter(|(_, path)| path == "/go");
             let first: Vec<_> = go.take(all).map(|(at, _)| *at).collect();
             assert_eq!(first.len(), all);
-            let begin = first[0];
+            let start = first[0];
             // Orders tell the workers, and workers report when they are ready.
-            assert!(first.iter().all(|at| *at - begin < ms(600)), "{first:?}");
+            assert!(first.iter().all(|at| *at - start < ms(600)), "{first:?}");
             let came = arrived
                 .iter()
-                .filter(|(when, path)| path == "/in" && *when <= begin);
+                .filter(|(when, path)| path == "/in" && *when <= start);
             assert_eq!(came.count(), all, "all are there");
-            assert!((at..at + 3).contains(&begin.as_secs()), "{begin:?}");
+            assert!((at..at + 3).contains(&start.as_secs()), "{start:?}");
             assert_eq!(
                 outcome.report.errors.len(),
                 0,
@@ -119,9 +119,9 @@ async fn who_waits_until_all_users_run_goes_on_with_the_last() {
 async fn a_stop_ends_those_who_wait_until_all_users_run() {
     let source = "task { function(user) run.ready() user:get '/go' end }\n\
         task { on_stop = true, function(user) run.ready() user:get '/out' end }";
-    let stopped = Rehearsal {
+    let stopped = TestRun {
         commands: vec![(Duration::from_millis(4_500), Command::Stop)],
-        ..Rehearsal::new(source, users(10, 1.0, 60))
+        ..TestRun::new(source, users(10, 1.0, 60))
     };
     let (arrived, outcome) = stopped.play().await;
     let paths: Vec<_> = arrived.iter().map(|(_, path)| path.as_str()).collect();
@@ -138,13 +138,13 @@ async fn a_stop_ends_those_who_wait_until_all_users_run() {
         "{:?}",
         outcome.report.errors
     );
-    let (arrived, _) = Rehearsal::new(source, settings).play().await;
+    let (arrived, _) = TestRun::new(source, settings).play().await;
     let go = arrived.iter().filter(|(_, path)| path == "/go");
     assert_eq!(go.count(), 15, "at a rate nobody waits");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_iteration_that_is_left_is_one_and_the_next_begins_anew() {
+async fn an_iteration_that_is_aborted_is_one_and_the_next_starts_anew() {
     let source = "scenario { 's', iterations = 3,\n\
         task { on_start = true, function(user) user:exit_iteration() user:get '/never' end },\n\
         task { 'a', sequence = 1, function(user) user:get('/a/' .. user.iteration) end },\n\
@@ -152,10 +152,10 @@ async fn an_iteration_that_is_left_is_one_and_the_next_begins_anew() {
           user:get('/b/' .. user.iteration) end },\n\
         task { 'c', sequence = 3, function(user) user:get('/c/' .. user.iteration) end } }";
     let mut settings = users(1, 1_000.0, 60);
-    let (arrived, outcome) = Rehearsal::new(source, settings.clone()).play().await;
+    let (arrived, outcome) = TestRun::new(source, settings.clone()).play().await;
     let paths: Vec<_> = arrived.iter().map(|(_, path)| path.as_str()).collect();
-    let wanted = ["/a/1", "/b/1", "/c/1", "/a/2", "/a/3", "/b/3", "/c/3"];
-    assert_eq!(paths, wanted);
+    let expected = ["/a/1", "/b/1", "/c/1", "/a/2", "/a/3", "/b/3", "/c/3"];
+    assert_eq!(paths, expected);
     assert_eq!(outcome.report.scenarios[0].iterations, 3);
     assert_eq!(outcome.report.errors.len(), 0);
     // At a rate, too: an arrival is an iteration.
@@ -164,15 +164,15 @@ async fn an_iteration_that_is_left_is_one_and_the_next_begins_anew() {
     settings.rate = Some(1.0);
     settings.max_users = Some(1);
     settings.run_time = Some(Duration::from_secs(3));
-    let (arrived, _) = Rehearsal::new(source, settings).play().await;
+    let (arrived, _) = TestRun::new(source, settings).play().await;
     let paths: Vec<_> = arrived.iter().map(|(_, path)| path.as_str()).collect();
-    assert_eq!(paths, wanted);
+    assert_eq!(paths, expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn users_that_all_end_in_on_start_are_lost_and_those_with_nothing_else_to_do_are_not() {
     let stops = "task { on_start = true, function(user) user:get '/in' user:stop() end }\n";
-    let (_, outcome) = Rehearsal::new(stops, users(3, 1_000.0, 60)).play().await;
+    let (_, outcome) = TestRun::new(stops, users(3, 1_000.0, 60)).play().await;
     let ending = outcome.report.ending.expect("it ended");
     assert_eq!((ending.cause, ending.all_lost), (Cause::Plan, false));
     let source = "task { on_start = true, function(user) user:get '/in' user:stop() end }\n\
@@ -184,7 +184,7 @@ async fn users_that_all_end_in_on_start_are_lost_and_those_with_nothing_else_to_
     }
     let some = "task { on_start = true, function(user) if user.id > 1 then user:stop() end end }\n\
         task { function(user) user:get '/page' user:wait(1) end }";
-    let (_, outcome) = Rehearsal::new(some, users(3, 1_000.0, 5)).play().await;
+    let (_, outcome) = TestRun::new(some, users(3, 1_000.0, 5)).play().await;
     let ending = outcome.report.ending.expect("it ended");
     assert_eq!((ending.cause, ending.all_lost), (Cause::TimeUp, false));
 }

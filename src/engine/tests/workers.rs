@@ -1,7 +1,7 @@
 //! Tests of runs whose users are spread over several workers: they make the requests of one process with as many
 //! threads, at the same times, and their figures are the same.
 
-use super::rehearsal::{Arrived, Rehearsal};
+use super::rehearsal::{Arrived, TestRun};
 use super::{COMES_AND_GOES, assert_follows, ms, stages};
 use crate::config::{Load, Settings, Spacing};
 use crate::control::Command;
@@ -14,13 +14,13 @@ async fn play(
     source: &'static str,
     settings: &Settings,
     workers: &[usize],
-    adapt: impl FnOnce(&mut Rehearsal),
+    adapt: impl FnOnce(&mut TestRun),
 ) -> (Vec<Arrived>, Outcome) {
-    let mut rehearsal = Rehearsal {
+    let mut rehearsal = TestRun {
         threads: 3,
         workers: workers.to_vec(),
-        answer: |at, _| Duration::from_micros(500 + (at.as_millis() as u64 * 37) % 9_000),
-        ..Rehearsal::new(source, settings.clone())
+        response_time: |at, _| Duration::from_micros(500 + (at.as_millis() as u64 * 37) % 9_000),
+        ..TestRun::new(source, settings.clone())
     };
     adapt(&mut rehearsal);
     rehearsal.play().await
@@ -100,12 +100,12 @@ async fn users_on_workers_follow_their_stages_at_every_instant() {
         stages: stages("2s:40 1s:40 0:55 500ms:20 700ms:31 0:31 1500ms:0"),
         ..Settings::default()
     };
-    let rehearsal = Rehearsal::new(COMES_AND_GOES, settings.clone());
+    let rehearsal = TestRun::new(COMES_AND_GOES, settings.clone());
     let Load::Stages(goals) = rehearsal.config().run.load else {
         panic!("stages are a load of stages");
     };
     let (arrived, outcome) = play(COMES_AND_GOES, &settings, &[2, 1, 2], |rehearsal| {
-        rehearsal.answer = |_, _| Duration::ZERO;
+        rehearsal.response_time = |_, _| Duration::ZERO;
     })
     .await;
     assert_follows(&arrived, &Shape::stages(&goals));
@@ -239,7 +239,7 @@ async fn what_test_start_returns_is_there_on_all_workers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_all_workers_were_lost_to_ends_when_the_last_was_heard() {
+async fn a_run_without_any_worker_ends_at_the_last_signal() {
     let source = "task { wait = 0.1, function(user) user:get \"/a\" end }";
     // Noticed before the end, after it, long before it, and in a run without one; and after another director has
     // taken the run over.
@@ -267,8 +267,8 @@ async fn a_run_that_all_workers_were_lost_to_ends_when_the_last_was_heard() {
         let case = format!("{run_time:?} {silent} {taken:?}: {ending:?}");
         assert_eq!(ending.cause, Cause::WorkersLost, "{case}");
         assert!(ending.cut_short, "{case}");
-        let heard = silent as f64 / 1e3;
-        assert!((heard - 1.1..=heard).contains(&ending.at_s), "{case}");
+        let silent_s = silent as f64 / 1e3;
+        assert!((silent_s - 1.1..=silent_s).contains(&ending.at_s), "{case}");
     }
 }
 

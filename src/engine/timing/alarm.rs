@@ -14,7 +14,7 @@ pub(crate) enum Alarm {
     New,
     /// A timer of the kernel.
     #[cfg(target_os = "linux")]
-    Precise(linux::Timer),
+    Precise(linux::KernelTimer),
     /// A timer of tokio, where there is no other and where time is simulated.
     Coarse,
 }
@@ -61,7 +61,7 @@ impl Alarm {
 
     #[cfg(target_os = "linux")]
     fn best() -> Alarm {
-        linux::Timer::new().map_or(Alarm::Coarse, Alarm::Precise)
+        linux::KernelTimer::new().map_or(Alarm::Coarse, Alarm::Precise)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -85,21 +85,21 @@ mod linux {
 
     /// Timer of the kernel that the shard's own epoll waits for.
     #[derive(Debug)]
-    pub(crate) struct Timer {
+    pub(crate) struct KernelTimer {
         file: AsyncFd<OwnedFd>,
         /// The moment that it is set to.
         set: Option<Instant>,
     }
 
-    impl Timer {
+    impl KernelTimer {
         #[expect(
             deprecated,
             reason = "its replacement is unsafe, for types that do not own the file they name; this one does"
         )]
-        pub(crate) fn new() -> io::Result<Timer> {
+        pub(crate) fn new() -> io::Result<KernelTimer> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let file = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            Ok(Timer {
+            Ok(KernelTimer {
                 file: AsyncFd::new(file)?,
                 set: None,
             })
@@ -107,12 +107,12 @@ mod linux {
 
         pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
             loop {
-                let left = due.saturating_duration_since(Instant::now());
-                if left.is_zero() {
+                let remaining = due.saturating_duration_since(Instant::now());
+                if remaining.is_zero() {
                     return Poll::Ready(Ok(()));
                 }
                 if self.set != Some(due) {
-                    self.set(left)?;
+                    self.set(remaining)?;
                     self.set = Some(due);
                 }
                 ready!(self.file.poll_read_ready(cx))?.clear_ready();
@@ -121,15 +121,15 @@ mod linux {
         }
 
         /// Sets the timer, which also clears what it reported before.
-        fn set(&self, left: Duration) -> io::Result<()> {
+        fn set(&self, remaining: Duration) -> io::Result<()> {
             let spec = Itimerspec {
                 it_interval: Timespec {
                     tv_sec: 0,
                     tv_nsec: 0,
                 },
                 it_value: Timespec {
-                    tv_sec: left.as_secs().min(i64::MAX as u64) as i64,
-                    tv_nsec: left.subsec_nanos().into(),
+                    tv_sec: remaining.as_secs().min(i64::MAX as u64) as i64,
+                    tv_nsec: remaining.subsec_nanos().into(),
                 },
             };
             timerfd_settime(&self.file, TimerfdTimerFlags::empty(), &spec)?;

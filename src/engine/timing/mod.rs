@@ -13,8 +13,8 @@ pub(super) fn interval(period: Duration) -> Interval {
 }
 
 /// Makes an interval that begins at that moment and leaves out ticks that it has missed.
-pub(super) fn interval_at(begin: Instant, period: Duration) -> Interval {
-    let mut interval = tokio::time::interval_at(begin, period);
+pub(super) fn interval_at(start: Instant, period: Duration) -> Interval {
+    let mut interval = tokio::time::interval_at(start, period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
     interval
 }

@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn a_gap_without_work_is_a_standstill_and_a_thread_without_ticks_has_none() {
-        let begin = Instant::now();
-        let at = |ms| begin + Duration::from_millis(ms);
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
         let standstill = Standstill::default();
         assert_eq!(standstill.see(at(9_000)), Duration::ZERO, "no tick yet");
         assert_eq!(standstill.tick(at(9_000)), Duration::ZERO);
@@ -95,8 +95,8 @@ mod tests {
     fn a_gap_full_of_work_is_none() {
         let standstill = Standstill::default();
         standstill.tick(Instant::now());
-        let begin = used();
-        while used() - begin < LEAST {
+        let start = used();
+        while used() - start < LEAST {
             std::hint::spin_loop();
         }
         assert_eq!(standstill.see(Instant::now()), Duration::ZERO);

@@ -25,21 +25,21 @@ const GRAIN: Duration = Duration::from_micros(500);
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     // Not borrowed while a waker runs, which may drop another wait.
-    queue: RefCell<Queue>,
+    queue: RefCell<TimerQueue>,
     /// Notices when the shard's thread stood still.
     pub(crate) standstill: Standstill,
 }
 
 /// End of a wait, and its number: two may end at the same time.
-type Key = (Instant, u64);
+type TimerKey = (Instant, u64);
 
 #[derive(Debug, Default)]
-struct Queue {
+struct TimerQueue {
     alarm: Alarm,
-    waiting: BTreeMap<Key, Waker>,
+    waiting: BTreeMap<TimerKey, Waker>,
     number: u64,
     /// The wait whose user the alarm wakes.
-    first: Option<Key>,
+    first: Option<TimerKey>,
     /// When waits last ended.
     turned: Option<Instant>,
     /// List of wakers, kept to reuse its memory.
@@ -50,9 +50,9 @@ impl Timers {
     /// Makes timers of tokio alone, as simulated time needs them.
     #[cfg(test)]
     pub(crate) fn coarse() -> Timers {
-        let queue = Queue {
+        let queue = TimerQueue {
             alarm: Alarm::Coarse,
-            ..Queue::default()
+            ..TimerQueue::default()
         };
         Timers {
             queue: RefCell::new(queue),
@@ -63,11 +63,11 @@ impl Timers {
     /// Waits this long, never less. Time in which the process stood still does not count, so that not all who wait go
     /// on at once.
     pub(crate) async fn wait(&self, time: Duration) {
-        let (mut left, mut lost) = (time, self.standstill.lost());
-        while !left.is_zero() {
-            self.pass(left).await;
+        let (mut remaining, mut lost) = (time, self.standstill.lost());
+        while !remaining.is_zero() {
+            self.pass(remaining).await;
             self.standstill.see(Instant::now());
-            left = (self.standstill.lost() - lost).min(time);
+            remaining = (self.standstill.lost() - lost).min(time);
             lost = self.standstill.lost();
         }
     }
@@ -77,7 +77,7 @@ impl Timers {
             return tokio::time::sleep(time).await;
         }
         let due = Instant::now() + time;
-        let mut wait = Wait {
+        let mut wait = PendingWait {
             timers: self,
             due,
             key: None,
@@ -98,7 +98,7 @@ impl Timers {
     }
 }
 
-impl Queue {
+impl TimerQueue {
     /// Returns the wakers of the waits that are over, in a list that is given back.
     fn turn(&mut self, now: Instant) -> Vec<Waker> {
         let mut due = Vec::new();
@@ -130,13 +130,13 @@ impl Queue {
 }
 
 /// A wait, which is given up when it is dropped.
-struct Wait<'a> {
+struct PendingWait<'a> {
     timers: &'a Timers,
     due: Instant,
-    key: Option<Key>,
+    key: Option<TimerKey>,
 }
 
-impl Wait<'_> {
+impl PendingWait<'_> {
     /// Returns ready when its time has come, with false if the kernel's timer failed before.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let now = Instant::now();
@@ -163,7 +163,7 @@ impl Wait<'_> {
     }
 }
 
-impl Drop for Wait<'_> {
+impl Drop for PendingWait<'_> {
     fn drop(&mut self) {
         let Some(key) = self.key else {
             return;
@@ -209,13 +209,13 @@ mod tests {
     #[tokio::test]
     async fn waits_end_in_their_order_and_none_early() {
         let timers = Timers::default();
-        let begin = Instant::now();
+        let start = Instant::now();
         let order = RefCell::new(Vec::new());
         // Shuffled, some equal; the last ends by tokio's timer.
         let waits = (0..400).map(|n| us(n * 7_919 % 90_000 / 500 * 500 + 1));
         let waits = waits.chain([SHORT]).map(async |time| {
             timers.wait(time).await;
-            assert!(begin.elapsed() >= time, "{time:?}");
+            assert!(start.elapsed() >= time, "{time:?}");
             order.borrow_mut().push(time);
         });
         join_all(waits).await;
@@ -230,8 +230,8 @@ mod tests {
         let timers = Timers::default();
         let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
         let mut gone = Box::pin(timers.wait(us(1_000)));
-        let mut kept = Box::pin(timers.wait(us(2_000)));
-        for (wait, woken) in [(&mut gone, &first), (&mut kept, &second)] {
+        let mut retained = Box::pin(timers.wait(us(2_000)));
+        for (wait, woken) in [(&mut gone, &first), (&mut retained, &second)] {
             let waker = Waker::from(woken.clone());
             let polled = wait.poll_unpin(&mut Context::from_waker(&waker));
             assert!(polled.is_pending());
@@ -244,7 +244,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(!first.0.load(Ordering::SeqCst));
-        kept.await;
+        retained.await;
         assert!(timers.queue.borrow().waiting.is_empty());
     }
 
@@ -267,7 +267,7 @@ mod tests {
     #[tokio::test]
     async fn a_timer_that_fails_leaves_the_waits_to_tokio() {
         let timers = Timers::default();
-        let begin = Instant::now();
+        let start = Instant::now();
         let (one, two) = (timers.wait(us(3_000)), timers.wait(us(4_000)));
         let fails = async {
             tokio::task::yield_now().await;
@@ -275,6 +275,6 @@ mod tests {
             timers.wait(us(100)).await;
         };
         tokio::join!(one, two, fails);
-        assert!(begin.elapsed() >= us(4_000));
+        assert!(start.elapsed() >= us(4_000));
     }
 }

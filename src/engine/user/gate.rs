@@ -1,7 +1,7 @@
 //! Gate where users wait before their next task while the run is paused, or until all users have been started. Open
 //! unless closed.
 
-use crate::engine::user::stop::Stop;
+use crate::engine::user::stop::StopSignal;
 use std::cell::Cell;
 use tokio::sync::Notify;
 
@@ -23,11 +23,11 @@ impl Gate {
     }
 
     /// Waits until the gate is open or the user is told to stop.
-    pub(crate) async fn pass(&self, stop: &Stop) {
-        while self.closed.get() && !stop.is_told() {
+    pub(crate) async fn pass(&self, stop: &StopSignal) {
+        while self.closed.get() && !stop.is_requested() {
             tokio::select! {
                 () = self.opened.notified() => {}
-                () = stop.told() => {}
+                () = stop.requested() => {}
             }
         }
     }

@@ -3,13 +3,13 @@
 use crate::config::RequestNames;
 use crate::engine::user::naming::row_name;
 use crate::engine::user::open_requests::LatestOperation;
-use crate::engine::user::role::Role;
-use crate::lua::{Finished, HeardRequest, Vm};
+use crate::engine::user::role::ScenarioContext;
+use crate::lua::{Finished, HookRequest, Vm};
 use std::time::Duration;
 
 /// A request that has been counted.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct CountedRequest {
     /// Its place in the operation.
     place: usize,
     status: u16,
@@ -19,9 +19,9 @@ pub(super) struct Heard {
     error: Option<String>,
 }
 
-impl Heard {
-    pub(super) fn of(place: usize, finished: &Finished) -> Heard {
-        Heard {
+impl CountedRequest {
+    pub(super) fn of(place: usize, finished: &Finished) -> CountedRequest {
+        CountedRequest {
             place,
             status: finished.status(),
             time: finished.exchange.latency,
@@ -35,10 +35,10 @@ impl Heard {
 /// Tells the plan of requests of these operations of the role's task at `index`, or of an event.
 pub(super) fn tell_plan(
     vm: &mut Vm,
-    role: &Role,
+    role: &ScenarioContext,
     index: Option<usize>,
     names: RequestNames,
-    told: &[(Vec<Heard>, LatestOperation)],
+    told: &[(Vec<CountedRequest>, LatestOperation)],
 ) {
     if told.is_empty() {
         return;
@@ -50,10 +50,10 @@ pub(super) fn tell_plan(
     let named = named.unwrap_or("");
     let all = told
         .iter()
-        .flat_map(|(heard, asked)| heard.iter().map(move |one| (one, asked)));
+        .flat_map(|(requests, operation)| requests.iter().map(move |one| (one, operation)));
     vm.hear(all.filter_map(|(one, asked)| {
-        let op = asked.asked(one.place)?;
-        Some(HeardRequest {
+        let op = asked.request_at(one.place)?;
+        Some(HookRequest {
             tags: scenario.tags_of_request(index, op.tags.as_deref()),
             method: op.request.method.as_str(),
             name: row_name(op, named, names),

@@ -5,7 +5,7 @@ use crate::engine::user::open_requests::RequestOutcome;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
-use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
+use crate::metrics::{InFlightSlot, Phases, RequestId, Sample, SampleFailure};
 use crate::trace::{Trace, TraceContext};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,11 +14,11 @@ pub(crate) struct InFlight<'a> {
     requests: &'a TaskRequests,
     op: &'a RequestOp,
     row: RequestId,
-    begin: Instant,
+    start: Instant,
     /// Time for which the shard had stood still before.
     lost: Duration,
     /// Flight of the request; `None` once it has ended.
-    flight: Option<Flight>,
+    flight: Option<InFlightSlot>,
     /// The trace context that its first hop carries, and whether the plan has set it.
     trace: Option<(TraceContext, bool)>,
 }
@@ -29,47 +29,47 @@ impl<'a> InFlight<'a> {
         requests: &'a TaskRequests,
         op: &'a RequestOp,
         place: usize,
-        begin: Instant,
+        start: Instant,
         trace: Option<&Trace>,
     ) -> Self {
-        requests.shared.see(begin);
+        requests.shared.see(start);
         let mut recorder = requests.shared.recorder.borrow_mut();
         InFlight {
             requests,
             op,
             row: requests.open.rows[place],
-            begin,
+            start: start,
             lost: requests.shared.lost(),
-            flight: Some(recorder.request_begins(begin.into_std())),
-            trace: trace.map(|trace| (trace.first, trace.given)),
+            flight: Some(recorder.start_request(start.into_std())),
+            trace: trace.map(|trace| (trace.first, trace.set_by_plan)),
         }
     }
 
     /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
     pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
-        self.requests.shared.see(exchange.begin + exchange.latency);
+        self.requests.shared.see(exchange.start + exchange.latency);
         let lost = self.requests.shared.lost() - self.lost;
         if !lost.is_zero() {
             let lost = lost.min(exchange.latency);
-            exchange.begin += lost;
+            exchange.start += lost;
             exchange.latency -= lost;
             exchange.timings = exchange.timings.without(lost);
         }
-        self.begin = exchange.begin;
+        self.start = exchange.start;
         let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
-        let answered = match &exchange.outcome {
+        let responded = match &exchange.outcome {
             Ok(_) => true,
             Err(failure) => !silent(failure.class),
         };
-        self.land(exchange.latency, answered);
+        self.land(exchange.latency, responded);
         lost
     }
 
-    fn land(&mut self, latency: Duration, answered: bool) {
+    fn land(&mut self, latency: Duration, responded: bool) {
         if let Some(flight) = self.flight.take() {
-            let begin = self.begin.into_std();
+            let start = self.start.into_std();
             let mut recorder = self.requests.shared.recorder.borrow_mut();
-            recorder.request_ends(flight, begin, latency, answered);
+            recorder.end_request(flight, start, latency, responded);
         }
     }
 }
@@ -81,12 +81,14 @@ impl Drop for InFlight<'_> {
         }
         self.requests.shared.see(Instant::now());
         let lost = self.requests.shared.lost() - self.lost;
-        self.begin += lost;
-        let latency = self.begin.elapsed();
+        self.start += lost;
+        let latency = self.start.elapsed();
         self.land(latency, false);
         let requests = self.requests;
-        let trace = self.trace.map(|(first, given)| Trace::new(first, given));
-        let told = RequestOutcome {
+        let trace = self
+            .trace
+            .map(|(first, own_header)| Trace::new(first, own_header));
+        let outcome = RequestOutcome {
             session: &requests.session,
             base: requests.open.base.as_deref(),
             op: self.op,
@@ -95,7 +97,7 @@ impl Drop for InFlight<'_> {
         };
         requests.shared.recorder.borrow_mut().record(&Sample {
             request: self.row,
-            begin: self.begin.into_std(),
+            start: self.start.into_std(),
             latency,
             delay: requests.open.delay,
             phases: Phases::default(),
@@ -103,11 +105,11 @@ impl Drop for InFlight<'_> {
             redirects: 0,
             retries: 0,
             bytes: 0,
-            failure: Some(Failure {
+            failure: Some(SampleFailure {
                 message: ErrorClass::Aborted.name(),
                 line: None,
             }),
-            context: Some(requests.identity().context(None, &told)),
+            context: Some(requests.identity().context(None, &outcome)),
         });
     }
 }

@@ -18,21 +18,21 @@ pub(super) mod stop;
 mod task_requests;
 mod user_vm;
 
-pub(crate) use role::Role;
-pub(crate) use shared::Shared;
+pub(crate) use role::ScenarioContext;
+pub(crate) use shared::ShardState;
 
-use crate::config::Connections;
-use crate::engine::load_model::user_pool::Start;
-use crate::engine::user::pace::Begun;
+use crate::config::ConnectionLifetime;
+use crate::engine::load_model::user_pool::UserStart;
+use crate::engine::user::pace::TaskStart;
 use crate::engine::user::perform::TaskRunner;
-use crate::engine::user::stop::Stop;
+use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::error::Error;
 use crate::http::Session;
-use crate::lua::{Raised, Vm, VmSetup, stream};
-use crate::metrics::{Failure, Recorder, TaskContext, TaskRun};
-use crate::plan::{Cursor, Event, Wait};
+use crate::lua::{RaisedError, Vm, VmSetup, stream};
+use crate::metrics::{Recorder, SampleFailure, TaskContext, TaskRun};
+use crate::plan::{PlanEvent, ScheduleCursor, Wait};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::rc::Rc;
 use std::time::Duration;
@@ -41,9 +41,9 @@ use tokio::time::Instant;
 /// A simulated user.
 #[derive(Debug)]
 pub(crate) struct User {
-    pub(crate) shared: Rc<Shared>,
-    stop: Rc<Stop>,
-    role: Rc<Role>,
+    pub(crate) shared: Rc<ShardState>,
+    stop: Rc<StopSignal>,
+    role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     number: u64,
     runner: TaskRunner,
@@ -51,16 +51,16 @@ pub(crate) struct User {
     random: Xoshiro256PlusPlus,
     iteration: u64,
     /// Whether the user ended because none of the iterations was left that users share.
-    none_left: bool,
+    iterations_used_up: bool,
 }
 
 impl User {
     /// Makes the user of a start; a plan counts users from 1.
     pub(crate) fn new(
-        start: Start,
-        role: Rc<Role>,
-        shared: Rc<Shared>,
-        stop: Rc<Stop>,
+        start: UserStart,
+        role: Rc<ScenarioContext>,
+        shared: Rc<ShardState>,
+        stop: Rc<StopSignal>,
     ) -> Result<Box<User>, Error> {
         let user = start.number + 1;
         // A user that is started again under the same number draws other random numbers.
@@ -69,9 +69,9 @@ impl User {
 
     /// Makes a user that runs one of the plan's events, of number 0.
     pub(crate) fn for_event(
-        role: Rc<Role>,
-        shared: Rc<Shared>,
-        stop: Rc<Stop>,
+        role: Rc<ScenarioContext>,
+        shared: Rc<ShardState>,
+        stop: Rc<StopSignal>,
     ) -> Result<User, Error> {
         User::build(0, 0, role, shared, stop)
     }
@@ -79,9 +79,9 @@ impl User {
     fn build(
         number: u64,
         random_stream: u64,
-        role: Rc<Role>,
-        shared: Rc<Shared>,
-        stop: Rc<Stop>,
+        role: Rc<ScenarioContext>,
+        shared: Rc<ShardState>,
+        stop: Rc<StopSignal>,
     ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
             .map_err(|failure| Error::cannot("use the host", failure.to_string()))?;
@@ -110,7 +110,7 @@ impl User {
             shared,
             number,
             iteration: 1,
-            none_left: false,
+            iterations_used_up: false,
         })
     }
 
@@ -129,33 +129,33 @@ impl User {
     /// Runs the `on_start` tasks, after a stop only if `anyway`, the first from `born` on. If one of them raises, the user
     /// is lost and leaves: returns false.
     async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
-        let mut begin = born;
+        let mut start = born;
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.runner.ended || (self.stop.is_told() && !anyway) {
+            if self.runner.ended || (self.stop.is_requested() && !anyway) {
                 break;
             }
-            let (went_well, end) = self.run_task(task, begin).await;
+            let (went_well, end) = self.run_task(task, start).await;
             if !went_well {
                 self.note_lost();
                 self.leaves(Instant::now());
                 return false;
             }
-            begin = end;
+            start = end;
         }
         self.note_begun();
         true
     }
 
     async fn iterate(&mut self) {
-        let mut cursor = Cursor::new();
+        let mut cursor = ScheduleCursor::new();
         // Reading the clock costs as much as recording a sample: the end of one task begins the next.
-        let mut task = Begun::now();
+        let mut task = TaskStart::now();
         let mut iteration = task;
-        let mut cycle_begin = task.at;
+        let mut cycle_start = task.at;
         if let Some(cycles) = &mut self.runner.requests.cycles {
-            cycles.begin();
+            cycles.start();
         }
-        let mut begins = true;
+        let mut starts_iteration = true;
         while self.goes_on() {
             if self.shared.gate.is_closed() {
                 let closed = Instant::now();
@@ -166,10 +166,10 @@ impl User {
                 self.runner.requests.paused(pause);
                 continue;
             }
-            if begins && !self.takes_iteration() {
+            if starts_iteration && !self.takes_iteration() {
                 break;
             }
-            if begins {
+            if starts_iteration {
                 self.renew_connections();
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
@@ -178,11 +178,11 @@ impl User {
             };
             let (_, end) = self.run_task(step.task, task.at).await;
             let last_of_iteration = step.last_of_iteration || self.runner.leaves_iteration;
-            begins = last_of_iteration;
+            starts_iteration = last_of_iteration;
             if last_of_iteration {
                 // The rest of the iteration is not run.
                 if !step.last_of_iteration {
-                    cursor = Cursor::new();
+                    cursor = ScheduleCursor::new();
                 }
                 self.iteration += 1;
                 self.count_iteration(iteration.at, end);
@@ -190,21 +190,21 @@ impl User {
             let ended = last_of_iteration.then_some(iteration);
             task = self.rest_after(step.task, task, ended, end).await;
             if last_of_iteration {
-                self.end_cycle(cycle_begin, task.at);
-                if self.stop.is_told_at_iteration_end() {
+                self.end_cycle(cycle_start, task.at);
+                if self.stop.is_requested_at_iteration_end() {
                     return;
                 }
                 iteration = task;
-                cycle_begin = task.at;
+                cycle_start = task.at;
             }
         }
         // A cycle that was broken off may have been late by then.
-        self.end_cycle(cycle_begin, task.at);
+        self.end_cycle(cycle_start, task.at);
     }
 
     /// Counts an iteration that has ended.
-    fn count_iteration(&self, begin: Instant, end: Instant) {
-        let took = end.saturating_duration_since(begin);
+    fn count_iteration(&self, start: Instant, end: Instant) {
+        let took = end.saturating_duration_since(start);
         self.count(|recorder, scenario| {
             recorder.iteration(scenario, self.role.iterations, took);
         });
@@ -215,24 +215,24 @@ impl User {
     async fn rest_after(
         &mut self,
         index: usize,
-        task: Begun,
-        iteration: Option<Begun>,
+        task: TaskStart,
+        iteration: Option<TaskStart>,
         end: Instant,
-    ) -> Begun {
+    ) -> TaskStart {
         let scenario = &self.role.scenario;
         let wait = scenario.wait_of(&scenario.tasks[index]);
         if matches!(wait, Wait::None) {
-            return Begun::at(end);
+            return TaskStart::at(end);
         }
         let iteration = iteration.map(|iteration| iteration.work(end));
         let mut rest = wait.after_task(&mut self.random, task.work(end), iteration);
         rest.pause = self.shared.pause(rest.pause);
         if rest.pause.is_zero() || !self.goes_on() {
-            return Begun::after(end, rest, end);
+            return TaskStart::after(end, rest, end);
         }
         self.runner.vm.reclaim();
         self.stop.wait(rest.pause, &self.shared.timers).await;
-        let next = Begun::after(end, rest, Instant::now());
+        let next = TaskStart::after(end, rest, Instant::now());
         self.runner.requests.paused(next.at - end);
         next
     }
@@ -246,19 +246,19 @@ impl User {
         self.leaves(now);
     }
 
-    fn end_cycle(&mut self, begin: Instant, end: Instant) {
+    fn end_cycle(&mut self, start: Instant, end: Instant) {
         if let Some(cycles) = &mut self.runner.requests.cycles {
-            cycles.end(end - begin, &mut self.shared.recorder.borrow_mut());
+            cycles.end(end - start, &mut self.shared.recorder.borrow_mut());
         }
     }
 
     fn stops(&self) -> bool {
-        self.runner.ended || self.stop.is_told()
+        self.runner.ended || self.stop.is_requested()
     }
 
     /// Closes connections before an iteration, if each is to have its own.
     fn renew_connections(&self) {
-        if self.shared.config.connections == Connections::Iteration {
+        if self.shared.config.connections == ConnectionLifetime::Iteration {
             self.runner.requests.session.close_connections();
         }
     }
@@ -266,21 +266,21 @@ impl User {
     /// Takes one of the iterations that users share; false if none is left.
     fn takes_iteration(&mut self) -> bool {
         let own = self.role.limits.tickets.iter();
-        self.none_left = !own
+        self.iterations_used_up = !own
             .chain(&self.shared.tickets)
             .all(|tickets| tickets.take());
-        !self.none_left
+        !self.iterations_used_up
     }
 
     /// Returns how many iterations the user runs at most.
-    fn iterations_wanted(&self) -> Option<u64> {
+    fn iteration_limit(&self) -> Option<u64> {
         let own = self.role.scenario.iterations;
         own.or(self.shared.config.iterations)
     }
 
     /// Returns whether the user begins another task.
     fn goes_on(&self) -> bool {
-        let limit = self.iterations_wanted();
+        let limit = self.iteration_limit();
         !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
     }
 
@@ -296,24 +296,30 @@ impl User {
         let raised = self.runner.follow(first, name).await;
         let end = Instant::now();
         let lost = self.shared.lost() - lost;
-        let begin = (begin + lost).min(end);
-        self.count_task(index, begin, end - begin, raised.as_ref());
+        let start = (begin + lost).min(end);
+        self.count_task(index, start, end - start, raised.as_ref());
         (raised.is_none(), end)
     }
 
     /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
-    pub(crate) async fn run_event(mut self, event: Event) -> Option<Raised> {
+    pub(crate) async fn run_event(mut self, event: PlanEvent) -> Option<RaisedError> {
         let first = self.runner.vm.start_event(event);
         self.runner.follow(first, event.name()).await
     }
 
-    fn count_task(&self, index: usize, begin: Instant, latency: Duration, raised: Option<&Raised>) {
+    fn count_task(
+        &self,
+        index: usize,
+        start: Instant,
+        latency: Duration,
+        raised: Option<&RaisedError>,
+    ) {
         let (task, name) = &self.role.tasks[index];
         self.shared.recorder.borrow_mut().record_task(&TaskRun {
             task: *task,
-            begin: begin.into_std(),
+            start: start.into_std(),
             latency,
-            failure: raised.map(|raised| Failure {
+            failure: raised.map(|raised| SampleFailure {
                 message: &raised.message,
                 line: raised.line.as_deref(),
             }),
@@ -354,8 +360,8 @@ impl User {
 
     /// Counts a user that has completed all its iterations.
     fn note_finished(&self) {
-        let limit = self.iterations_wanted();
-        if self.none_left || limit.is_some_and(|limit| self.iteration > limit) {
+        let limit = self.iteration_limit();
+        if self.iterations_used_up || limit.is_some_and(|limit| self.iteration > limit) {
             self.shared.departed(|departures| departures.finished += 1);
         }
     }

@@ -12,9 +12,9 @@ pub(super) fn host_of(url: &str) -> &str {
     let bytes = url.as_bytes();
     let authority = memchr(b':', bytes).map(|colon| (colon, colon + "://".len()));
     match authority {
-        Some((colon, begin)) if bytes[colon..].starts_with(b"://") => {
-            let end = memchr3(b'/', b'?', b'#', &bytes[begin..]);
-            &url[..end.map_or(url.len(), |end| begin + end)]
+        Some((colon, start)) if bytes[colon..].starts_with(b"://") => {
+            let end = memchr3(b'/', b'?', b'#', &bytes[start..]);
+            &url[..end.map_or(url.len(), |end| start + end)]
         }
         _ => "",
     }
@@ -41,11 +41,11 @@ pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames
 
 /// The latest URL of each row that counts requests under the name of their task.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(Vec<Latest>);
+pub(crate) struct Paths(Vec<LatestUrl>);
 
 /// The latest URL of a row.
 #[derive(Debug, Default)]
-enum Latest {
+enum LatestUrl {
     #[default]
     None,
     Url(String),
@@ -58,25 +58,25 @@ impl Paths {
     pub(super) fn differs(&mut self, row: RequestId, url: &str) -> Option<[String; 2]> {
         let at = row.place();
         if self.0.len() <= at {
-            self.0.resize_with(at + 1, Latest::default);
+            self.0.resize_with(at + 1, LatestUrl::default);
         }
         let latest = &mut self.0[at];
         match latest {
             // Most tasks ask for the same page again.
-            Latest::Url(known) if *known == url => None,
-            Latest::Url(known) => {
-                let paths = [path_of(known), path_of(url)];
+            LatestUrl::Url(previous) if *previous == url => None,
+            LatestUrl::Url(previous) => {
+                let paths = [path_of(previous), path_of(url)];
                 if are_alike(paths[0], paths[1]) {
-                    url.clone_into(known);
+                    url.clone_into(previous);
                     return None;
                 }
                 let paths = paths.map(str::to_owned);
-                *latest = Latest::Several;
+                *latest = LatestUrl::Several;
                 Some(paths)
             }
-            Latest::Several => None,
-            Latest::None => {
-                *latest = Latest::Url(url.to_owned());
+            LatestUrl::Several => None,
+            LatestUrl::None => {
+                *latest = LatestUrl::Url(url.to_owned());
                 None
             }
         }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_told_apart_by_scheme_and_authority() {
+    fn hosts_differ_by_scheme_and_authority() {
         assert_eq!(host_of("http://a:81/x"), "http://a:81");
         assert_eq!(host_of("https://a?x"), "https://a");
         assert_eq!(host_of("http://a"), "http://a");

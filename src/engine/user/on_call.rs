@@ -2,8 +2,8 @@
 
 use crate::engine::load_model::dispatch_pool::PoolMember;
 use crate::engine::user::User;
-use crate::engine::user::pace::Begun;
-use crate::plan::Cursor;
+use crate::engine::user::pace::TaskStart;
+use crate::plan::ScheduleCursor;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 pub(crate) struct OnCall {
     member: PoolMember,
     user: Box<User>,
-    cursor: Cursor,
+    cursor: ScheduleCursor,
 }
 
 impl OnCall {
@@ -20,7 +20,7 @@ impl OnCall {
         OnCall {
             member,
             user,
-            cursor: Cursor::new(),
+            cursor: ScheduleCursor::new(),
         }
     }
 
@@ -42,7 +42,7 @@ impl OnCall {
             let user = &mut self.user;
             // An iteration without a request passes no delay on to the next one.
             user.runner.requests.delay = Some(Duration::ZERO);
-            if !user.goes_on() || user.stop.is_told_at_iteration_end() {
+            if !user.goes_on() || user.stop.is_requested_at_iteration_end() {
                 break;
             }
             user.runner.vm.reclaim();
@@ -58,10 +58,10 @@ impl OnCall {
     async fn iterate(&mut self) {
         let user = &mut self.user;
         user.renew_connections();
-        let mut task = Begun::now();
-        let begin = task.at;
+        let mut task = TaskStart::now();
+        let start = task.at;
         let mut first = true;
-        while !user.runner.ended && (first || !user.stop.is_told()) {
+        while !user.runner.ended && (first || !user.stop.is_requested()) {
             first = false;
             user.shared.gate.pass(&user.stop).await;
             let Some(step) = self.cursor.next(&user.role.schedule, &mut user.random) else {
@@ -70,10 +70,10 @@ impl OnCall {
             let (_, end) = user.run_task(step.task, task.at).await;
             if step.last_of_iteration || user.runner.leaves_iteration {
                 if !step.last_of_iteration {
-                    self.cursor = Cursor::new();
+                    self.cursor = ScheduleCursor::new();
                 }
                 user.iteration += 1;
-                return user.count_iteration(begin, end);
+                return user.count_iteration(start, end);
             }
             task = user.rest_after(step.task, task, None, end).await;
         }

@@ -1,10 +1,10 @@
 //! Requests of a user's latest operation: under way, or answered and still to be judged by the plan. Their facts
 //! for logs and exemplars are put together here, once they are counted.
 
-use crate::engine::user::role::Role;
+use crate::engine::user::role::ScenarioContext;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, Parked, RequestOp};
-use crate::metrics::{Context, ExchangeDetails, Failure, RequestId, Sample};
+use crate::metrics::{Context, ExchangeDetails, RequestId, Sample, SampleFailure};
 use crate::trace::Trace;
 use crate::units::masked_url;
 use bytes::Bytes;
@@ -21,19 +21,19 @@ pub(crate) struct LatestOperation {
     pub(crate) delay: Option<Duration>,
     /// Base URL that its paths were joined to.
     pub(crate) base: Option<Rc<Target>>,
-    asked: Asked,
+    requests: OperationRequests,
 }
 
 /// Operation whose verdicts are still open though another has begun.
 #[derive(Debug)]
 pub(crate) struct EarlierOperation {
     pub(crate) responses: Parked,
-    pub(crate) asked: LatestOperation,
+    pub(crate) operation: LatestOperation,
 }
 
 /// Requests of an operation.
 #[derive(Debug, Default)]
-enum Asked {
+enum OperationRequests {
     #[default]
     Nothing,
     One(Box<RequestOp>),
@@ -42,35 +42,35 @@ enum Asked {
 
 impl LatestOperation {
     /// Keeps a request until it is counted; its body is not needed any more.
-    pub(crate) fn keep(&mut self, mut op: Box<RequestOp>) {
+    pub(crate) fn store(&mut self, mut op: Box<RequestOp>) {
         // One that is cleared may keep its memory.
         op.request.body = Bytes::new();
-        self.asked = Asked::One(op);
+        self.requests = OperationRequests::One(op);
     }
 
     /// Keeps requests that were sent side by side until they are counted, without their bodies.
-    pub(crate) fn keep_all(&mut self, mut ops: Vec<RequestOp>) {
+    pub(crate) fn store_all(&mut self, mut ops: Vec<RequestOp>) {
         for op in &mut ops {
             op.request.body = Bytes::new();
         }
-        self.asked = Asked::Many(ops);
+        self.requests = OperationRequests::Many(ops);
     }
 
     /// Returns the request at that place.
-    pub(crate) fn asked(&self, place: usize) -> Option<&RequestOp> {
-        match &self.asked {
-            Asked::Nothing => None,
-            Asked::One(op) => (place == 0).then_some(op),
-            Asked::Many(ops) => ops.get(place),
+    pub(crate) fn request_at(&self, place: usize) -> Option<&RequestOp> {
+        match &self.requests {
+            OperationRequests::Nothing => None,
+            OperationRequests::One(op) => (place == 0).then_some(op),
+            OperationRequests::Many(ops) => ops.get(place),
         }
     }
 
     /// Returns the memory that its requests take, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
-        match &self.asked {
-            Asked::Nothing => 0,
-            Asked::One(op) => op.held_bytes(),
-            Asked::Many(ops) => ops.iter().map(RequestOp::held_bytes).sum(),
+        match &self.requests {
+            OperationRequests::Nothing => 0,
+            OperationRequests::One(op) => op.held_bytes(),
+            OperationRequests::Many(ops) => ops.iter().map(RequestOp::held_bytes).sum(),
         }
     }
 
@@ -82,7 +82,7 @@ impl LatestOperation {
     /// Forgets the operation: all of it is counted.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
-        self.asked = Asked::Nothing;
+        self.requests = OperationRequests::Nothing;
     }
 
     /// Returns the sample of its request at that place, which has ended, with the verdict on it as it stands.
@@ -95,7 +95,7 @@ impl LatestOperation {
         let exchange = &finished.exchange;
         Sample {
             request: self.rows[place],
-            begin: exchange.begin.into_std(),
+            start: exchange.start.into_std(),
             latency: exchange.latency,
             delay: self.delay,
             phases: exchange.timings,
@@ -103,7 +103,7 @@ impl LatestOperation {
             redirects: exchange.redirects,
             retries: exchange.retries,
             bytes: exchange.bytes,
-            failure: verdict.map(|message| Failure {
+            failure: verdict.map(|message| SampleFailure {
                 message,
                 line: finished.line.as_deref(),
             }),
@@ -121,7 +121,7 @@ impl LatestOperation {
         Some(RequestOutcome {
             session,
             base: self.base.as_deref(),
-            op: self.asked(place)?,
+            op: self.request_at(place)?,
             finished: Some(finished),
             trace: finished.exchange.trace.as_deref(),
         })
@@ -130,15 +130,19 @@ impl LatestOperation {
 
 /// Who makes a request, for logs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity<'a> {
+pub(crate) struct RequestOrigin<'a> {
     user: u64,
     scenario: &'a str,
     task: &'a str,
 }
 
-impl<'a> Identity<'a> {
-    pub(crate) fn of(user: u64, role: &'a Role, task: Option<usize>) -> Identity<'a> {
-        Identity {
+impl<'a> RequestOrigin<'a> {
+    pub(crate) fn of(
+        user: u64,
+        role: &'a ScenarioContext,
+        task: Option<usize>,
+    ) -> RequestOrigin<'a> {
+        RequestOrigin {
             user,
             scenario: &role.scenario.name,
             task: task.map_or("", |index| &role.tasks[index].1),
@@ -154,15 +158,15 @@ impl<'a> Identity<'a> {
     pub(crate) fn context(
         self,
         connection: Option<NonZeroU64>,
-        told: &'a RequestOutcome<'a>,
+        outcome: &'a RequestOutcome<'a>,
     ) -> Context<'a> {
         Context {
             user: self.user,
             scenario: self.scenario,
             task: self.task,
             connection,
-            trace: told.trace,
-            details: told,
+            trace: outcome.trace,
+            details: outcome,
         }
     }
 }
@@ -228,7 +232,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
     }
 
     fn page_says(&self) -> Option<String> {
-        self.finished?.page_says()
+        self.finished?.page_message()
     }
 
     fn body(&self) -> &[u8] {

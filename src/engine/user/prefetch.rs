@@ -7,7 +7,7 @@
     reason = "the instruction that prefetches takes a raw pointer; it reads nothing and cannot fault"
 )]
 
-use crate::engine::user::{Shared, User};
+use crate::engine::user::{ShardState, User};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -24,7 +24,7 @@ pub(crate) struct PrefetchedLife<F> {
     life: Pin<Box<F>>,
     /// Address of the user, which its life owns.
     user: usize,
-    shared: Rc<Shared>,
+    shared: Rc<ShardState>,
     /// Whether its memory was prefetched for the next step.
     is_prefetched: bool,
 }

@@ -4,13 +4,13 @@ use crate::engine::protocol::context::{OwnLimits, RunContext};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::lua::Program;
 use crate::metrics::{Recorder, TagsId, TaskId};
-use crate::plan::{Event, Scenario, Schedule};
+use crate::plan::{PlanEvent, Scenario, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// A scenario with what is derived from it once per shard.
 #[derive(Debug)]
-pub(crate) struct Role {
+pub(crate) struct ScenarioContext {
     pub(crate) scenario: Scenario,
     pub(crate) schedule: Schedule,
     /// Number and name under which each task is counted.
@@ -26,13 +26,13 @@ pub(crate) struct Role {
     pub(crate) limits: OwnLimits,
 }
 
-impl Role {
+impl ScenarioContext {
     /// Makes the role of each scenario of the plan, in their order.
     pub(crate) fn of_scenarios(
         context: &RunContext,
         plan_version: &PlanVersion,
         recorder: &mut Recorder,
-    ) -> Vec<Rc<Role>> {
+    ) -> Vec<Rc<ScenarioContext>> {
         recorder.mark(&plan_version.borders());
         recorder.watch_phases(plan_version.phases());
         let mut role = |scenario: &Scenario, host: &String| {
@@ -43,7 +43,7 @@ impl Role {
             let tasks: Vec<_> = tasks.collect();
             let tags = scenario.tasks.iter();
             let tags = tags.map(|task| recorder.tags(&task.request_tags)).collect();
-            Rc::new(Role {
+            Rc::new(ScenarioContext {
                 tags,
                 iterations: recorder.iterations(&scenario.name),
                 tasks,
@@ -67,12 +67,12 @@ impl Role {
 
     /// Makes the role of an event's user, which has no tasks of its own.
     pub(crate) fn of_event(
-        event: Event,
+        event: PlanEvent,
         plan_version: &PlanVersion,
         recorder: &mut Recorder,
-    ) -> Rc<Role> {
+    ) -> Rc<ScenarioContext> {
         let scenario = Scenario::new(event.name());
-        Rc::new(Role {
+        Rc::new(ScenarioContext {
             schedule: Schedule::new(&scenario),
             scenario,
             tasks: Vec::new(),

@@ -1,7 +1,7 @@
 //! The run as the plan of a shard's users sees it: its time, its users, and the channel for what the plan asks of it.
 
-use crate::engine::load_model::clock::Clock;
-use crate::engine::protocol::asked::Asked;
+use crate::engine::load_model::clock::RunClock;
+use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::lua::RunView;
@@ -19,34 +19,34 @@ const MOST_BYTES: usize = 4_096;
 
 /// The run of a shard's users, or of an event's.
 #[derive(Debug)]
-pub(crate) struct RunState {
-    begin: Instant,
+pub(crate) struct ShardRun {
+    start: Instant,
     /// Time of the run without its pauses; `None` for an event's user.
-    clock: Cell<Option<Clock>>,
+    clock: Cell<Option<RunClock>>,
     users: Arc<AtomicU64>,
     /// The shard's number and the channel for its signals to the director, if there is one.
     director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
     /// What the plan has asked for.
-    asked: RefCell<Vec<Asked>>,
+    plan_requests: RefCell<Vec<PlanCommand>>,
 }
 
-impl RunState {
+impl ShardRun {
     /// Makes the state of users. What they ask for goes to the director or, without a channel to it, is kept.
     pub(crate) fn new(
         context: &RunContext,
         director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
-    ) -> RunState {
-        RunState {
-            begin: context.begin,
+    ) -> ShardRun {
+        ShardRun {
+            start: context.start,
             clock: Cell::new(None),
             users: context.users.clone(),
             director,
-            asked: RefCell::default(),
+            plan_requests: RefCell::default(),
         }
     }
 
     /// Takes over the clock of the timetable.
-    pub(crate) fn set_clock(&self, clock: Clock) {
+    pub(crate) fn set_clock(&self, clock: RunClock) {
         self.clock.set(Some(clock));
     }
 
@@ -61,29 +61,29 @@ impl RunState {
     }
 
     /// Takes what was asked for; of use where there is no channel to the director.
-    pub(crate) fn take_asked(&self) -> Vec<Asked> {
-        self.asked.take()
+    pub(crate) fn take_plan_requests(&self) -> Vec<PlanCommand> {
+        self.plan_requests.take()
     }
 
     /// Passes on and keeps what was not asked for before.
-    fn ask(&self, asked: Asked) {
-        let mut before = self.asked.borrow_mut();
-        if before.len() >= MOST || before.contains(&asked) {
+    fn request(&self, plan_request: PlanCommand) {
+        let mut before = self.plan_requests.borrow_mut();
+        if before.len() >= MOST || before.contains(&plan_request) {
             return;
         }
         if let Some((from, signals)) = &self.director {
-            let (from, kind) = (*from, SignalKind::Asked(asked.clone()));
+            let (from, kind) = (*from, SignalKind::PlanRequest(plan_request.clone()));
             // A closed channel means that the run is over.
             let _over = signals.send(Signal { from, kind });
         }
-        before.push(asked);
+        before.push(plan_request);
     }
 }
 
-impl RunView for RunState {
+impl RunView for ShardRun {
     fn elapsed(&self) -> Duration {
         let clock = self.clock.get();
-        clock.map_or(Duration::ZERO, |clock| clock.elapsed(self.begin.elapsed()))
+        clock.map_or(Duration::ZERO, |clock| clock.elapsed(self.start.elapsed()))
     }
 
     fn users(&self) -> u64 {
@@ -91,11 +91,11 @@ impl RunView for RunState {
     }
 
     fn stop(&self, why: &str) {
-        self.ask(Asked::Stop(cut(why)));
+        self.request(PlanCommand::Stop(cut(why)));
     }
 
     fn fail(&self, why: &str) {
-        self.ask(Asked::Fail(cut(why)));
+        self.request(PlanCommand::Fail(cut(why)));
     }
 }
 

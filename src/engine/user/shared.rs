@@ -2,9 +2,9 @@
 
 use super::gate::Gate;
 use super::naming::Paths;
-use super::run_state::RunState;
+use super::run_state::ShardRun;
 use super::user_vm::LateVms;
-use crate::config::{RunConfig, Show};
+use crate::config::{RunConfig, ShowLevel};
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::load_model::tickets::Tickets;
 use crate::engine::protocol::context::{OwnLimits, RunContext};
@@ -30,9 +30,9 @@ const MANY_CONNECTIONS: u64 = 2_000;
 
 /// State that the users of a shard share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ShardState {
     pub(crate) config: Arc<RunConfig>,
-    pub(crate) show: Show,
+    pub(crate) show: ShowLevel,
     pub(crate) client: Rc<Client>,
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(crate) recorder: Rc<RefCell<Recorder>>,
@@ -42,10 +42,10 @@ pub(crate) struct Shared {
     /// Whether the user that ran last waits for others before it sends.
     gathers: Cell<bool>,
     /// The run as the plan sees it.
-    pub(crate) run: Rc<RunState>,
+    pub(crate) run: Rc<ShardRun>,
     pub(crate) timers: Timers,
     /// How much time of standstill the recorder knows of.
-    told_lost: Cell<Duration>,
+    reported_standstill: Cell<Duration>,
     /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
     /// Iterations that all users share.
@@ -57,26 +57,26 @@ pub(crate) struct Shared {
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
     /// How long plans have been told of requests of users that were cut off.
-    pub(super) told_late: Cell<Duration>,
+    pub(super) late_reporting: Cell<Duration>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
     /// Whether users take no further step.
     halted: Arc<AtomicBool>,
 }
 
-impl Shared {
+impl ShardState {
     /// Makes the state of shard number `index`; the two events of a plan have the numbers after the last.
     pub(crate) fn new(
         context: &RunContext,
         index: usize,
         recorder: Recorder,
-        run: RunState,
+        run: ShardRun,
         heartbeat: Arc<Heartbeat>,
-    ) -> Rc<Shared> {
+    ) -> Rc<ShardState> {
         const EVENTS: usize = 2;
         let among = (context.shards + EVENTS) as u64;
         let (client, resolver) = (context.client.clone(), context.resolver.clone());
-        Rc::new(Shared {
+        Rc::new(ShardState {
             config: context.config.clone(),
             show: context.local.show,
             client: Client::for_shard(client, resolver, index as u64, among),
@@ -86,13 +86,13 @@ impl Shared {
             gathers: Cell::default(),
             run: Rc::new(run),
             timers: context.timers(),
-            told_lost: Cell::default(),
+            reported_standstill: Cell::default(),
             throttle: context.throttle.clone(),
             tickets: context.tickets.clone(),
             departures: Cell::default(),
             paths: RefCell::default(),
             late_vms: Rc::default(),
-            told_late: Cell::default(),
+            late_reporting: Cell::default(),
             heartbeat,
             halted: context.halted.clone(),
         })
@@ -111,18 +111,18 @@ impl Shared {
     /// Notes that the shard is at work, and whether the process stood still before.
     pub(crate) fn see(&self, now: Instant) {
         self.timers.standstill.see(now);
-        self.tell_standstill();
+        self.report_standstill();
     }
 
     /// Notes a tick of the shard, like [`Shared::see`].
     pub(crate) fn tick(&self, now: Instant) {
         self.timers.standstill.tick(now);
-        self.tell_standstill();
+        self.report_standstill();
     }
 
-    fn tell_standstill(&self) {
+    fn report_standstill(&self) {
         let lost = self.lost();
-        let before = self.told_lost.replace(lost);
+        let before = self.reported_standstill.replace(lost);
         if lost > before {
             self.recorder.borrow_mut().stood_still(lost - before);
         }

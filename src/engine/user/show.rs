@@ -1,6 +1,6 @@
 //! Shows each request and its response, for `--once`, with which people check the first steps of a plan.
 
-use crate::config::Show;
+use crate::config::ShowLevel;
 use crate::error::{excerpt, printable};
 use crate::http::{CacheUse, Response};
 use crate::lua::{Finished, RequestOp};
@@ -12,20 +12,25 @@ use std::fmt::Write as _;
 const MOST_BODY: usize = 64 << 10;
 
 /// Writes one request and its outcome to the log.
-pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) {
-    if show == Show::Nothing {
+pub(crate) fn show(show: ShowLevel, op: &RequestOp, task: &str, finished: &Finished) {
+    if show == ShowLevel::Nothing {
         return;
     }
     let mut text = outcome(op, task, finished);
-    if show == Show::Messages {
+    if show == ShowLevel::Messages {
         messages(&mut text, op, finished);
     }
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
 /// Writes the verdict that the plan has come to on a request, if it set one after the request was shown.
-pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, task: &str, finished: &Finished) {
-    let Some(op) = op.filter(|_| show != Show::Nothing && finished.overruled()) else {
+pub(crate) fn show_verdict(
+    show: ShowLevel,
+    op: Option<&RequestOp>,
+    task: &str,
+    finished: &Finished,
+) {
+    let Some(op) = op.filter(|_| show != ShowLevel::Nothing && finished.overruled()) else {
         return;
     };
     let verdict = match finished.verdict() {
@@ -40,12 +45,12 @@ pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, task: &str, finis
 
 fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     let exchange = &finished.exchange;
-    let answer = match &exchange.outcome {
+    let result = match &exchange.outcome {
         Ok(response) => format!("{} from {}", response.status, response.target.text()),
         Err(failure) => failure.to_string(),
     };
     let mut text = format!(
-        "[{}] {} {}: {answer}, {}, {}",
+        "[{}] {} {}: {result}, {}, {}",
         op.name.as_deref().unwrap_or(task),
         op.request.method,
         masked_url(&op.request.url),
@@ -67,18 +72,22 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         text += &format!("; failed: {failure}");
     }
     if let (Some(_), Ok(response)) = (&finished.failure, &exchange.outcome)
-        && let Some(answer) = said(response)
+        && let Some(beginning) = response_excerpt(response)
     {
-        text += &format!("\n  answered: {answer}");
+        text += &format!("\n  answered: {beginning}");
     }
-    if let Some(reason) = finished.failure.as_ref().and_then(|_| finished.page_says()) {
+    if let Some(reason) = finished
+        .failure
+        .as_ref()
+        .and_then(|_| finished.page_message())
+    {
         text += &format!("\n  the page says: {reason}");
     }
     text
 }
 
 /// Returns the beginning of a response that is JSON or text.
-fn said(response: &Response) -> Option<String> {
+fn response_excerpt(response: &Response) -> Option<String> {
     let headers = response.headers();
     let kind = headers.iter().find(|(name, _)| name == "content-type");
     let kind = kind.map(|(_, value)| String::from_utf8_lossy(value));
@@ -93,7 +102,7 @@ fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
         .exchange
         .trace
         .as_ref()
-        .filter(|trace| !trace.given)
+        .filter(|trace| !trace.set_by_plan)
     {
         line(text, '>', "traceparent", &trace.first.header());
     }

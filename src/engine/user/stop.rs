@@ -12,37 +12,37 @@ const SHARE_OF_WAITS: f64 = 0.9;
 
 /// Stop signal of one user, which looks at it between tasks and waits on it.
 #[derive(Debug, Default)]
-pub(crate) struct Stop {
-    told: Cell<bool>,
+pub(crate) struct StopSignal {
+    requested: Cell<bool>,
     /// Time at which it was told.
-    told_at: Cell<Option<Instant>>,
+    requested_at: Cell<Option<Instant>>,
     notice: Notify,
-    told_at_iteration_end: Cell<bool>,
+    requested_at_iteration_end: Cell<bool>,
     later: Notify,
 }
 
-impl Stop {
-    pub(crate) fn tell(&self) {
-        self.told.set(true);
-        self.told_at
-            .set(self.told_at.get().or(Some(Instant::now())));
+impl StopSignal {
+    pub(crate) fn request(&self) {
+        self.requested.set(true);
+        self.requested_at
+            .set(self.requested_at.get().or(Some(Instant::now())));
         self.notice.notify_waiters();
     }
 
     /// Tells the user to stop when the current iteration has ended; its waits keep their length.
-    pub(crate) fn tell_at_iteration_end(&self) {
-        self.told_at_iteration_end.set(true);
+    pub(crate) fn request_at_iteration_end(&self) {
+        self.requested_at_iteration_end.set(true);
         self.later.notify_waiters();
     }
 
     /// Returns whether the user is to stop at the end of an iteration, or before.
-    pub(crate) fn is_told_at_iteration_end(&self) -> bool {
-        self.told_at_iteration_end.get() || self.told.get()
+    pub(crate) fn is_requested_at_iteration_end(&self) -> bool {
+        self.requested_at_iteration_end.get() || self.requested.get()
     }
 
     /// Waits until the user is told to stop, now or at the end of an iteration; for users between two iterations.
     pub(crate) async fn at_iteration_end(&self) {
-        if !self.is_told_at_iteration_end() {
+        if !self.is_requested_at_iteration_end() {
             tokio::select! {
                 () = self.later.notified() => {}
                 () = self.notice.notified() => {}
@@ -51,21 +51,21 @@ impl Stop {
     }
 
     /// Waits until the user is told to stop.
-    pub(crate) async fn told(&self) {
-        if !self.told.get() {
+    pub(crate) async fn requested(&self) {
+        if !self.requested.get() {
             self.notice.notified().await;
         }
     }
 
-    pub(crate) fn is_told(&self) -> bool {
-        self.told.get()
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.get()
     }
 
     /// Waits this long, or until told to stop. For waits that no request follows once the user stops.
     pub(crate) async fn wait(&self, time: Duration, timers: &Timers) {
         tokio::select! {
             () = timers.wait(time) => {}
-            () = self.told() => {}
+            () = self.requested() => {}
         }
     }
 
@@ -82,21 +82,21 @@ impl Stop {
         if !time.is_zero() {
             tokio::select! {
                 () = timers.wait(time) => return true,
-                () = self.told() => {}
+                () = self.requested() => {}
             }
         }
         tokio::task::yield_now().await;
         let latest = self
-            .told_at
+            .requested_at
             .get()
-            .and_then(|told| told.checked_add(stop_timeout.mul_f64(SHARE_OF_WAITS)));
+            .and_then(|requested| requested.checked_add(stop_timeout.mul_f64(SHARE_OF_WAITS)));
         let in_time = match (end, latest) {
             (Some(end), Some(latest)) => end <= latest,
             (Some(_), None) => true,
             (None, _) => false,
         };
-        if let Some(left) = end.filter(|_| in_time).map(|end| end - Instant::now()) {
-            timers.wait(left).await;
+        if let Some(remaining) = end.filter(|_| in_time).map(|end| end - Instant::now()) {
+            timers.wait(remaining).await;
         }
         in_time
     }

@@ -4,24 +4,24 @@
 
 use crate::config::RequestNames;
 use crate::engine::protocol::context::cadence;
-use crate::engine::user::hearing::{Heard, tell_plan};
+use crate::engine::user::hearing::{CountedRequest, tell_plan};
 use crate::engine::user::naming::row_name;
-use crate::engine::user::open_requests::{EarlierOperation, Identity, LatestOperation};
-use crate::engine::user::role::Role;
-use crate::engine::user::shared::Shared;
+use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
+use crate::engine::user::role::ScenarioContext;
+use crate::engine::user::shared::ShardState;
 use crate::engine::user::show::{show, show_verdict};
 use crate::http::{CacheUse, Exchange, Session};
 use crate::lua::{Finished, RequestOp, Vm};
-use crate::metrics::{Cycles, Entered, Failure, Recorder, RequestId, Sample};
+use crate::metrics::{Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Requests of the task that a user runs.
 #[derive(Debug)]
 pub(super) struct TaskRequests {
-    pub(super) shared: Rc<Shared>,
+    pub(super) shared: Rc<ShardState>,
     pub(super) session: Rc<Session>,
-    pub(super) role: Rc<Role>,
+    pub(super) role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     number: u64,
     /// Index of the task that runs; `None` in an event.
@@ -39,9 +39,9 @@ pub(super) struct TaskRequests {
 impl TaskRequests {
     pub(super) fn new(
         number: u64,
-        role: Rc<Role>,
+        role: Rc<ScenarioContext>,
         session: Rc<Session>,
-        shared: Rc<Shared>,
+        shared: Rc<ShardState>,
     ) -> TaskRequests {
         let warns = shared.config.co_wanted;
         let cycles = cadence(&shared.config);
@@ -59,8 +59,8 @@ impl TaskRequests {
     }
 
     /// Returns who makes the current requests.
-    pub(super) fn identity(&self) -> Identity<'_> {
-        Identity::of(self.number, &self.role, self.task)
+    pub(super) fn identity(&self) -> RequestOrigin<'_> {
+        RequestOrigin::of(self.number, &self.role, self.task)
     }
 
     /// Takes a pause of the user out of its cycle.
@@ -173,50 +173,50 @@ impl TaskRequests {
         if !is_open || !vm.hears_requests() {
             return self.settle_all(vm);
         }
-        let (begin, before) = (Instant::now(), self.shared.told_late.get());
+        let (start, before) = (Instant::now(), self.shared.late_reporting.get());
         if before > self.shared.config.lua_time {
             vm.stop_hearing();
-            let told = "on(\"request\") was not called for all requests of users that were cut off: it takes too long";
-            self.shared.recorder.borrow_mut().warn(told.to_owned());
+            let warning = "on(\"request\") was not called for all requests of users that were cut off: it takes too long";
+            self.shared.recorder.borrow_mut().warn(warning.to_owned());
         }
         self.settle_all(vm);
-        self.shared.told_late.set(before + begin.elapsed());
+        self.shared.late_reporting.set(before + start.elapsed());
     }
 
     /// Counts the requests of the latest operation finally.
     fn conclude_open(&mut self, vm: &mut Vm) {
         let open = &self.open;
-        let conclusion = Conclusion {
-            asked: open,
+        let conclusion = OperationConclusion {
+            operation: open,
             session: &self.session,
-            identity: Identity::of(self.number, &self.role, self.task),
+            identity: RequestOrigin::of(self.number, &self.role, self.task),
         };
         let cycles = &mut self.cycles;
         let (hears, shown) = (vm.hears_requests(), self.shared.show);
         let mut heard = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.settle(|place, finished| {
-            if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_asked()) {
+            if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_sent()) {
                 cycles.request(open.rows[place], finished.exchange.latency);
             }
             conclusion.of(place, finished, &mut recorder);
             show_verdict(
                 shown,
-                open.asked(place),
+                open.request_at(place),
                 conclusion.identity.task(),
                 finished,
             );
-            if hears && finished.was_asked() {
-                heard.push(Heard::of(place, finished));
+            if hears && finished.was_sent() {
+                heard.push(CountedRequest::of(place, finished));
             }
         });
         // The plan's function may measure, too.
         drop(recorder);
         if !heard.is_empty() {
             let names = self.shared.config.request_names;
-            let mut told = [(heard, std::mem::take(&mut self.open))];
-            tell_plan(vm, &self.role, self.task, names, &told);
-            self.open = std::mem::take(&mut told[0].1);
+            let mut operations = [(heard, std::mem::take(&mut self.open))];
+            tell_plan(vm, &self.role, self.task, names, &operations);
+            self.open = std::mem::take(&mut operations[0].1);
         }
         self.open.clear();
     }
@@ -224,20 +224,24 @@ impl TaskRequests {
     /// Counts the requests of earlier operations finally.
     fn conclude_all(&self, vm: &mut Vm, all: Vec<EarlierOperation>) {
         let names = self.shared.config.request_names;
-        let mut told = Vec::new();
+        let mut operations = Vec::new();
         for earlier in all {
             let (heard, asked) = self.conclude(vm, earlier);
             if !heard.is_empty() {
-                told.push((heard, asked));
+                operations.push((heard, asked));
             }
         }
-        tell_plan(vm, &self.role, self.task, names, &told);
+        tell_plan(vm, &self.role, self.task, names, &operations);
     }
 
     /// Counts the requests of an earlier operation finally; returns what the plan is to be told of them.
-    fn conclude(&self, vm: &mut Vm, earlier: EarlierOperation) -> (Vec<Heard>, LatestOperation) {
-        let conclusion = Conclusion {
-            asked: &earlier.asked,
+    fn conclude(
+        &self,
+        vm: &mut Vm,
+        earlier: EarlierOperation,
+    ) -> (Vec<CountedRequest>, LatestOperation) {
+        let conclusion = OperationConclusion {
+            operation: &earlier.operation,
             session: &self.session,
             identity: self.identity(),
         };
@@ -246,14 +250,14 @@ impl TaskRequests {
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.unpark(&earlier.responses, |place, finished| {
             conclusion.of(place, finished, &mut recorder);
-            let op = earlier.asked.asked(place);
+            let op = earlier.operation.request_at(place);
             show_verdict(shown, op, conclusion.identity.task(), finished);
-            if hears && finished.was_asked() {
-                heard.push(Heard::of(place, finished));
+            if hears && finished.was_sent() {
+                heard.push(CountedRequest::of(place, finished));
             }
         });
         drop(recorder);
-        (heard, earlier.asked)
+        (heard, earlier.operation)
     }
 
     /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.
@@ -262,7 +266,7 @@ impl TaskRequests {
         if let Some(cycles) = &mut self.cycles {
             let rows = &self.open.rows;
             vm.each_open(|place, finished| {
-                if finished.was_asked() {
+                if finished.was_sent() {
                     cycles.request(rows[place], finished.exchange.latency);
                 }
             });
@@ -270,7 +274,7 @@ impl TaskRequests {
         match vm.park(self.open.held_bytes()) {
             Some(responses) => self.earlier.push(EarlierOperation {
                 responses,
-                asked: std::mem::take(&mut self.open),
+                operation: std::mem::take(&mut self.open),
             }),
             None => self.open.clear(),
         }
@@ -310,10 +314,10 @@ impl TaskRequests {
     pub(super) fn enter_open(&mut self, vm: &mut Vm) {
         let open = &self.open;
         let session = &*self.session;
-        let identity = Identity::of(self.number, &self.role, self.task);
+        let identity = RequestOrigin::of(self.number, &self.role, self.task);
         let recorder = &mut *self.shared.recorder.borrow_mut();
         vm.each_open(|place, finished| {
-            if !finished.was_asked() {
+            if !finished.was_sent() {
                 return;
             }
             let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
@@ -326,36 +330,36 @@ impl TaskRequests {
             let sample = Sample {
                 context: told
                     .as_ref()
-                    .map(|told| identity.context(finished.exchange.connection, told)),
+                    .map(|outcome| identity.context(finished.exchange.connection, outcome)),
                 ..sample
             };
             recorder.revise(&sample, &before(failed, finished));
             let line = finished.line.clone();
             finished.entered = Some(verdict.is_some());
-            finished.told = verdict.map(|message| Box::new((message, line)));
+            finished.reported = verdict.map(|message| Box::new((message, line)));
         });
     }
 }
 
 /// What the requests of an operation are counted with.
-struct Conclusion<'a> {
-    asked: &'a LatestOperation,
+struct OperationConclusion<'a> {
+    operation: &'a LatestOperation,
     session: &'a Session,
-    identity: Identity<'a>,
+    identity: RequestOrigin<'a>,
 }
 
-impl Conclusion<'_> {
+impl OperationConclusion<'_> {
     fn of(&self, place: usize, finished: &Finished, recorder: &mut Recorder) {
-        if !finished.was_asked() {
+        if !finished.was_sent() {
             return;
         }
-        let told = self.asked.outcome(place, finished, self.session);
+        let told = self.operation.outcome(place, finished, self.session);
         let verdict = finished.verdict();
         let sample = Sample {
             context: told
                 .as_ref()
-                .map(|told| self.identity.context(finished.exchange.connection, told)),
-            ..self.asked.sample(place, finished, verdict.as_deref())
+                .map(|outcome| self.identity.context(finished.exchange.connection, outcome)),
+            ..self.operation.sample(place, finished, verdict.as_deref())
         };
         match finished.entered {
             None => recorder.record(&sample),
@@ -365,11 +369,11 @@ impl Conclusion<'_> {
 }
 
 /// Returns how a request was counted, whether as failed and with which error.
-fn before(failed: bool, finished: &Finished) -> Entered<'_> {
-    let told = finished.told.as_deref();
-    Entered {
+fn before(failed: bool, finished: &Finished) -> ProvisionalCounts<'_> {
+    let reported = finished.reported.as_deref();
+    ProvisionalCounts {
         failed,
-        told: told.map(|(message, line)| Failure {
+        failure: reported.map(|(message, line)| SampleFailure {
             message,
             line: line.as_deref(),
         }),

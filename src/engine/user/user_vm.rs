@@ -20,7 +20,7 @@ pub(crate) struct LateVms(RefCell<Option<Vec<Vm>>>);
 
 impl LateVms {
     /// Keeps the VMs of users that end from now on.
-    pub(crate) fn keep(&self) {
+    pub(crate) fn retain(&self) {
         self.0.borrow_mut().get_or_insert_default();
     }
 }

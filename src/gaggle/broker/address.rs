@@ -10,7 +10,7 @@ const PORT: u16 = 4222;
 
 /// Address of a broker, and the credentials for it.
 #[derive(Clone, Default)]
-pub(crate) struct Address {
+pub(crate) struct BrokerAddress {
     /// `nats://host:4222` or `tls://host:4222`, without credentials.
     url: String,
     user: Option<String>,
@@ -33,12 +33,12 @@ pub(super) enum Credentials<'a> {
     Password(&'a str, &'a str),
 }
 
-impl Address {
+impl BrokerAddress {
     /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`.
     ///
     /// # Errors
     /// A mistake whose text does not repeat what may be secret.
-    pub(crate) fn parse(text: &str) -> Result<Address, Diagnostic> {
+    pub(crate) fn parse(text: &str) -> Result<BrokerAddress, Diagnostic> {
         let wrong = |why: &str| {
             Diagnostic::new(format!("the address of the broker {why}"))
                 .help("write it as 'nats://HOST:4222', 'nats://TOKEN@HOST:4222' or 'tls://USER:PASSWORD@HOST:4222'")
@@ -59,13 +59,13 @@ impl Address {
                 .decode_utf8_lossy()
                 .into_owned()
         };
-        Ok(Address {
+        Ok(BrokerAddress {
             url: format!("{}://{host}:{}", url.scheme(), url.port().unwrap_or(PORT)),
             user: Some(url.username())
                 .filter(|user| !user.is_empty())
                 .map(plain),
             password: url.password().map(plain),
-            ..Address::default()
+            ..BrokerAddress::default()
         })
     }
 
@@ -87,7 +87,7 @@ impl Address {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for BrokerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.url)
     }
@@ -99,15 +99,15 @@ mod tests {
 
     #[test]
     fn an_address_has_a_port_and_may_have_credentials() {
-        let address = Address::parse("broker").expect("a host");
+        let address = BrokerAddress::parse("broker").expect("a host");
         assert_eq!(address.url(), "nats://broker:4222");
         assert!(matches!(address.credentials(), Credentials::None));
-        let address = Address::parse("nats://s%40cret@10.0.0.1:5000").expect("a token");
+        let address = BrokerAddress::parse("nats://s%40cret@10.0.0.1:5000").expect("a token");
         assert!(matches!(
             address.credentials(),
             Credentials::Token("s@cret")
         ));
-        let address = Address::parse("tls://me:hidden@broker").expect("a password");
+        let address = BrokerAddress::parse("tls://me:hidden@broker").expect("a password");
         assert!(matches!(
             address.credentials(),
             Credentials::Password("me", "hidden")
@@ -126,10 +126,10 @@ mod tests {
             "nats://hidden@:4222",
             "nats://hidden@bro ker",
         ] {
-            let told = Address::parse(wrong).expect_err(wrong).to_string();
+            let message = BrokerAddress::parse(wrong).expect_err(wrong).to_string();
             assert!(
-                told.contains("nats://HOST:4222") && !told.contains("hidden"),
-                "{told}"
+                message.contains("nats://HOST:4222") && !message.contains("hidden"),
+                "{message}"
             );
         }
     }

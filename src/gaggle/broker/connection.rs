@@ -1,10 +1,10 @@
 //! Connection to the broker, which reconnects by itself when it breaks, and everything that lgoose asks of JetStream.
 
-use super::address::Address;
+use super::address::BrokerAddress;
 use super::denials::{Denials, Permissions};
-use super::options::{AGAIN, Contact, cannot_connect, credentials, options};
+use super::options::{AGAIN, ContactState, cannot_connect, credentials, options};
 use crate::error::{Error, Trouble};
-use crate::gaggle::messages::{self, Reply, Request};
+use crate::gaggle::messages::{self, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
@@ -24,21 +24,21 @@ pub(super) const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody ended.
 pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
 /// Time limit for an answer of the broker.
-const ANSWER: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to a broker. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Broker {
     client: Client,
     pub(super) jetstream: jetstream::Context,
-    contact: watch::Receiver<Contact>,
+    contact: watch::Receiver<ContactState>,
     permissions: Permissions,
     url: String,
 }
 
 /// Reasons why a message was not kept.
 #[derive(Debug)]
-pub(in crate::gaggle) enum NotKept {
+pub(in crate::gaggle) enum PublishFailure {
     /// Another message of the same subject came first.
     Overtaken,
     /// The run is over.
@@ -54,12 +54,12 @@ impl Broker {
     /// Trouble that names the broker: nobody listens there, or it or this side does not accept a certificate or
     /// credentials.
     pub(crate) async fn connect(
-        address: &Address,
+        address: &BrokerAddress,
         name: &str,
         patience: Duration,
     ) -> Result<Broker, Error> {
         let until = Instant::now() + patience;
-        let (contact, seen) = watch::channel(Contact::Up);
+        let (contact, seen) = watch::channel(ContactState::Up);
         let (denials, denied) = watch::channel(Denials::default());
         let credentials = credentials(address)?;
         loop {
@@ -68,7 +68,7 @@ impl Broker {
             let error = match options.connect(address.url()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());
-                    jetstream.set_timeout(ANSWER);
+                    jetstream.set_timeout(REPLY_TIMEOUT);
                     return Ok(Broker {
                         client,
                         jetstream,
@@ -96,7 +96,7 @@ impl Broker {
     }
 
     /// Returns a receiver of the state of the contact.
-    pub(in crate::gaggle) fn contact(&self) -> watch::Receiver<Contact> {
+    pub(in crate::gaggle) fn contact(&self) -> watch::Receiver<ContactState> {
         self.contact.clone()
     }
 
@@ -115,10 +115,10 @@ impl Broker {
     /// # Errors
     /// Trouble with a connection that is closed.
     pub(in crate::gaggle) async fn listen(&self, subject: String) -> Result<Subscriber, Error> {
-        let heard = self.client.subscribe(subject).await;
-        let heard = heard.map_err(|error| self.cannot("listen at the broker", error))?;
+        let subscriber = self.client.subscribe(subject).await;
+        let subscriber = subscriber.map_err(|error| self.cannot("listen at the broker", error))?;
         self.flush().await?;
-        Ok(heard)
+        Ok(subscriber)
     }
 
     /// Sends a message that the broker does not keep. If it cannot be sent now, it is lost.
@@ -132,8 +132,8 @@ impl Broker {
     /// # Errors
     /// Trouble with a connection that is closed, or with a broker that cannot be reached.
     pub(in crate::gaggle) async fn flush(&self) -> Result<(), Error> {
-        let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
-        match left {
+        let flushed = tokio::time::timeout(REPLY_TIMEOUT, self.client.flush()).await;
+        match flushed {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.cannot("reach the broker", error)),
             Err(_) => Err(self.cannot("reach the broker", "it does not answer")),
@@ -145,26 +145,27 @@ impl Broker {
     ///
     /// # Errors
     /// Trouble with a connection that is closed.
-    pub(in crate::gaggle) async fn ask_all(
+    pub(in crate::gaggle) async fn request_all(
         &self,
         subject: &str,
         within: Duration,
     ) -> Result<Vec<(Vec<u8>, Duration)>, Error> {
         let inbox = self.client.new_inbox();
-        let mut answers = self.listen(inbox.clone()).await?;
-        let asked = Instant::now();
+        let mut replies = self.listen(inbox.clone()).await?;
+        let sent_at = Instant::now();
         let sent = self
             .client
             .publish_with_reply(subject.to_owned(), inbox, Vec::new().into());
         sent.await
             .map_err(|error| self.cannot("ask at the broker", error))?;
         let mut all = Vec::new();
-        while let Ok(Some(answer)) = tokio::time::timeout_at(asked + within, answers.next()).await {
+        while let Ok(Some(reply)) = tokio::time::timeout_at(sent_at + within, replies.next()).await
+        {
             // Nobody listens.
-            if answer.status.is_some() {
+            if reply.status.is_some() {
                 break;
             }
-            all.push((answer.payload.to_vec(), asked.elapsed()));
+            all.push((reply.payload.to_vec(), sent_at.elapsed()));
         }
         Ok(all)
     }
@@ -173,7 +174,7 @@ impl Broker {
     ///
     /// # Errors
     /// A sentence that says why: nobody listens, or no answer came in time.
-    pub(in crate::gaggle) async fn ask(
+    pub(in crate::gaggle) async fn request_bytes(
         &self,
         subject: String,
         bytes: Vec<u8>,
@@ -183,7 +184,7 @@ impl Broker {
             .payload(bytes.into())
             .timeout(Some(within));
         match self.client.send_request(subject, request).await {
-            Ok(answer) => Ok(answer.payload.to_vec()),
+            Ok(reply) => Ok(reply.payload.to_vec()),
             Err(error) => Err(match error.kind() {
                 RequestErrorKind::NoResponders => "it is gone".to_owned(),
                 RequestErrorKind::TimedOut => {
@@ -203,10 +204,12 @@ impl Broker {
         subject: String,
         request: &impl Serialize,
         within: Duration,
-    ) -> Result<Reply, String> {
-        let answer = self.ask(subject, messages::encode(request), within).await?;
-        match messages::decode(&answer) {
-            Ok(Reply::Refused(why)) => Err(why),
+    ) -> Result<WorkerReply, String> {
+        let bytes = self
+            .request_bytes(subject, messages::encode(request), within)
+            .await?;
+        match messages::decode(&bytes) {
+            Ok(WorkerReply::Refused(why)) => Err(why),
             Ok(reply) => Ok(reply),
             Err(error) => Err(error.to_string()),
         }
@@ -219,9 +222,9 @@ impl Broker {
     pub(in crate::gaggle) async fn request(
         &self,
         worker: &str,
-        request: &Request,
+        request: &WorkerRequest,
         within: Duration,
-    ) -> Result<Reply, String> {
+    ) -> Result<WorkerReply, String> {
         self.reply(names::worker(worker), request, within).await
     }
 
@@ -232,7 +235,7 @@ impl Broker {
     pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
-            subjects: names::kept(run),
+            subjects: names::stored_subjects(run),
             storage: StorageType::File,
             duplicate_window: REPEATS,
             max_age: FORGET,
@@ -274,7 +277,7 @@ impl Broker {
     /// Removes the stream of a run with everything in it.
     pub(in crate::gaggle) async fn remove_stream(&self, run: &str) {
         // If this fails, the broker forgets it in time.
-        let _kept = self.jetstream.delete_stream(names::stream(run)).await;
+        let _stored = self.jetstream.delete_stream(names::stream(run)).await;
     }
 
     /// Returns the runs that the broker keeps.
@@ -295,15 +298,15 @@ impl Broker {
     ///
     /// # Errors
     /// Trouble, and whether it may pass: then the same message can be published again.
-    pub(in crate::gaggle) async fn keep(
+    pub(in crate::gaggle) async fn store(
         &self,
         subject: String,
         id: &str,
         bytes: Vec<u8>,
     ) -> Result<(), (Error, bool)> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
-        let kept = self.publish(subject, message).await;
-        kept.map(drop).map_err(|error| {
+        let stored = self.publish(subject, message).await;
+        stored.map(drop).map_err(|error| {
             let gone = error.kind() == PublishErrorKind::StreamNotFound;
             (self.cannot("hand figures over to the broker", error), !gone)
         })
@@ -314,20 +317,20 @@ impl Broker {
     ///
     /// # Errors
     /// Why it was not kept.
-    pub(in crate::gaggle) async fn keep_after(
+    pub(in crate::gaggle) async fn store_after(
         &self,
         subject: String,
         id: &str,
         last: u64,
         bytes: Vec<u8>,
-    ) -> Result<u64, NotKept> {
+    ) -> Result<u64, PublishFailure> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
         let message = message.expected_last_subject_sequence(last);
-        let kept = self.publish(subject, message).await;
-        kept.map_err(|error| match error.kind() {
-            PublishErrorKind::WrongLastSequence => NotKept::Overtaken,
-            PublishErrorKind::StreamNotFound => NotKept::NoStream,
-            _ => NotKept::Failed(self.cannot("hand figures over to the broker", error)),
+        let stored = self.publish(subject, message).await;
+        stored.map_err(|error| match error.kind() {
+            PublishErrorKind::WrongLastSequence => PublishFailure::Overtaken,
+            PublishErrorKind::StreamNotFound => PublishFailure::NoStream,
+            _ => PublishFailure::Failed(self.cannot("hand figures over to the broker", error)),
         })
     }
 
@@ -366,7 +369,7 @@ impl Broker {
     ///
     /// # Errors
     /// Trouble with a broker that does not deliver them.
-    pub(in crate::gaggle) async fn kept(
+    pub(in crate::gaggle) async fn stored_messages(
         &self,
         run: &str,
         subjects: &str,

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The most bytes in the stream; beyond it, the broker takes nothing until the manager has removed some.
 const MOST_BYTES: i64 = 256 << 20;
 /// Time after which an unacknowledged message is delivered again.
-const GIVE_AGAIN: Duration = Duration::from_secs(5);
+const REDELIVER_AFTER: Duration = Duration::from_secs(5);
 /// The most messages of one batch: some 16 MiB with messages as large as workers make them.
 const BATCH: usize = 32;
 /// Time for which a batch waits for messages.
@@ -50,7 +50,7 @@ pub(in crate::gaggle) async fn make_log_stream(
     let consumer = stream.create_consumer(pull::Config {
         durable_name: Some("manager".to_owned()),
         ack_policy: AckPolicy::Explicit,
-        ack_wait: GIVE_AGAIN,
+        ack_wait: REDELIVER_AFTER,
         ..pull::Config::default()
     });
     let consumer = consumer.await;

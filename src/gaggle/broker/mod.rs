@@ -6,8 +6,8 @@ mod denials;
 mod log_stream;
 mod options;
 
-pub(crate) use address::Address;
+pub(crate) use address::BrokerAddress;
 pub(crate) use connection::Broker;
-pub(super) use connection::NotKept;
+pub(super) use connection::PublishFailure;
 pub(super) use log_stream::{LogConsumer, make_log_stream, remove_log_stream};
-pub(super) use options::Contact;
+pub(super) use options::ContactState;

@@ -1,6 +1,6 @@
 //! Options of a connection to the broker, and what is known of the connection since.
 
-use super::address::{Address, Credentials};
+use super::address::{BrokerAddress, Credentials};
 use super::denials::{Denials, denied_by};
 use crate::error::{Error, Trouble};
 use crate::files;
@@ -22,18 +22,18 @@ const CREDENTIALS: &str = "read the credentials for the broker";
 
 /// Current state of the contact with the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gaggle) enum Contact {
+pub(in crate::gaggle) enum ContactState {
     Up,
     /// Broken since that moment.
     Down(Instant),
 }
 
-impl Contact {
+impl ContactState {
     /// Returns how long the broker has been unreachable; `None` while it can be reached.
     pub(in crate::gaggle) fn down_for(self) -> Option<Duration> {
         match self {
-            Contact::Up => None,
-            Contact::Down(since) => Some(since.elapsed()),
+            ContactState::Up => None,
+            ContactState::Down(since) => Some(since.elapsed()),
         }
     }
 }
@@ -43,7 +43,7 @@ impl Contact {
 ///
 /// # Errors
 /// Trouble that names the file.
-pub(super) fn credentials(address: &Address) -> Result<Option<String>, Error> {
+pub(super) fn credentials(address: &BrokerAddress) -> Result<Option<String>, Error> {
     let cannot = |what: &str, path: &Path, error: io::Error| -> Error {
         Trouble::cannot(what).with_path(path).because(error).into()
     };
@@ -67,10 +67,10 @@ pub(super) fn credentials(address: &Address) -> Result<Option<String>, Error> {
 /// # Errors
 /// Trouble with the credentials file.
 pub(super) fn options(
-    address: &Address,
+    address: &BrokerAddress,
     credentials: Option<&str>,
     name: &str,
-    (contact, denials): (watch::Sender<Contact>, watch::Sender<Denials>),
+    (contact, denials): (watch::Sender<ContactState>, watch::Sender<Denials>),
 ) -> Result<ConnectOptions, Error> {
     let mut options = ConnectOptions::new()
         .name(name)
@@ -114,17 +114,17 @@ pub(super) fn options(
     })
 }
 
-fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, event: &Event) {
+fn note(contact: &watch::Sender<ContactState>, denials: &watch::Sender<Denials>, event: &Event) {
     match event {
         Event::Connected => {
-            contact.send_replace(Contact::Up);
+            contact.send_replace(ContactState::Up);
             denials.send_modify(Denials::forget);
         }
         Event::Disconnected | Event::Closed => {
             contact.send_if_modified(|contact| {
-                let was_up = *contact == Contact::Up;
+                let was_up = *contact == ContactState::Up;
                 if was_up {
-                    *contact = Contact::Down(Instant::now());
+                    *contact = ContactState::Down(Instant::now());
                 }
                 was_up
             });
@@ -145,7 +145,7 @@ fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, even
 }
 
 /// Returns trouble for a connection that could not be made, and what to do about it.
-pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError) -> Error {
+pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::ConnectError) -> Error {
     let trouble = Trouble::cannot("connect to the broker").with_address(address.url());
     let source = |error: &async_nats::ConnectError| {
         let inner = std::error::Error::source(error);

@@ -7,17 +7,17 @@ mod slot;
 mod work;
 
 use super::broker::Broker;
-use super::clock::Clock;
-use super::messages::{self, GatherPresence, Reply};
+use super::clock::ProcessClock;
+use super::messages::{self, GatherPresence, WorkerReply};
 use super::names;
-use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
 use crate::error::Error;
 use futures_util::StreamExt as _;
-pub(super) use record::{GatherRequest, Reached, Record, RecordKind};
+pub(super) use record::{GatherRequest, RecordKind, SignalProgress, SlotRecord};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};
-use work::{Ended, gather};
+use work::{GatherEnd, gather};
 
 /// Time limit for gathers to answer.
 const HELLO: Duration = Duration::from_millis(400);
@@ -27,10 +27,10 @@ const HELLO: Duration = Duration::from_millis(400);
 /// # Errors
 /// Trouble with the broker.
 pub(crate) async fn gathers(broker: &Broker) -> Result<Vec<GatherPresence>, Error> {
-    let answers = broker.ask_all(names::GATHERS, HELLO).await?;
-    let all = answers.into_iter();
+    let replies = broker.request_all(names::GATHERS, HELLO).await?;
+    let all = replies.into_iter();
     let mut all: Vec<_> = all
-        .filter_map(|(answer, _)| messages::decode::<GatherPresence>(&answer).ok())
+        .filter_map(|(reply, _)| messages::decode::<GatherPresence>(&reply).ok())
         .collect();
     all.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
     Ok(all)
@@ -43,7 +43,7 @@ pub(crate) async fn gathers(broker: &Broker) -> Result<Vec<GatherPresence>, Erro
 pub(crate) async fn serve_gather(
     broker: Broker,
     presence: GatherPresence,
-    mut calls: Calls,
+    mut calls: ControlCalls,
 ) -> Result<(), Error> {
     for other in gathers(&broker).await? {
         for label in presence.labels.intersection(&other.labels) {
@@ -56,12 +56,12 @@ pub(crate) async fn serve_gather(
     }
     let mut hellos = broker.listen(names::GATHERS.to_owned()).await?;
     let mut requests = broker.listen(names::gather(&presence.id)).await?;
-    let clock = Clock::start();
+    let clock = ProcessClock::start();
     let mut slots: BTreeMap<(String, String), AbortHandle> = BTreeMap::new();
-    let mut tasks: JoinSet<Ended> = JoinSet::new();
+    let mut tasks: JoinSet<GatherEnd> = JoinSet::new();
     loop {
         tokio::select! {
-            Some(ended) = tasks.join_next() => if let Ok(Ended { run, why }) = ended {
+            Some(ended) = tasks.join_next() => if let Ok(GatherEnd { run, why }) = ended {
                 tracing::info!(target: "lgoose::gaggle", "run {run}: {why}");
             },
             Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
@@ -82,25 +82,25 @@ pub(crate) async fn serve_gather(
                         if let Some(before) = slots.insert((run, slot), task) {
                             before.abort();
                         }
-                        Reply::Done
+                        WorkerReply::Done
                     }
                     Ok(GatherRequest::Release { run }) => {
-                        for (_, task) in slots.extract_if(.., |(known, _), _| *known == run) {
+                        for (_, task) in slots.extract_if(.., |(one, _), _| *one == run) {
                             task.abort();
                         }
-                        Reply::Done
+                        WorkerReply::Done
                     }
-                    Err(error) => Reply::Refused(error.text()),
+                    Err(error) => WorkerReply::Refused(error.text()),
                 };
                 broker.send(inbox.to_string(), messages::encode(&reply)).await;
             }
-            Some(call) = calls.next() => if let Call::Command(command, reply) = call {
+            Some(call) = calls.next() => if let ControlCall::Command(command, reply) = call {
                 match command {
                     Command::Interrupt(_) | Command::Stop | Command::Abort => {
-                        reply.answer(Ok(Done::Stopping));
+                        reply.send(Ok(Done::Stopping));
                         return Ok(());
                     }
-                    _ => reply.answer(Err(Refusal::NotBegun)),
+                    _ => reply.send(Err(Refusal::NotStarted)),
                 }
             },
         }

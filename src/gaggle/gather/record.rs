@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// A record of a slot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::gaggle) struct Record {
+pub(in crate::gaggle) struct SlotRecord {
     /// Its number within the slot, from 1.
     pub(in crate::gaggle) number: u64,
     /// Sequence number in the run's stream of the last signal that it and the records before it account for.
@@ -19,13 +19,13 @@ pub(in crate::gaggle) struct Record {
     /// Its author: the identity of a gather's work, or `None` for the manager.
     pub(in crate::gaggle) by: Option<String>,
     /// The latest signal of each worker that is accounted for.
-    pub(in crate::gaggle) members: Vec<Reached>,
+    pub(in crate::gaggle) members: Vec<SignalProgress>,
     pub(in crate::gaggle) kind: RecordKind,
 }
 
 /// How far the signals of a worker are accounted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::gaggle) struct Reached {
+pub(in crate::gaggle) struct SignalProgress {
     /// Identity of the worker, as [`names::worker_number`](crate::gaggle::names::worker_number) reads it.
     pub(in crate::gaggle) worker: u64,
     /// Number of its latest signal.

@@ -1,29 +1,29 @@
 //! State of a slot at its gather: signals that are added up but not in a record yet.
 
-use super::record::{Reached, Record, RecordKind};
+use super::record::{RecordKind, SignalProgress, SlotRecord};
 use crate::engine::WorkerSignal;
-use crate::gaggle::messages::{self, Numbered};
+use crate::gaggle::messages::{self, NumberedSignal};
 use crate::gaggle::names;
-use crate::gaggle::reading::Heard;
+use crate::gaggle::reading::RunMessage;
 use crate::metrics::{GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
 
 /// A slot as its gather knows it.
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct SlotState {
     /// Number of the last record, 0 before the first.
     number: u64,
     /// Sequence number in the stream of the last signal that is in a record.
     through: u64,
     /// How far records account for the signals of each worker.
-    members: BTreeMap<u64, Member>,
+    members: BTreeMap<u64, SlotMember>,
     /// Signals that are in no record yet, in the order of the stream.
-    waiting: Vec<Heard>,
-    fold: Fold,
+    waiting: Vec<RunMessage>,
+    fold: SignalSum,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Member {
+struct SlotMember {
     sequence: u64,
     epoch: u64,
     ended: bool,
@@ -36,7 +36,7 @@ const ABSENT: u64 = 3;
 
 /// Sum of signals, in the order of the stream.
 #[derive(Debug, Clone, Default)]
-struct Fold {
+struct SignalSum {
     through: u64,
     /// Number of the latest signal of each worker, the count of its signals, and its latest measurement.
     members: BTreeMap<u64, (u64, u64, u64)>,
@@ -44,25 +44,25 @@ struct Fold {
     passed: Vec<(u64, u64, WorkerSignal)>,
 }
 
-impl Slot {
+impl SlotState {
     /// Continues after the last record of the slot, if there is one.
-    pub(super) fn after(last: Option<&Record>) -> Slot {
+    pub(super) fn after(last: Option<&SlotRecord>) -> SlotState {
         let Some(last) = last else {
-            return Slot::default();
+            return SlotState::default();
         };
         let members = last.members.iter().map(|reached| {
-            let member = Member {
+            let member = SlotMember {
                 sequence: reached.sequence,
                 epoch: reached.epoch,
-                ..Member::default()
+                ..SlotMember::default()
             };
             (reached.worker, member)
         });
-        Slot {
+        SlotState {
             number: last.number,
             through: last.through,
             members: members.collect(),
-            ..Slot::default()
+            ..SlotState::default()
         }
     }
 
@@ -72,12 +72,12 @@ impl Slot {
     }
 
     /// Adds a signal.
-    pub(super) fn hear(&mut self, heard: Heard) {
-        if heard.number <= self.through.max(self.fold.through) {
+    pub(super) fn receive(&mut self, message: RunMessage) {
+        if message.number <= self.through.max(self.fold.through) {
             return;
         }
-        self.fold.add(&heard, &self.members);
-        self.waiting.push(heard);
+        self.fold.add(&message, &self.members);
+        self.waiting.push(message);
     }
 
     /// Returns whether any signal waits for a record.
@@ -95,7 +95,7 @@ impl Slot {
 
     /// Takes what waits as records of at most `most_bytes` of figures and signals each; only a record of a single
     /// signal may have more. If nothing waits, it is one record with nothing in it.
-    pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<Record> {
+    pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<SlotRecord> {
         let waiting = std::mem::take(&mut self.waiting);
         let fold = std::mem::take(&mut self.fold);
         let mut records = Vec::new();
@@ -105,11 +105,11 @@ impl Slot {
 
     fn take_fold(
         &mut self,
-        mut fold: Fold,
-        signals: &[Heard],
+        mut fold: SignalSum,
+        signals: &[RunMessage],
         by: &str,
         most_bytes: usize,
-        records: &mut Vec<Record>,
+        records: &mut Vec<SlotRecord>,
     ) {
         let figures = if fold.figures.is_empty() {
             Vec::new()
@@ -120,8 +120,9 @@ impl Slot {
         if figures.len() + passed > most_bytes && signals.len() > 1 {
             let (first, rest) = signals.split_at(signals.len() / 2);
             for part in [first, rest] {
-                let mut fold = Fold::default();
-                part.iter().for_each(|heard| fold.add(heard, &self.members));
+                let mut fold = SignalSum::default();
+                part.iter()
+                    .for_each(|message| fold.add(message, &self.members));
                 self.take_fold(fold, part, by, most_bytes, records);
             }
             return;
@@ -146,7 +147,7 @@ impl Slot {
         }
         self.number += 1;
         self.through = self.through.max(fold.through);
-        let members = self.members.iter().map(|(worker, member)| Reached {
+        let members = self.members.iter().map(|(worker, member)| SignalProgress {
             worker: *worker,
             sequence: member.sequence,
             signals: fold
@@ -155,7 +156,7 @@ impl Slot {
                 .map_or(0, |(_, signals, _)| *signals),
             epoch: member.epoch,
         });
-        records.push(Record {
+        records.push(SlotRecord {
             number: self.number,
             through: self.through,
             by: Some(by.to_owned()),
@@ -168,20 +169,20 @@ impl Slot {
     }
 }
 
-impl Fold {
+impl SignalSum {
     /// Adds a signal, unless these members' records already have it or it was added before.
-    fn add(&mut self, heard: &Heard, known: &BTreeMap<u64, Member>) {
-        self.through = heard.number;
-        let Some(worker) = names::worker_number(&heard.sender) else {
+    fn add(&mut self, message: &RunMessage, members: &BTreeMap<u64, SlotMember>) {
+        self.through = message.number;
+        let Some(worker) = names::worker_number(&message.sender) else {
             return;
         };
         let before = match self.members.get(&worker) {
             Some((latest, ..)) => *latest,
-            None => known.get(&worker).map_or(0, |member| member.sequence),
+            None => members.get(&worker).map_or(0, |member| member.sequence),
         };
-        let read = messages::decode_signal(&heard.bytes, before);
-        let Ok(Numbered { sequence, signal }) = read else {
-            tracing::warn!(target: "lgoose::gaggle", "a signal of worker {} cannot be read", heard.sender);
+        let read = messages::decode_signal(&message.bytes, before);
+        let Ok(NumberedSignal { sequence, signal }) = read else {
+            tracing::warn!(target: "lgoose::gaggle", "a signal of worker {} cannot be read", message.sender);
             return;
         };
         if sequence <= before {
@@ -209,21 +210,21 @@ mod tests {
 
     /// Returns workers' signals in the order of the stream: figures of several requests each, and an end for each
     /// worker.
-    fn signals(workers: u64, seconds: u32) -> Vec<Heard> {
-        let begin = Instant::now();
+    fn signals(workers: u64, seconds: u32) -> Vec<RunMessage> {
+        let start = Instant::now();
         let mut recorders: Vec<Recorder> = (0..workers)
-            .map(|shard| Recorder::new(shard as usize).of_run(begin, begin, None))
+            .map(|shard| Recorder::new(shard as usize).of_run(start, start, None))
             .collect();
-        let mut heard = Vec::new();
-        let mut hear = |worker: u64, sequence: u32, signal: WorkerSignal| {
-            let number = 10 + 2 * heard.len() as u64;
-            let numbered = Numbered {
+        let mut messages = Vec::new();
+        let mut push = |worker: u64, sequence: u32, signal: WorkerSignal| {
+            let number = 10 + 2 * messages.len() as u64;
+            let numbered = NumberedSignal {
                 sequence: u64::from(sequence),
                 signal,
             };
-            heard.push(Heard {
+            messages.push(RunMessage {
                 subject: String::new(),
-                kept_at: 0,
+                stored_at: 0,
                 is_last: false,
                 sender: names::identity("w", worker + 1_000),
                 number,
@@ -235,12 +236,12 @@ mod tests {
                 for n in 0..200 {
                     let request = recorder.request("GET", &format!("page {}", n % 7));
                     let end =
-                        begin + Duration::from_secs(second.into()) + Duration::from_millis(n * 4);
+                        start + Duration::from_secs(second.into()) + Duration::from_millis(n * 4);
                     let latency = Duration::from_micros((n * 7_919 + worker as u64 * 31) % 4_000);
-                    let latency = latency.min(end - begin);
+                    let latency = latency.min(end - start);
                     recorder.record(&Sample {
                         request,
-                        begin: end - latency,
+                        start: end - latency,
                         latency,
                         delay: None,
                         phases: Phases::default(),
@@ -253,9 +254,9 @@ mod tests {
                     });
                 }
                 recorder.effort(Effort::default());
-                recorder.come_to(begin + Duration::from_secs(u64::from(second) + 1));
+                recorder.come_to(start + Duration::from_secs(u64::from(second) + 1));
                 let bytes = PortableDelta::from(&recorder.take()).encode();
-                hear(
+                push(
                     worker as u64,
                     second + 1,
                     WorkerSignal::Figures { reached: 0, bytes },
@@ -264,13 +265,13 @@ mod tests {
         }
         for worker in 0..workers {
             let departures = Default::default();
-            hear(worker, seconds + 1, WorkerSignal::Ended { departures });
+            push(worker, seconds + 1, WorkerSignal::Ended { departures });
         }
-        heard
+        messages
     }
 
     /// Returns the figures of all records, and how many signals they account for.
-    fn whole(records: &[Record]) -> (GatheredDelta, u64, usize) {
+    fn whole(records: &[SlotRecord]) -> (GatheredDelta, u64, usize) {
         let (mut sum, mut signals, mut ended) = (PortableDelta::default(), 0, 0);
         for record in records {
             signals += record.members.iter().map(|one| one.signals).sum::<u64>();
@@ -287,10 +288,10 @@ mod tests {
         (all, signals, ended)
     }
 
-    fn one_by_one(signals: &[Heard]) -> GatheredDelta {
+    fn one_by_one(signals: &[RunMessage]) -> GatheredDelta {
         let mut all = PortableDelta::default();
-        for heard in signals {
-            let numbered: Numbered = messages::decode(&heard.bytes).expect("a signal");
+        for message in signals {
+            let numbered: NumberedSignal = messages::decode(&message.bytes).expect("a signal");
             if let WorkerSignal::Figures { bytes, .. } = numbered.signal {
                 all.merge(&PortableDelta::decode(&bytes).expect("figures"));
             }
@@ -303,28 +304,29 @@ mod tests {
     #[test]
     fn records_add_up_to_the_signals_whoever_dies_between_them() {
         let signals = signals(5, 6);
-        let mut stream: Vec<Record> = Vec::new();
+        let mut stream: Vec<SlotRecord> = Vec::new();
         // Each gather hears what is in no record yet, and dies after two records or while writing one that nobody
         // gets.
         for life in 0.. {
-            let mut slot = Slot::after(stream.last());
-            let from = signals.partition_point(|heard| heard.number <= slot.through());
-            let mut left = signals[from..].iter();
+            let mut slot = SlotState::after(stream.last());
+            let from = signals.partition_point(|message| message.number <= slot.through());
+            let mut remaining = signals[from..].iter();
             for _ in 0..2 {
-                for heard in left.by_ref().take(4) {
-                    slot.hear(heard.clone());
+                for message in remaining.by_ref().take(4) {
+                    slot.receive(message.clone());
                     // A repeat with another sequence number, as after a long outage.
-                    slot.hear(Heard {
-                        number: heard.number + 1,
-                        ..heard.clone()
+                    slot.receive(RunMessage {
+                        number: message.number + 1,
+                        ..message.clone()
                     });
                 }
                 let most_bytes = if life == 1 { 3_000 } else { usize::MAX };
                 stream.extend(slot.take("me", most_bytes));
             }
-            left.by_ref()
+            remaining
+                .by_ref()
                 .take(3)
-                .for_each(|heard| slot.hear(heard.clone()));
+                .for_each(|message| slot.receive(message.clone()));
             let _lost = slot.take("me", usize::MAX);
             if from == signals.len() {
                 break;
@@ -340,8 +342,10 @@ mod tests {
     #[test]
     fn records_stay_below_a_size() {
         let signals = signals(8, 4);
-        let mut slot = Slot::default();
-        signals.iter().for_each(|heard| slot.hear(heard.clone()));
+        let mut slot = SlotState::default();
+        signals
+            .iter()
+            .for_each(|message| slot.receive(message.clone()));
         let records = slot.take("me", 4_000);
         assert!(records.len() > 3, "{}", records.len());
         for record in &records {
@@ -362,20 +366,20 @@ mod tests {
     #[test]
     fn a_record_waits_for_all_who_are_there() {
         let signals = signals(3, 9);
-        let mut slot = Slot::default();
+        let mut slot = SlotState::default();
         for second in signals[..27].chunks(3) {
-            for (at, heard) in second.iter().enumerate() {
+            for (at, message) in second.iter().enumerate() {
                 // The third falls silent after two seconds.
-                if at == 2 && heard.number >= 10 + 12 {
+                if at == 2 && message.number >= 10 + 12 {
                     continue;
                 }
-                slot.hear(heard.clone());
+                slot.receive(message.clone());
             }
             let silent = second[0].number >= 10 + 12;
-            let given_up = second[0].number >= 10 + 12 + 18;
+            let waited_long = second[0].number >= 10 + 12 + 18;
             assert_eq!(
                 slot.is_complete(),
-                !silent || given_up,
+                !silent || waited_long,
                 "{}",
                 second[0].number
             );

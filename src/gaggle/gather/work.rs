@@ -1,13 +1,13 @@
 //! Work of a gather for one slot of a run: reads signals and writes records until the run is over or another gather
 //! takes over.
 
-use super::record::Record;
-use super::slot::Slot;
+use super::record::SlotRecord;
+use super::slot::SlotState;
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, NotKept};
+use crate::gaggle::broker::{Broker, PublishFailure};
 use crate::gaggle::messages;
 use crate::gaggle::names;
-use crate::gaggle::reading::{Failing, READ_AHEAD, read};
+use crate::gaggle::reading::{FailureTracker, READ_AHEAD, read};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -27,19 +27,19 @@ const ABANDONED: Duration = Duration::from_secs(600);
 
 /// End of the work for a slot.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct GatherEnd {
     pub(super) run: String,
     /// The reason, as a sentence.
     pub(super) why: String,
 }
 
 /// Gathers for a slot of a run until the run is over. May be dropped at any time.
-pub(super) async fn gather(broker: Broker, run: String, slot: String) -> Ended {
+pub(super) async fn gather(broker: Broker, run: String, slot: String) -> GatherEnd {
     let why = match go_on(&broker, &run, &slot).await {
         Ok(why) => why.to_owned(),
         Err(error) => error.text(),
     };
-    Ended { run, why }
+    GatherEnd { run, why }
 }
 
 async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, Error> {
@@ -47,16 +47,16 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     let (mut last, record) = match broker.find_last(run, &subject).await? {
         Some(last) => (
             last.sequence,
-            Some(messages::decode::<Record>(&last.payload)?),
+            Some(messages::decode::<SlotRecord>(&last.payload)?),
         ),
         None => (0, None),
     };
-    let mut slot = Slot::after(record.as_ref());
+    let mut slot = SlotState::after(record.as_ref());
     tracing::info!(target: "lgoose::gaggle", "run {run}: figures are added up");
     // A new identity for each task: one that was replaced may still write.
     let by = format!("{:016x}", rand::random::<u64>());
     let (sender, mut received) = mpsc::channel(READ_AHEAD);
-    let (told, mut troubles) = mpsc::unbounded_channel();
+    let (reports, mut troubles) = mpsc::unbounded_channel();
     let signals = names::signals_of_slot(run, name);
     let reading = read(
         broker.clone(),
@@ -64,11 +64,11 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         signals,
         slot.through() + 1,
         sender,
-        Failing::new(told),
+        FailureTracker::new(reports),
     );
     let mut reading = tokio::task::JoinSet::from_iter([reading]);
     let mut look = tokio::time::interval(LOOK);
-    let (mut written, mut heard) = (Instant::now(), Instant::now());
+    let (mut written, mut last_signal) = (Instant::now(), Instant::now());
     // When the first signal came that is not in a record yet.
     let mut waiting: Option<Instant> = None;
     loop {
@@ -78,13 +78,13 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
             _ = reading.join_next() => return Ok("the reading of its signals has ended"),
             _ = look.tick() => {}
             Some(signal) = received.recv() => {
-                heard = Instant::now();
-                waiting.get_or_insert(heard);
-                slot.hear(signal);
+                last_signal = Instant::now();
+                waiting.get_or_insert(last_signal);
+                slot.receive(signal);
                 continue;
             }
         }
-        if heard.elapsed() >= ABANDONED {
+        if last_signal.elapsed() >= ABANDONED {
             return Ok("nothing was heard from its workers for 10 minutes");
         }
         let since = written.elapsed();
@@ -99,8 +99,8 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         for record in slot.take(&by, broker.most_bytes()) {
             match write(broker, &subject, name, last, &record).await {
                 Ok(number) => last = number,
-                Err(Stopped::Over) => return Ok("it is over"),
-                Err(Stopped::Overtaken) => {
+                Err(RecordRefusal::Over) => return Ok("it is over"),
+                Err(RecordRefusal::Overtaken) => {
                     return Ok("another gather, or the manager itself, has taken its signals over");
                 }
             }
@@ -109,7 +109,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
 }
 
 /// Reasons why no more records of this gather are accepted.
-enum Stopped {
+enum RecordRefusal {
     Over,
     Overtaken,
 }
@@ -120,26 +120,28 @@ async fn write(
     subject: &str,
     slot: &str,
     last: u64,
-    record: &Record,
-) -> Result<u64, Stopped> {
+    record: &SlotRecord,
+) -> Result<u64, RecordRefusal> {
     let bytes = messages::encode(record);
     let by = record.by.as_deref().unwrap_or_default();
     let id = format!("{slot}:{by}:{}", record.number);
     loop {
-        let kept = broker.keep_after(subject.to_owned(), &id, last, bytes.clone());
-        match kept.await {
+        let stored = broker.store_after(subject.to_owned(), &id, last, bytes.clone());
+        match stored.await {
             Ok(number) => return Ok(number),
-            Err(NotKept::NoStream) => return Err(Stopped::Over),
-            Err(NotKept::Overtaken) => {
+            Err(PublishFailure::NoStream) => return Err(RecordRefusal::Over),
+            Err(PublishFailure::Overtaken) => {
                 // The last record may be this very one: its acknowledgement was lost.
                 let run = names::run_of_subject(subject);
                 match broker.find_last(run, subject).await {
                     Ok(Some(last)) if *last.payload == *bytes => return Ok(last.sequence),
-                    Ok(_) => return Err(Stopped::Overtaken),
+                    Ok(_) => return Err(RecordRefusal::Overtaken),
                     Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
                 }
             }
-            Err(NotKept::Failed(error)) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
+            Err(PublishFailure::Failed(error)) => {
+                tracing::debug!(target: "lgoose::gaggle", "{error}")
+            }
         }
         tokio::time::sleep(AGAIN).await;
     }

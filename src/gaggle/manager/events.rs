@@ -1,11 +1,11 @@
 //! Events of the plan, run on one of the workers.
 
-use super::terms::ANSWER;
+use super::terms::REPLY_TIMEOUT;
 use crate::engine::{EventEnd, EventOrder, WorkerEvent};
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{Reply, Request, RequestKind};
-use crate::plan::Event;
+use crate::gaggle::messages::{RequestKind, WorkerReply, WorkerRequest};
+use crate::plan::PlanEvent;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -29,11 +29,11 @@ impl EventWorkers {
         self,
         broker: Broker,
         run: String,
-        event: Event,
+        event: PlanEvent,
         mut ordered: watch::Receiver<EventOrder>,
     ) -> Result<WorkerEvent, String> {
         let (id, name) = self.runs;
-        let request = Request::new(&run, RequestKind::Event(event));
+        let request = WorkerRequest::new(&run, RequestKind::Event(event));
         let replying = broker.request(&id, &request, EVENT);
         tokio::pin!(replying);
         let reply = loop {
@@ -42,20 +42,20 @@ impl EventWorkers {
                 changed = ordered.changed() => {
                     changed.map_err(|_| "it was given up")?;
                     let order = *ordered.borrow_and_update();
-                    let request = Request::new(&run, RequestKind::EventOrder(order));
-                    let _gone = broker.request(&id, &request, ANSWER).await;
+                    let request = WorkerRequest::new(&run, RequestKind::EventOrder(order));
+                    let _gone = broker.request(&id, &request, REPLY_TIMEOUT).await;
                 }
             }
         };
         let ended = match reply {
-            Ok(Reply::Event(ended)) => *ended,
+            Ok(WorkerReply::Event(ended)) => *ended,
             Ok(_) => return Err("its worker gave an unexpected answer".to_owned()),
             Err(why) => return Err(format!("worker '{name}': {why}")),
         };
         if let Some(json) = &ended.shared {
-            let request = Request::new(&run, RequestKind::Share(json.clone()));
+            let request = WorkerRequest::new(&run, RequestKind::Share(json.clone()));
             let sharing = self.others.iter();
-            let sharing = sharing.map(|other| broker.request(other, &request, ANSWER));
+            let sharing = sharing.map(|other| broker.request(other, &request, REPLY_TIMEOUT));
             let replies = futures_util::future::join_all(sharing).await;
             if let Some(why) = replies.into_iter().find_map(Result::err) {
                 return Err(format!(
@@ -71,7 +71,7 @@ impl EventWorkers {
 ///
 /// # Errors
 /// Trouble with figures that cannot be read.
-pub(super) fn end(event: Event, ended: Result<WorkerEvent, String>) -> Result<EventEnd, Error> {
+pub(super) fn end(event: PlanEvent, ended: Result<WorkerEvent, String>) -> Result<EventEnd, Error> {
     match ended {
         Ok(ended) => ended.end(),
         Err(why) => Ok(EventEnd::failed(format!("{}: {why}", event.name()))),

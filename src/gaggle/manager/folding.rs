@@ -1,7 +1,7 @@
 //! Figures of many workers that the manager reads itself, added up for a moment before they are passed on. This costs
 //! less than a third of merging each delivery into the store of the run and those of its labels.
 
-use super::roll::Roll;
+use super::roll::WorkerRegistry;
 use crate::engine::SignalKind;
 use crate::metrics::{Delivery, GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
@@ -11,18 +11,24 @@ const FEW: usize = 32;
 
 /// Figures that are not passed on yet, by the labels of their workers.
 #[derive(Debug, Default)]
-pub(super) struct Folding(BTreeMap<BTreeMap<String, String>, Folded>);
+pub(super) struct PendingFigures(BTreeMap<BTreeMap<String, String>, LabelledSum>);
 
 #[derive(Debug, Default)]
-struct Folded {
+struct LabelledSum {
     figures: GatheredDelta,
     /// The latest measurement of each worker.
     reached: BTreeMap<usize, u64>,
 }
 
-impl Folding {
+impl PendingFigures {
     /// Adds up the figures of the worker with that number if the run has many workers; returns whether it did.
-    pub(super) fn add(&mut self, roll: &Roll, worker: usize, reached: u64, bytes: &[u8]) -> bool {
+    pub(super) fn add(
+        &mut self,
+        roll: &WorkerRegistry,
+        worker: usize,
+        reached: u64,
+        bytes: &[u8],
+    ) -> bool {
         if roll.0.len() <= FEW {
             return false;
         }
@@ -31,7 +37,7 @@ impl Folding {
         };
         let labels = &roll.0[worker].presence.labels;
         if !self.0.contains_key(labels) {
-            self.0.insert(labels.clone(), Folded::default());
+            self.0.insert(labels.clone(), LabelledSum::default());
         }
         if let Some(folded) = self.0.get_mut(labels) {
             folded.figures.add(worker as u64, &delta);

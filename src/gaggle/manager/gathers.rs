@@ -1,6 +1,6 @@
 //! Choice of gathers: which of those that are present adds up the figures of which workers.
 
-use super::terms::ANSWER;
+use super::terms::REPLY_TIMEOUT;
 use crate::gaggle::broker::Broker;
 use crate::gaggle::gather::GatherRequest;
 use crate::gaggle::messages::GatherPresence;
@@ -9,23 +9,23 @@ use crate::metrics::label_texts;
 use std::collections::BTreeMap;
 
 /// Leaves out gathers of another version, and tells which one of several with the same label stands by.
-pub(super) fn fitting(present: Vec<GatherPresence>, tell: impl Fn(&str)) -> Vec<GatherPresence> {
+pub(super) fn fitting(present: Vec<GatherPresence>, notify: impl Fn(&str)) -> Vec<GatherPresence> {
     const OWN: &str = env!("CARGO_PKG_VERSION");
     let mut fitting: Vec<GatherPresence> = Vec::new();
     for gather in present {
         if gather.version != OWN {
-            tell(&format!(
+            notify(&format!(
                 "gather '{}': it runs lgoose {}, and this is {OWN}: it was left out",
                 gather.name, gather.version
             ));
             continue;
         }
-        for known in &fitting {
-            for label in known.labels.intersection(&gather.labels) {
-                tell(&format!(
+        for other in &fitting {
+            for label in other.labels.intersection(&gather.labels) {
+                notify(&format!(
                     "gathers '{}' and '{}' both have the label '{label}': the first adds up its workers, the second \
                      stands by",
-                    known.name, gather.name
+                    other.name, gather.name
                 ));
             }
         }
@@ -41,13 +41,20 @@ pub(super) fn fits(gather: &GatherPresence, labels: &BTreeMap<String, String>) -
 }
 
 /// Asks a gather to add up a slot.
-pub(super) async fn ask(broker: &Broker, id: &str, run: &str, slot: &str) -> Result<(), String> {
+pub(super) async fn request_gather(
+    broker: &Broker,
+    id: &str,
+    run: &str,
+    slot: &str,
+) -> Result<(), String> {
     let request = GatherRequest::Gather {
         run: run.to_owned(),
         slot: slot.to_owned(),
     };
-    let asked = broker.reply(names::gather(id), &request, ANSWER).await;
-    asked.map(drop)
+    let reply = broker
+        .reply(names::gather(id), &request, REPLY_TIMEOUT)
+        .await;
+    reply.map(drop)
 }
 
 #[cfg(test)]
@@ -67,15 +74,15 @@ mod tests {
     }
 
     #[test]
-    fn gathers_of_another_version_are_left_out_and_those_that_share_a_label_are_told() {
+    fn gathers_of_another_version_are_excluded_and_those_that_share_a_label_are_reported() {
         let own = env!("CARGO_PKG_VERSION");
         let present = vec![
             gather("a", own, &["region=eu", "region=ap"]),
             gather("b", "0.0.9", &["region=us"]),
             gather("c", own, &["region=ap", "region=us"]),
         ];
-        let told = RefCell::new(Vec::new());
-        let fitting = fitting(present, |text| told.borrow_mut().push(text.to_owned()));
+        let notices = RefCell::new(Vec::new());
+        let fitting = fitting(present, |text| notices.borrow_mut().push(text.to_owned()));
         let names: Vec<&str> = fitting.iter().map(|one| &*one.name).collect();
         assert_eq!(names, ["a", "c"]);
         let expected = [
@@ -83,7 +90,7 @@ mod tests {
             "gathers 'a' and 'c' both have the label 'region=ap': the first adds up its workers, the second stands by"
                 .to_owned(),
         ];
-        assert_eq!(*told.borrow(), expected);
+        assert_eq!(*notices.borrow(), expected);
         let of = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
         let first = |labels| {
             fitting

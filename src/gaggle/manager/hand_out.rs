@@ -1,12 +1,12 @@
 //! Handing out of the plan: sends a version of it to workers in pieces, and collects their replies.
 
-use super::roll::{Member, Roll};
-use super::terms::Pack;
+use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::terms::PlanPacker;
 use crate::engine::PlanVersion;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
-use crate::gaggle::clock::Offset;
-use crate::gaggle::messages::{Reply, Request, RequestKind};
+use crate::gaggle::clock::ClockOffset;
+use crate::gaggle::messages::{RequestKind, WorkerReply, WorkerRequest};
 use futures_util::StreamExt as _;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const AT_A_TIME: usize = 32;
 
 /// A version of the plan, packed for workers.
 pub(super) struct PackedPlan {
-    pack: Pack,
+    pack: PlanPacker,
     number: u64,
     bytes: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl PackedPlan {
     ///
     /// # Errors
     /// Trouble with files of the plan.
-    pub(super) fn new(pack: Pack, plan_version: &PlanVersion) -> Result<PackedPlan, Error> {
+    pub(super) fn new(pack: PlanPacker, plan_version: &PlanVersion) -> Result<PackedPlan, Error> {
         Ok(PackedPlan {
             bytes: pack(plan_version)?,
             number: plan_version.number,
@@ -45,7 +45,7 @@ impl PackedPlan {
         &mut self,
         broker: &Broker,
         run: &str,
-        roll: &mut Roll,
+        roll: &mut WorkerRegistry,
         plan_version: &PlanVersion,
     ) -> Result<(), Error> {
         let next = PackedPlan::new(self.pack.clone(), plan_version)?;
@@ -62,7 +62,7 @@ impl PackedPlan {
         &self,
         broker: &Broker,
         run: &str,
-        roll: &mut Roll,
+        roll: &mut WorkerRegistry,
     ) -> Result<(), Error> {
         let present = roll.0.iter().enumerate();
         let present = present.filter(|(_, member)| !member.away && !member.replaced);
@@ -98,8 +98,8 @@ impl PackedPlan {
         &self,
         broker: &Broker,
         run: &str,
-        member: &Member,
-    ) -> Result<Option<Offset>, String> {
+        member: &RegisteredWorker,
+    ) -> Result<Option<ClockOffset>, String> {
         // As its first version, which assigns its place; then under its own number.
         let offset = self.send(broker, run, member, 0).await?;
         if self.number > 0 {
@@ -113,11 +113,11 @@ impl PackedPlan {
         &self,
         broker: &Broker,
         run: &str,
-        member: &Member,
+        member: &RegisteredWorker,
         number: u64,
-    ) -> Result<Option<Offset>, String> {
-        let ask = async |kind: RequestKind, within: Duration| {
-            let request = Request::new(run, kind);
+    ) -> Result<Option<ClockOffset>, String> {
+        let send_request = async |kind: RequestKind, within: Duration| {
+            let request = WorkerRequest::new(run, kind);
             broker.request(&member.presence.id, &request, within).await
         };
         for (at, bytes) in self.bytes.chunks(broker.most_bytes()).enumerate() {
@@ -126,14 +126,14 @@ impl PackedPlan {
                 first: at == 0,
                 bytes: bytes.to_vec(),
             };
-            ask(piece, PIECE).await?;
+            send_request(piece, PIECE).await?;
         }
         let load = RequestKind::Load {
             plan_version: number,
             place: (number == 0).then(|| member.place.clone()),
         };
-        match ask(load, LOAD).await? {
-            Reply::Loaded(offset) => Ok(offset),
+        match send_request(load, LOAD).await? {
+            WorkerReply::Loaded(offset) => Ok(offset),
             _ => Err("it gave an unexpected answer".to_owned()),
         }
     }

@@ -2,11 +2,11 @@
 //! `test_start`, the start, and the latest order.
 
 use super::hand_out::PackedPlan;
-use super::roll::Member;
-use super::streams::Line;
-use super::terms::{ANSWER, Latest};
-use crate::engine::Order;
-use crate::gaggle::messages::{Request, RequestKind, Revised};
+use super::roll::RegisteredWorker;
+use super::streams::ManagerConnection;
+use super::terms::{LatestReceiver, REPLY_TIMEOUT};
+use crate::engine::RunOrder;
+use crate::gaggle::messages::{RequestKind, RevisedOrder, WorkerRequest};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ pub(super) struct WorkerInputs {
     /// When users began, and how long that was after the origin of log times.
     start: Option<(Instant, Duration)>,
     /// The latest order.
-    order: watch::Sender<Option<Revised>>,
+    order: watch::Sender<Option<RevisedOrder>>,
 }
 
 impl WorkerInputs {
@@ -37,7 +37,7 @@ impl WorkerInputs {
     /// Returns the inputs of a run that another manager has led so far, and whose plan is not here.
     pub(super) fn of_run_under_way(
         start: (Instant, Duration),
-        order: Option<Revised>,
+        order: Option<RevisedOrder>,
     ) -> WorkerInputs {
         WorkerInputs {
             plan: None,
@@ -48,19 +48,19 @@ impl WorkerInputs {
     }
 
     /// Returns a receiver of the latest order.
-    pub(super) fn orders(&self) -> Latest<Option<Revised>> {
+    pub(super) fn orders(&self) -> LatestReceiver<Option<RevisedOrder>> {
         self.order.subscribe()
     }
 
     /// Makes this the latest order, unless it is already.
-    pub(super) fn revise(&self, order: Order) {
+    pub(super) fn revise(&self, order: RunOrder) {
         self.order.send_if_modified(|latest| {
             let known = latest.as_ref();
             if known.is_some_and(|known| known.order == order) {
                 return false;
             }
             let revision = known.map_or(1, |known| known.revision + 1);
-            *latest = Some(Revised { revision, order });
+            *latest = Some(RevisedOrder { revision, order });
             true
         });
     }
@@ -83,40 +83,44 @@ impl WorkerInputs {
     /// Returns the time since the run began.
     pub(super) fn elapsed(&self) -> Duration {
         self.start
-            .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
+            .map_or(Duration::ZERO, |(start, _)| start.elapsed())
     }
 
     /// Returns the request that has a worker start users.
-    pub(super) fn begin_request(&self, line: &Line) -> Request {
+    pub(super) fn begin_request(&self, line: &ManagerConnection) -> WorkerRequest {
         let (at, since_origin) = self.start.expect("a run that begins has a beginning");
         let latest = self.order.borrow().clone();
-        let Revised { revision, order } = latest.expect("a run that begins has an order");
-        let begin = RequestKind::Begin {
+        let RevisedOrder { revision, order } = latest.expect("a run that begins has an order");
+        let begin = RequestKind::Start {
             at: line.clock.at(at.into_std()),
             since_origin,
             revision,
             order: Box::new(order),
         };
-        Request::new(&line.run, begin)
+        WorkerRequest::new(&line.run, begin)
     }
 
     /// Gives a worker that joins a running run everything that the others have.
     ///
     /// # Errors
     /// A sentence that says why it cannot join.
-    pub(super) async fn bring_in(&self, line: &Line, member: &mut Member) -> Result<(), String> {
+    pub(super) async fn bring_in(
+        &self,
+        line: &ManagerConnection,
+        member: &mut RegisteredWorker,
+    ) -> Result<(), String> {
         let (broker, run) = (&line.broker, &line.run);
         let plan = self.plan.as_ref().ok_or("the plan is not here")?;
         let offset = plan.hand_to(broker, run, member).await?;
         let id = &member.presence.id;
         if let Some(shared) = &self.shared {
-            let share = Request::new(run, RequestKind::Share(shared.clone()));
-            broker.request(id, &share, ANSWER).await?;
+            let share = WorkerRequest::new(run, RequestKind::Share(shared.clone()));
+            broker.request(id, &share, REPLY_TIMEOUT).await?;
         }
         let begin = self.begin_request(line);
-        broker.request(id, &begin, ANSWER).await?;
+        broker.request(id, &begin, REPLY_TIMEOUT).await?;
         member.offset = offset;
-        member.heard = Instant::now();
+        member.last_signal = Instant::now();
         Ok(())
     }
 }

@@ -1,15 +1,15 @@
 //! Intake of the workers' signals: passes each on to the director, once. Who reads them from the broker is not its
 //! concern.
 
-use super::folding::Folding;
-use super::roll::Roll;
-use super::terms::ANSWER;
+use super::folding::PendingFigures;
+use super::roll::WorkerRegistry;
+use super::terms::REPLY_TIMEOUT;
 use crate::engine::{Signal, SignalKind, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, Numbered, Request, RequestKind};
+use crate::gaggle::messages::{self, NumberedSignal, RequestKind, WorkerRequest};
 use crate::gaggle::names;
-use crate::gaggle::reading::Heard;
+use crate::gaggle::reading::RunMessage;
 use async_nats::Message;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -19,8 +19,8 @@ pub(super) struct SignalIntake {
     pub(super) broker: Broker,
     /// Name of the run.
     pub(super) run: String,
-    pub(super) roll: Roll,
-    folding: Folding,
+    pub(super) roll: WorkerRegistry,
+    folding: PendingFigures,
     director: mpsc::UnboundedSender<Signal>,
     /// Workers that were told to end.
     leaving: Vec<usize>,
@@ -30,14 +30,14 @@ impl SignalIntake {
     pub(super) fn new(
         broker: Broker,
         run: &str,
-        roll: Roll,
+        roll: WorkerRegistry,
         director: mpsc::UnboundedSender<Signal>,
     ) -> SignalIntake {
         SignalIntake {
             broker,
             run: run.to_owned(),
             roll,
-            folding: Folding::default(),
+            folding: PendingFigures::default(),
             director,
             leaving: Vec::new(),
         }
@@ -56,7 +56,8 @@ impl SignalIntake {
 
     /// Warns that a worker cannot hand over its figures, and why.
     pub(super) fn warn_of(&self, message: &Message) {
-        let number = names::teller(&message.subject).and_then(|id| self.roll.number_of(id));
+        let number =
+            names::worker_of_subject(&message.subject).and_then(|id| self.roll.number_of(id));
         if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
             let name = self.roll.0[number].name();
             let text = format!("figures of worker '{name}' do not arrive: it {why}");
@@ -65,15 +66,16 @@ impl SignalIntake {
     }
 
     /// Passes a worker's signal on to the director, unless it is a repeat.
-    pub(super) fn receive(&mut self, message: &Heard) {
+    pub(super) fn receive(&mut self, message: &RunMessage) {
         let Some(number) = self.roll.number_of(&message.sender) else {
             return;
         };
         let latest = self.roll.0[number].sequence;
-        let Numbered { sequence, signal } = match messages::decode_signal(&message.bytes, latest) {
-            Ok(numbered) => numbered,
-            Err(error) => return self.skip(number, &error),
-        };
+        let NumberedSignal { sequence, signal } =
+            match messages::decode_signal(&message.bytes, latest) {
+                Ok(numbered) => numbered,
+                Err(error) => return self.skip(number, &error),
+            };
         if self.advance(number, sequence, 1) && !self.handle(number, sequence, signal) {
             self.roll.0[number].sequence = latest;
         }
@@ -91,12 +93,12 @@ impl SignalIntake {
     pub(super) fn advance(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();
         let member = &mut self.roll.0[number];
-        let silent = now.duration_since(member.heard);
-        member.heard = now;
+        let silent = now.duration_since(member.last_signal);
+        member.last_signal = now;
         let Some(come) = self.roll.come_to(number, sequence, signals, silent) else {
             return false;
         };
-        for kind in come.told {
+        for kind in come.signals {
             self.send(number, kind);
         }
         if come.is_back && self.roll.0[number].replaced {
@@ -114,7 +116,7 @@ impl SignalIntake {
         }
         // Figures that came before this signal go first.
         self.pass_on();
-        let kind = match self.roll.heed(number, sequence, signal) {
+        let kind = match self.roll.accept(number, sequence, signal) {
             Ok(kind) => kind,
             Err(error) => {
                 self.skip(number, &error);
@@ -142,11 +144,11 @@ impl SignalIntake {
 
     /// Tells a worker that another one has replaced to stop its users and end.
     fn dismiss(&self, number: usize) {
-        let request = Request::new(&self.run, RequestKind::Dismiss);
+        let request = WorkerRequest::new(&self.run, RequestKind::Dismiss);
         let broker = self.broker.clone();
         let id = self.roll.0[number].presence.id.clone();
         tokio::spawn(async move {
-            let _gone_again = broker.request(&id, &request, ANSWER).await;
+            let _gone_again = broker.request(&id, &request, REPLY_TIMEOUT).await;
         });
     }
 }

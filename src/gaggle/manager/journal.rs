@@ -1,13 +1,15 @@
 //! What a manager keeps in the stream of its run so that another one can go on with it: the record at the beginning,
 //! and a journal of what its director is told.
 
-use super::roll::{Member, Roll};
+use super::roll::{RegisteredWorker, WorkerRegistry};
 use crate::engine::SignalKind;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RunFacts};
+use crate::gaggle::messages::{
+    self, ManagerLogEvent, ManagerLogLine, ManagerRecord, RunDescription,
+};
 use crate::gaggle::names;
-use crate::gaggle::reading::Failing;
+use crate::gaggle::reading::FailureTracker;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -15,8 +17,8 @@ use tokio::sync::mpsc;
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// What another manager needs to go on with the run: facts for the record, and the journal.
-pub(super) struct Chronicle {
-    pub(super) facts: RunFacts,
+pub(super) struct ManagerLog {
+    pub(super) facts: RunDescription,
     /// Whether lost workers are replaced.
     pub(super) replaces: bool,
     /// Figures of `test_start`, encoded.
@@ -26,16 +28,16 @@ pub(super) struct Chronicle {
     /// Number of the latest journal line.
     pub(super) number: u64,
     /// Takes lines for the stream.
-    pub(super) lines: mpsc::UnboundedSender<JournalLine>,
+    pub(super) lines: mpsc::UnboundedSender<ManagerLogLine>,
 }
 
-impl Chronicle {
+impl ManagerLog {
     /// Writes a line to the journal.
-    pub(super) fn write(&mut self, at: Duration, kind: LineKind) {
+    pub(super) fn write(&mut self, at: Duration, kind: ManagerLogEvent) {
         self.number += 1;
         let number = self.number;
         // Nobody receives it once the run is over.
-        let _over = self.lines.send(JournalLine {
+        let _over = self.lines.send(ManagerLogLine {
             number,
             leader: self.leader.clone(),
             at,
@@ -46,11 +48,11 @@ impl Chronicle {
     /// Writes what the director is told about a worker, if none of the worker's own signals shows it.
     pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &SignalKind) {
         let line = match kind {
-            SignalKind::Away(text) => LineKind::Away {
+            SignalKind::Away(text) => ManagerLogEvent::Away {
                 worker,
                 text: text.clone(),
             },
-            SignalKind::Warning(text) => LineKind::Warning {
+            SignalKind::Warning(text) => ManagerLogEvent::Warning {
                 worker,
                 text: text.clone(),
             },
@@ -63,39 +65,39 @@ impl Chronicle {
     ///
     /// # Errors
     /// Trouble with the broker.
-    pub(super) async fn begin(
+    pub(super) async fn store_record(
         &self,
         broker: &Broker,
         run: &str,
-        roll: &Roll,
+        roll: &WorkerRegistry,
         (ahead, since_origin): (Duration, Duration),
     ) -> Result<(), Error> {
-        let record = Record {
+        let record = ManagerRecord {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             facts: self.facts.clone(),
             ahead,
             since_origin,
             test_start: self.test_start.clone(),
-            members: roll.0.iter().map(Member::recorded).collect(),
+            members: roll.0.iter().map(RegisteredWorker::recorded).collect(),
             replaces: self.replaces,
         };
         let bytes = messages::encode(&record);
-        let kept = broker.keep(names::record(run), "record", bytes).await;
-        kept.map_err(|(error, _)| error)
+        let stored = broker.store(names::record(run), "record", bytes).await;
+        stored.map_err(|(error, _)| error)
     }
 }
 
 /// Keeps journal lines in the stream, in order, until no more come.
-pub(super) async fn keep(
+pub(super) async fn store_lines(
     broker: Broker,
     run: String,
-    mut lines: mpsc::UnboundedReceiver<JournalLine>,
-    mut failing: Failing,
+    mut lines: mpsc::UnboundedReceiver<ManagerLogLine>,
+    mut failing: FailureTracker,
 ) {
     while let Some(line) = lines.recv().await {
         let id = format!("journal:{}:{}", line.leader, line.number);
         let bytes = messages::encode(&line);
-        while let Err((error, _)) = broker.keep(names::journal(&run), &id, bytes.clone()).await {
+        while let Err((error, _)) = broker.store(names::journal(&run), &id, bytes.clone()).await {
             failing.note(&broker, error);
             tokio::time::sleep(AGAIN).await;
         }

@@ -2,13 +2,13 @@
 //! manager has the broker remove them once they are written, and fetches no more until then, so its memory is
 //! bounded.
 
-use super::terms::ANSWER;
-use crate::engine::LogsWanted;
+use super::terms::REPLY_TIMEOUT;
+use crate::engine::LogFetcher;
 use crate::gaggle::broker::{Broker, LogConsumer};
 use crate::gaggle::manager::recruit::present;
-use crate::gaggle::messages::{self, LogPiece, Reply, Request, RequestKind};
+use crate::gaggle::messages::{self, LogPiece, RequestKind, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
-use crate::metrics::{Lines, LogWorker, RunLogs};
+use crate::metrics::{LineCounts, LogWorker, RunLogs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,19 +24,19 @@ const WRITING: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What has come from one worker.
-struct Source {
+struct WorkerLogSource {
     worker: LogWorker,
     /// All pieces up to this number have come; of those after it, the ones in `beyond`.
     whole: u64,
     beyond: BTreeSet<u64>,
     /// Number of the last piece, once it is known.
     last: Option<u64>,
-    made: Lines,
+    made: LineCounts,
 }
 
-impl Source {
-    fn new(number: usize, name: &str) -> Source {
-        Source {
+impl WorkerLogSource {
+    fn new(number: usize, name: &str) -> WorkerLogSource {
+        WorkerLogSource {
             worker: LogWorker {
                 number: u16::try_from(number).unwrap_or(u16::MAX - 1),
                 name: Arc::from(name),
@@ -44,7 +44,7 @@ impl Source {
             whole: 0,
             beyond: BTreeSet::new(),
             last: None,
-            made: Lines::default(),
+            made: LineCounts::default(),
         }
     }
 
@@ -59,8 +59,8 @@ impl Source {
         if piece.last {
             self.last = Some(piece.number);
         }
-        for (made, told) in self.made.iter_mut().zip(piece.made) {
-            *made = told.max(*made);
+        for (made, reported) in self.made.iter_mut().zip(piece.made) {
+            *made = reported.max(*made);
         }
         true
     }
@@ -76,7 +76,7 @@ pub(super) struct Collector {
     run: String,
     consumer: LogConsumer,
     /// By identity of the worker.
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, WorkerLogSource>,
     over: oneshot::Receiver<()>,
     /// When the run was found to be over.
     over_since: Option<Instant>,
@@ -92,12 +92,16 @@ pub(super) async fn collect(
     run: String,
     consumer: LogConsumer,
     workers: Vec<(String, String)>,
-    wanted: LogsWanted,
+    fetcher: LogFetcher,
 ) {
-    let LogsWanted { begun, over, ended } = wanted;
-    if let Ok(run_logs) = begun.await {
+    let LogFetcher {
+        started,
+        over,
+        ended,
+    } = fetcher;
+    if let Ok(run_logs) = started.await {
         let sources = workers.into_iter().enumerate();
-        let sources = sources.map(|(number, (id, name))| (id, Source::new(number, &name)));
+        let sources = sources.map(|(number, (id, name))| (id, WorkerLogSource::new(number, &name)));
         let collector = Collector {
             broker,
             run,
@@ -120,19 +124,19 @@ impl Collector {
         while !self.is_over() {
             self.fetch(run_logs).await;
         }
-        let answers = self.end().await;
+        let replies = self.end().await;
         self.progress = Instant::now();
-        let awaited = |source: &Source| !source.is_complete();
+        let awaited = |source: &WorkerLogSource| !source.is_complete();
         while !self.stuck && self.progress.elapsed() < PATIENCE {
-            let mut answered = self.sources.iter();
-            if !answered.any(|(id, source)| answers.contains_key(id) && awaited(source)) {
+            let mut sources = self.sources.iter();
+            if !sources.any(|(id, source)| replies.contains_key(id) && awaited(source)) {
                 break;
             }
             self.fetch(run_logs).await;
         }
         let mut warnings = Vec::new();
         for (id, source) in &self.sources {
-            let made = answers.get(id).unwrap_or(&source.made);
+            let made = replies.get(id).unwrap_or(&source.made);
             run_logs.add_made(made);
             if !source.is_complete() {
                 warnings.push(format!(
@@ -159,7 +163,7 @@ impl Collector {
     async fn fetch(&mut self, run_logs: &RunLogs) {
         let batch = self.consumer.batch().await;
         for message in &batch {
-            let Some(id) = names::teller(&message.subject) else {
+            let Some(id) = names::worker_of_subject(&message.subject) else {
                 continue;
             };
             let piece = match messages::decode::<LogPiece>(&message.payload) {
@@ -171,7 +175,7 @@ impl Collector {
             };
             let number = self.sources.len();
             let source = self.sources.entry(id.to_owned());
-            let source = source.or_insert_with(|| Source::new(number, &piece.worker));
+            let source = source.or_insert_with(|| WorkerLogSource::new(number, &piece.worker));
             if !source.note(&piece) {
                 continue;
             }
@@ -190,12 +194,12 @@ impl Collector {
     async fn written(&mut self, run_logs: &RunLogs) -> bool {
         let mut before = usize::MAX;
         loop {
-            let left = run_logs.on_the_way();
-            if left == 0 {
+            let remaining = run_logs.on_the_way();
+            if remaining == 0 {
                 return true;
             }
-            if left < before {
-                (before, self.progress) = (left, Instant::now());
+            if remaining < before {
+                (before, self.progress) = (remaining, Instant::now());
             }
             if self.is_over() && self.progress.elapsed() >= WRITING {
                 return false;
@@ -205,23 +209,27 @@ impl Collector {
     }
 
     /// Tells workers to log nothing more, and returns the lines of those that answer.
-    async fn end(&self) -> BTreeMap<String, Lines> {
+    async fn end(&self) -> BTreeMap<String, LineCounts> {
         let workers = present(&self.broker).await.unwrap_or_default();
         let own = workers.into_iter().map(|(worker, _)| worker);
         let own = own.filter(|worker| worker.run.as_ref() == Some(&self.run));
-        let asked = own.map(|worker| async move {
-            let request = Request {
+        let requests = own.map(|worker| async move {
+            let request = WorkerRequest {
                 run: self.run.clone(),
                 kind: RequestKind::EndLogs,
             };
-            match self.broker.request(&worker.id, &request, ANSWER).await {
-                Ok(Reply::Logs(Some(made))) => Some((worker.id, made)),
+            match self
+                .broker
+                .request(&worker.id, &request, REPLY_TIMEOUT)
+                .await
+            {
+                Ok(WorkerReply::Logs(Some(made))) => Some((worker.id, made)),
                 // It has gone, or keeps no logs.
                 Ok(_) | Err(_) => None,
             }
         });
-        let answers = futures_util::future::join_all(asked).await;
-        answers.into_iter().flatten().collect()
+        let replies = futures_util::future::join_all(requests).await;
+        replies.into_iter().flatten().collect()
     }
 }
 
@@ -241,7 +249,7 @@ mod tests {
 
     #[test]
     fn pieces_count_once_in_whatever_order_they_come() {
-        let mut source = Source::new(0, "w");
+        let mut source = WorkerLogSource::new(0, "w");
         let came = [(2, false), (1, false), (2, false), (4, true), (1, false)];
         let new = came.map(|(number, last)| source.note(&piece(number, last)));
         assert_eq!(new, [true, true, false, true, false]);

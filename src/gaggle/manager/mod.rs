@@ -19,23 +19,25 @@ mod takeover;
 mod terms;
 mod thread;
 
-use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions, WorkerLogs};
+use crate::engine::{
+    PastRun, PlanFacts, PlanVersion, PlanVersions, VersionOffers, WorkerLink, WorkerLogs,
+};
 use crate::error::Error;
-use crate::gaggle::broker::{Address, Broker, make_log_stream, remove_log_stream};
-use crate::gaggle::messages::RunFacts;
+use crate::gaggle::broker::{Broker, BrokerAddress, make_log_stream, remove_log_stream};
+use crate::gaggle::messages::RunDescription;
 use crate::gaggle::names;
 use hand_out::PackedPlan;
-use pump::{Ends, Pump};
+use pump::{ManagerChannels, ManagerLoop};
 pub(crate) use recruit::present;
-use roll::Roll;
+use roll::WorkerRegistry;
 use slots::Slots;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use streams::Line;
-pub(crate) use takeover::{Attached, attach};
-pub(crate) use terms::{About, Recruitment, WorkerLoss};
-use terms::{Pack, Tell};
-pub(crate) use thread::Leave;
+use streams::ManagerConnection;
+pub(crate) use takeover::{BrokerRun, attach};
+use terms::{PlanPacker, ProgressReporter};
+pub(crate) use terms::{Recruitment, RunTitle, WorkerLoss};
+pub(crate) use thread::DisconnectHandle;
 use thread::start_thread;
 use tokio::sync::{mpsc, oneshot};
 
@@ -51,9 +53,9 @@ pub(crate) struct Manager {
     /// Name of the run.
     pub(crate) run: String,
     /// The director's end of the link to the workers.
-    pub(crate) link: Link,
+    pub(crate) link: WorkerLink,
     /// For the director: versions of the plan that all workers have loaded.
-    pub(crate) offers: Offers,
+    pub(crate) offers: VersionOffers,
     /// For the code that reloads the plan.
     pub(crate) versions: PlanVersions,
     /// Log entries of the workers, if the run keeps any logs.
@@ -67,38 +69,43 @@ impl Manager {
     /// # Errors
     /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name; or `stop`.
     pub(crate) async fn recruit(
-        address: Address,
+        address: BrokerAddress,
         recruitment: Recruitment,
-        (plan_version, about): (Arc<PlanVersion>, About),
-        pack: Pack,
-        tell: Tell,
+        (plan_version, about): (Arc<PlanVersion>, RunTitle),
+        pack: PlanPacker,
+        notify: ProgressReporter,
         stop: impl Future<Output = ()>,
-    ) -> Result<(Manager, Leave), Error> {
+    ) -> Result<(Manager, DisconnectHandle), Error> {
         let preparing = move |mut ends| async move {
-            let asked = (recruitment, pack, tell);
+            let terms = (recruitment, pack, notify);
             let about = (plan_version, about);
-            let (pump, manager) = prepare(&address, asked, about, &mut ends).await?;
+            let (pump, manager) = prepare(&address, terms, about, &mut ends).await?;
             Ok((pump.run(ends), manager))
         };
         start_thread(preparing, stop).await
     }
 
     /// Makes a manager and the ends of the channels to its pump. With a `past`, the run is already under way.
-    fn new(run: &str, roll: &Roll, stops_on_loss: bool, past: Option<Past>) -> (Manager, Ends) {
+    fn new(
+        run: &str,
+        roll: &WorkerRegistry,
+        stops_on_loss: bool,
+        past: Option<PastRun>,
+    ) -> (Manager, ManagerChannels) {
         let (signals, received) = mpsc::unbounded_channel();
-        let (begun, begins) = oneshot::channel();
-        let (events, wanted) = mpsc::unbounded_channel();
+        let (start, started) = oneshot::channel();
+        let (events, event_tasks) = mpsc::unbounded_channel();
         let (journal, entries) = mpsc::unbounded_channel();
         let (versions, offered) = PlanVersions::open();
         let (loaded, offers) = PlanVersions::open();
         let manager = Manager {
             run: run.to_owned(),
-            link: Link {
+            link: WorkerLink {
                 workers: roll.identities(),
                 lead: LEAD,
                 stops_on_loss,
                 signals: received,
-                begun,
+                start: start,
                 events,
                 journal,
                 past,
@@ -107,11 +114,11 @@ impl Manager {
             versions,
             logs: None,
         };
-        let ends = Ends {
+        let ends = ManagerChannels {
             signals,
             journal: entries,
-            begins: Some(begins),
-            events: wanted,
+            start: Some(started),
+            events: event_tasks,
             offered,
             loaded,
         };
@@ -121,16 +128,16 @@ impl Manager {
 
 /// Prepares the run, unless `ends` says first that nobody waits for it any more.
 async fn prepare(
-    address: &Address,
-    (recruitment, pack, tell): (Recruitment, Pack, Tell),
-    (plan_version, about): (Arc<PlanVersion>, About),
+    address: &BrokerAddress,
+    (recruitment, pack, notify): (Recruitment, PlanPacker, ProgressReporter),
+    (plan_version, about): (Arc<PlanVersion>, RunTitle),
     ends: &mut oneshot::Receiver<()>,
-) -> Result<(Pump, Manager), Error> {
+) -> Result<(ManagerLoop, Manager), Error> {
     let broker = &Broker::connect(address, "lgoose manager", CONNECT).await?;
     let run = run_name();
     broker.make_stream(&run).await?;
     let handed_out = async {
-        let Some(line) = Line::open(broker.clone(), &run, 0).await? else {
+        let Some(line) = ManagerConnection::open(broker.clone(), &run, 0).await? else {
             return Err(Error::trouble("another manager has this run"));
         };
         let log_consumer = if recruitment.logs {
@@ -138,10 +145,10 @@ async fn prepare(
         } else {
             None
         };
-        let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
-        let mut roll = Roll::new(recruited);
+        let recruited = recruit::recruit(broker, &run, &recruitment, &notify).await?;
+        let mut roll = WorkerRegistry::new(recruited);
         let plan = PackedPlan::new(pack, &plan_version)?;
-        let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
+        let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
         plan.hand_out(broker, &run, &mut roll).await?;
         // A manager that may not publish its orders could not stop the users.
         if let Some(denied) = broker
@@ -166,7 +173,7 @@ async fn prepare(
         }
     };
     let logs = log_consumer.map(|consumer| {
-        let (logs, wanted) = WorkerLogs::open();
+        let (logs, fetcher) = WorkerLogs::open();
         let workers = roll.0.iter().map(|member| &member.presence);
         let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
         let (broker, run) = (broker.clone(), run.clone());
@@ -175,14 +182,14 @@ async fn prepare(
             run,
             consumer,
             workers.collect(),
-            wanted,
+            fetcher,
         ));
         logs
     });
     let stops_on_loss = recruitment.on_loss == WorkerLoss::Stop;
     let (manager, ends) = Manager::new(&run, &roll, stops_on_loss, None);
     let manager = Manager { logs, ..manager };
-    let facts = RunFacts {
+    let facts = RunDescription {
         name: about.name,
         target: about.target,
         started: SystemTime::now(),
@@ -190,7 +197,7 @@ async fn prepare(
         stops_on_loss,
     };
     let replaces = recruitment.on_loss == WorkerLoss::Replace;
-    let pump = Pump::new(line, (roll, slots), ends, plan, (facts, replaces));
+    let pump = ManagerLoop::new(line, (roll, slots), ends, plan, (facts, replaces));
     Ok((pump, manager))
 }
 

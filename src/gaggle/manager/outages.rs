@@ -1,6 +1,6 @@
 //! Outages of the broker as the manager sees them: their lengths, for the report.
 
-use crate::gaggle::broker::Contact;
+use crate::gaggle::broker::ContactState;
 use tokio::time::Instant;
 
 /// The most outages that are reported one by one.
@@ -15,13 +15,13 @@ pub(super) struct Outages {
 
 impl Outages {
     /// Notes the state of the contact, and returns a warning when an outage is over.
-    pub(super) fn note(&mut self, contact: Contact) -> Option<String> {
+    pub(super) fn note(&mut self, contact: ContactState) -> Option<String> {
         match contact {
-            Contact::Down(since) => {
+            ContactState::Down(since) => {
                 self.since = Some(since);
                 None
             }
-            Contact::Up => {
+            ContactState::Up => {
                 let lasted = self.since.take()?.elapsed().as_secs_f64();
                 self.count += 1;
                 match self.count {
@@ -43,17 +43,17 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]
-    async fn an_outage_is_told_when_it_is_over_and_many_are_not_told_one_by_one() {
+    async fn an_outage_is_reported_when_it_is_over_and_many_are_not_reported_one_by_one() {
         let mut outages = Outages::default();
-        assert_eq!(outages.note(Contact::Up), None, "it was never away");
-        let mut told = Vec::new();
+        assert_eq!(outages.note(ContactState::Up), None, "it was never away");
+        let mut reports = Vec::new();
         for seconds in 1..30 {
-            assert_eq!(outages.note(Contact::Down(Instant::now())), None);
+            assert_eq!(outages.note(ContactState::Down(Instant::now())), None);
             tokio::time::advance(Duration::from_secs(seconds)).await;
-            told.extend(outages.note(Contact::Up));
+            reports.extend(outages.note(ContactState::Up));
         }
-        assert!(told[4].contains("for 5.0 s"), "{}", told[4]);
-        told.dedup();
-        assert_eq!(told.len(), 21);
+        assert!(reports[4].contains("for 5.0 s"), "{}", reports[4]);
+        reports.dedup();
+        assert_eq!(reports.len(), 21);
     }
 }

@@ -4,25 +4,27 @@ use super::events;
 use super::hand_out::PackedPlan;
 use super::inputs::WorkerInputs;
 use super::intake::SignalIntake;
-use super::journal::{Chronicle, keep};
+use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
 use super::recruit::claim_one;
-use super::roll::Roll;
+use super::roll::WorkerRegistry;
 use super::slots::Slots;
-use super::streams::{Line, publish};
-use super::terms::{ANSWER, Latest};
+use super::streams::{ManagerConnection, publish};
+use super::terms::{LatestReceiver, REPLY_TIMEOUT};
 use crate::control::Refusal;
 use crate::engine::{
-    Begun, Directive, Entry, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
-    Told,
+    Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
+    Signal, SignalKind, VersionOffer, VersionOffers,
 };
 use crate::error::Error;
-use crate::gaggle::broker::{Contact, remove_log_stream};
-use crate::gaggle::messages::{JournalLine, LineKind, Record, Request, RequestKind, RunFacts};
+use crate::gaggle::broker::{ContactState, remove_log_stream};
+use crate::gaggle::messages::{
+    ManagerLogEvent, ManagerLogLine, ManagerRecord, RequestKind, RunDescription, WorkerRequest,
+};
 use crate::gaggle::names;
-use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
-use crate::plan::Event;
+use crate::gaggle::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
+use crate::plan::PlanEvent;
 use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,48 +33,48 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// The pump's ends of the channels to the director and to the code that reloads the plan.
-pub(super) struct Ends {
+pub(super) struct ManagerChannels {
     pub(super) signals: mpsc::UnboundedSender<Signal>,
-    pub(super) journal: mpsc::UnboundedReceiver<Entry>,
-    pub(super) begins: Option<oneshot::Receiver<Begun>>,
+    pub(super) journal: mpsc::UnboundedReceiver<DirectorLogEntry>,
+    pub(super) start: Option<oneshot::Receiver<LoadStart>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
     /// Versions of the plan that workers should load.
-    pub(super) offered: Offers,
+    pub(super) offered: VersionOffers,
     /// Takes the versions that all workers have loaded.
     pub(super) loaded: PlanVersions,
 }
 
 /// Joins the director of a run to its workers.
-pub(super) struct Pump {
-    line: Line,
+pub(super) struct ManagerLoop {
+    line: ManagerConnection,
     intake: SignalIntake,
     slots: Slots,
     inputs: WorkerInputs,
-    ends: Ends,
-    chronicle: Chronicle,
+    ends: ManagerChannels,
+    chronicle: ManagerLog,
     /// Journal lines for the stream, until a task keeps them there.
-    lines: Option<mpsc::UnboundedReceiver<JournalLine>>,
+    lines: Option<mpsc::UnboundedReceiver<ManagerLogLine>>,
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
     reads: (String, u64),
     up_since: Instant,
     outages: Outages,
 }
 
-impl Pump {
+impl ManagerLoop {
     pub(super) fn new(
-        line: Line,
-        (roll, slots): (Roll, Slots),
-        ends: Ends,
+        line: ManagerConnection,
+        (roll, slots): (WorkerRegistry, Slots),
+        ends: ManagerChannels,
         plan: PackedPlan,
-        (facts, replaces): (RunFacts, bool),
-    ) -> Pump {
+        (facts, replaces): (RunDescription, bool),
+    ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
-        Pump {
+        ManagerLoop {
             intake: SignalIntake::new(line.broker.clone(), &line.run, roll, ends.signals.clone()),
             slots,
             inputs: WorkerInputs::new(plan),
             ends,
-            chronicle: Chronicle {
+            chronicle: ManagerLog {
                 facts,
                 replaces,
                 test_start: None,
@@ -89,12 +91,17 @@ impl Pump {
     }
 
     /// Makes the pump of a run that was played up to the present.
-    pub(super) fn of(line: Line, playback: Playback, ends: Ends, record: Record) -> Pump {
+    pub(super) fn of(
+        line: ManagerConnection,
+        playback: Playback,
+        ends: ManagerChannels,
+        record: ManagerRecord,
+    ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
-        let start = (playback.begin, record.since_origin);
+        let start = (playback.start, record.since_origin);
         let chronicle = playback.chronicle(record, line.leader.clone(), sender);
         let (roll, signals) = (playback.roll, ends.signals.clone());
-        Pump {
+        ManagerLoop {
             intake: SignalIntake::new(line.broker.clone(), &line.run, roll, signals),
             // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
             slots: Slots::none(),
@@ -116,12 +123,12 @@ impl Pump {
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (failed, mut troubles) = mpsc::unbounded_channel();
         let beside = self.spawn_tasks(sender, failed);
-        let mut directives: Option<Latest<Directive>> = None;
+        let mut directives: Option<LatestReceiver<Directive>> = None;
         let mut leads = true;
         loop {
-            let begins = async {
-                match &mut self.ends.begins {
-                    Some(begins) => begins.await,
+            let starting = async {
+                match &mut self.ends.start {
+                    Some(start) => start.await,
                     None => std::future::pending().await,
                 }
             };
@@ -135,36 +142,36 @@ impl Pump {
                 // In this order, so that what has come is taken in before any worker counts as lost.
                 biased;
                 _ = &mut over => break,
-                Some(trouble) = self.line.deposed.recv() => {
-                    self.intake.send(0, SignalKind::Deposed(trouble));
+                Some(trouble) = self.line.superseded.recv() => {
+                    self.intake.send(0, SignalKind::Superseded(trouble));
                     leads = false;
                     break;
                 }
-                begun = begins => {
-                    self.ends.begins = None;
-                    if let Ok(begun) = begun {
-                        directives = Some(self.begin(begun).await);
+                start_result = starting => {
+                    self.ends.start = None;
+                    if let Ok(start) = start_result {
+                        directives = Some(self.start_workers(start).await);
                     }
                 }
                 changed = changed => match (changed, &mut directives) {
                     (Ok(()), Some(latest)) => {
-                        self.inputs.revise(Order::from(&*latest.borrow_and_update()));
+                        self.inputs.revise(RunOrder::from(&*latest.borrow_and_update()));
                     }
                     _ => directives = None,
                 },
-                Some(Entry { at, told }) = self.ends.journal.recv() => {
-                    self.chronicle.write(at, LineKind::Told(told));
+                Some(DirectorLogEntry { at, action }) = self.ends.journal.recv() => {
+                    self.chronicle.write(at, ManagerLogEvent::Action(action));
                 }
                 Some(message) = received.recv() => self.receive(&message),
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
                 Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
                 Some(task) = self.ends.events.recv() => self.run_event(task).await,
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
-                Some(message) = self.line.told.next() => self.intake.warn_of(&message),
+                Some(message) = self.line.failures.next() => self.intake.warn_of(&message),
                 _ = contact.changed() => self.note(*contact.borrow_and_update()),
                 _ = look.tick() => {
                     self.intake.pass_on();
-                    if *contact.borrow() == Contact::Up {
+                    if *contact.borrow() == ContactState::Up {
                         self.look().await;
                     }
                 }
@@ -181,12 +188,12 @@ impl Pump {
     /// that last are sent to `failed`.
     fn spawn_tasks(
         &mut self,
-        received: mpsc::Sender<Heard>,
+        received: mpsc::Sender<RunMessage>,
         failed: mpsc::UnboundedSender<Error>,
     ) -> JoinSet<()> {
         let broker = || self.line.broker.clone();
         let run = || self.line.run.clone();
-        let failing = || Failing::new(failed.clone());
+        let failing = || FailureTracker::new(failed.clone());
         let (subjects, from) = self.reads.clone();
         let lines = self.lines.take();
         let orders = self.inputs.orders();
@@ -194,13 +201,13 @@ impl Pump {
         tasks.spawn(read(broker(), run(), subjects, from, received, failing()));
         tasks.spawn(publish(broker(), run(), orders, failing()));
         if let Some(lines) = lines {
-            tasks.spawn(keep(broker(), run(), lines, failing()));
+            tasks.spawn(store_lines(broker(), run(), lines, failing()));
         }
         tasks
     }
 
     /// Takes in a message of the stream.
-    fn receive(&mut self, message: &Heard) {
+    fn receive(&mut self, message: &RunMessage) {
         if names::is_slot(&message.sender) {
             self.slots.receive_record(&mut self.intake, message);
         } else {
@@ -209,8 +216,8 @@ impl Pump {
     }
 
     /// Notes whether the broker can be reached.
-    fn note(&mut self, contact: Contact) {
-        if contact == Contact::Up {
+    fn note(&mut self, contact: ContactState) {
+        if contact == ContactState::Up {
             self.up_since = Instant::now();
         }
         if let Some(text) = self.outages.note(contact) {
@@ -219,22 +226,22 @@ impl Pump {
     }
 
     /// Tells all workers when users begin and what they should do, unless they already know.
-    async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
-        let mut directives = begun.directives;
-        let order = Order::from(&*directives.borrow_and_update());
+    async fn start_workers(&mut self, start: LoadStart) -> LatestReceiver<Directive> {
+        let mut directives = start.directives;
+        let order = RunOrder::from(&*directives.borrow_and_update());
         self.inputs.revise(order);
         if self.inputs.has_started() {
             return directives;
         }
-        self.inputs.start(begun.at, begun.since_origin);
-        self.record(begun.at, begun.since_origin).await;
+        self.inputs.start(start.at, start.since_origin);
+        self.record(start.at, start.since_origin).await;
         let begin = self.inputs.begin_request(&self.line);
         let ids = self.intake.roll.ids();
-        let beginning = ids.map(|id| self.line.broker.request(id, &begin, ANSWER));
+        let beginning = ids.map(|id| self.line.broker.request(id, &begin, REPLY_TIMEOUT));
         let replies = futures_util::future::join_all(beginning).await;
         for (number, reply) in replies.into_iter().enumerate() {
             let member = &mut self.intake.roll.0[number];
-            member.heard = Instant::now();
+            member.last_signal = Instant::now();
             if let Err(why) = reply {
                 let text = format!("worker '{}' did not begin: {why}", member.name());
                 member.away = true;
@@ -245,13 +252,13 @@ impl Pump {
     }
 
     /// Keeps the record that another manager needs to go on with the run.
-    async fn record(&mut self, begin: Instant, since_origin: Duration) {
-        let ahead = begin.saturating_duration_since(Instant::now());
+    async fn record(&mut self, start: Instant, since_origin: Duration) {
+        let ahead = start.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
         let times = (ahead, since_origin);
         let kept = self
             .chronicle
-            .begin(broker, run, &self.intake.roll, times)
+            .store_record(broker, run, &self.intake.roll, times)
             .await;
         if let Err(error) = kept {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");
@@ -282,7 +289,7 @@ impl Pump {
         let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
         let running = workers.run(broker, run, event, task.ordered);
         match event {
-            Event::TestStart => {
+            PlanEvent::TestStart => {
                 // Users have not begun, so the pump has nothing else to do.
                 let ended = running.await;
                 if let Ok(ended) = &ended {
@@ -291,9 +298,10 @@ impl Pump {
                 }
                 let _given_up = result.send(events::end(event, ended));
             }
-            Event::TestStop => {
+            PlanEvent::TestStop => {
                 let at = self.inputs.elapsed();
-                self.chronicle.write(at, LineKind::Told(Told::TestStop));
+                self.chronicle
+                    .write(at, ManagerLogEvent::Action(DirectorEvent::TestStop));
                 tokio::spawn(async move {
                     let _given_up = result.send(events::end(event, running.await));
                 });
@@ -302,8 +310,8 @@ impl Pump {
     }
 
     /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
-    async fn hand_out(&mut self, offer: Offer) {
-        let Offer {
+    async fn hand_out(&mut self, offer: VersionOffer) {
+        let VersionOffer {
             plan_version,
             reply,
         } = offer;
@@ -356,9 +364,11 @@ impl Pump {
         let name = presence.name.clone();
         let mut member = roll.successor(number, presence);
         if let Err(why) = self.inputs.bring_in(&self.line, &mut member).await {
-            let release = Request::new(run, RequestKind::Release);
+            let release = WorkerRequest::new(run, RequestKind::Release);
             // A worker that is gone needs no release.
-            let _gone = broker.request(&member.presence.id, &release, ANSWER).await;
+            let _gone = broker
+                .request(&member.presence.id, &release, REPLY_TIMEOUT)
+                .await;
             let text = format!("worker '{name}' could not take the place of '{lost}': {why}");
             return self.signal_as_seen(number, SignalKind::Warning(text));
         }
@@ -366,7 +376,7 @@ impl Pump {
         let recorded = member.recorded();
         let new = self.intake.roll.replace(number, member);
         let text = format!("worker '{name}' took the place of '{lost}'");
-        let line = LineKind::Joined {
+        let line = ManagerLogEvent::Joined {
             in_place_of: number,
             member: Box::new(recorded),
             text: text.clone(),
@@ -378,9 +388,10 @@ impl Pump {
     /// Lets all workers and gathers go, and removes what the broker has kept.
     async fn release(&mut self) {
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let request = Request::new(run, RequestKind::Release);
+        let request = WorkerRequest::new(run, RequestKind::Release);
         let present = self.intake.roll.0.iter().filter(|member| !member.away);
-        let released = present.map(|member| broker.request(&member.presence.id, &request, ANSWER));
+        let released =
+            present.map(|member| broker.request(&member.presence.id, &request, REPLY_TIMEOUT));
         // A worker that is gone needs no release.
         let _gone = futures_util::future::join_all(released).await;
         self.slots.release(broker, run).await;

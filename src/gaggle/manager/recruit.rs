@@ -1,10 +1,10 @@
 //! Recruiting: finds free workers at the broker and claims as many as the run needs.
 
-use super::terms::{Recruitment, Tell};
+use super::terms::{ProgressReporter, Recruitment};
 use crate::config::MOST_THREADS;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, Presence, Request, RequestKind};
+use crate::gaggle::messages::{self, RequestKind, WorkerPresence, WorkerRequest};
 use crate::gaggle::names;
 use crate::units::{counted, show_count};
 use std::fmt;
@@ -20,13 +20,13 @@ const CLAIM: Duration = Duration::from_secs(5);
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
 /// A worker that was not claimed.
-struct Other {
+struct UnclaimedWorker {
     name: String,
-    why: Why,
+    why: ClaimFailure,
 }
 
 /// Reasons why a worker was not claimed.
-enum Why {
+enum ClaimFailure {
     /// It runs that version of lgoose.
     Version(String),
     /// It says that it has so many threads, which no worker has.
@@ -37,19 +37,21 @@ enum Why {
     Refused(String),
 }
 
-impl fmt::Display for Other {
+impl fmt::Display for UnclaimedWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "worker '{}': ", self.name)?;
         match &self.why {
-            Why::Version(version) => write!(f, "it runs lgoose {version}, and this is {OWN}"),
-            Why::Threads(threads) => write!(
+            ClaimFailure::Version(version) => {
+                write!(f, "it runs lgoose {version}, and this is {OWN}")
+            }
+            ClaimFailure::Threads(threads) => write!(
                 f,
                 "it says that it has {}, and a worker has 1 to {}",
                 counted(*threads, "thread"),
                 show_count(MOST_THREADS)
             ),
-            Why::Busy(run) => write!(f, "it works for run {run}"),
-            Why::Refused(why) => f.write_str(why),
+            ClaimFailure::Busy(run) => write!(f, "it works for run {run}"),
+            ClaimFailure::Refused(why) => f.write_str(why),
         }
     }
 }
@@ -58,10 +60,10 @@ impl fmt::Display for Other {
 ///
 /// # Errors
 /// Trouble with the broker.
-pub(crate) async fn present(broker: &Broker) -> Result<Vec<(Presence, Duration)>, Error> {
-    let answers = broker.ask_all(names::HELLO, HELLO).await?;
-    let all = answers.into_iter().filter_map(|(answer, took)| {
-        let presence = messages::decode::<Presence>(&answer).ok()?;
+pub(crate) async fn present(broker: &Broker) -> Result<Vec<(WorkerPresence, Duration)>, Error> {
+    let replies = broker.request_all(names::HELLO, HELLO).await?;
+    let all = replies.into_iter().filter_map(|(reply, took)| {
+        let presence = messages::decode::<WorkerPresence>(&reply).ok()?;
         Some((presence, took))
     });
     let mut all: Vec<_> = all.collect();
@@ -74,32 +76,32 @@ pub(super) async fn claim_one(
     broker: &Broker,
     run: &str,
     threads: u64,
-    left_out: &[String],
-) -> Option<Presence> {
+    excluded: &[String],
+) -> Option<WorkerPresence> {
     for (worker, _) in present(broker).await.ok()? {
         let fits = worker.run.is_none()
             && worker.threads >= threads
             && unfit(&worker).is_none()
-            && !left_out.contains(&worker.id);
+            && !excluded.contains(&worker.id);
         if fits && claim(broker, run, &worker).await.is_ok() {
-            return Some(Presence { threads, ..worker });
+            return Some(WorkerPresence { threads, ..worker });
         }
     }
     None
 }
 
 /// Returns why a worker can take part in no run of this manager, if it cannot.
-fn unfit(worker: &Presence) -> Option<Why> {
+fn unfit(worker: &WorkerPresence) -> Option<ClaimFailure> {
     if worker.version != OWN {
-        return Some(Why::Version(worker.version.clone()));
+        return Some(ClaimFailure::Version(worker.version.clone()));
     }
     // For each of them, a manager keeps figures.
     let possible = (1..=MOST_THREADS).contains(&worker.threads);
-    (!possible).then_some(Why::Threads(worker.threads))
+    (!possible).then_some(ClaimFailure::Threads(worker.threads))
 }
 
-async fn claim(broker: &Broker, run: &str, worker: &Presence) -> Result<(), String> {
-    let request = Request {
+async fn claim(broker: &Broker, run: &str, worker: &WorkerPresence) -> Result<(), String> {
+    let request = WorkerRequest {
         run: run.to_owned(),
         kind: RequestKind::Claim,
     };
@@ -114,47 +116,47 @@ pub(super) async fn recruit(
     broker: &Broker,
     run: &str,
     recruitment: &Recruitment,
-    tell: &Tell,
-) -> Result<Vec<Presence>, Error> {
+    notify: &ProgressReporter,
+) -> Result<Vec<WorkerPresence>, Error> {
     let until = Instant::now() + recruitment.timeout;
-    let mut claimed: Vec<Presence> = Vec::new();
-    let mut told = None;
+    let mut claimed: Vec<WorkerPresence> = Vec::new();
+    let mut reported = None;
     loop {
-        let mut others: Vec<Other> = Vec::new();
+        let mut others: Vec<UnclaimedWorker> = Vec::new();
         for (worker, _) in present(broker).await? {
             if claimed.len() == recruitment.workers {
                 break;
             }
-            if claimed.iter().any(|known| known.id == worker.id) {
+            if claimed.iter().any(|one| one.id == worker.id) {
                 continue;
             }
             let why = match (unfit(&worker), &worker.run) {
                 (Some(why), _) => why,
-                (None, Some(other)) => Why::Busy(other.clone()),
+                (None, Some(other)) => ClaimFailure::Busy(other.clone()),
                 (None, None) => match claim(broker, run, &worker).await {
                     Ok(()) => {
                         claimed.push(worker);
                         continue;
                     }
-                    Err(why) => Why::Refused(why),
+                    Err(why) => ClaimFailure::Refused(why),
                 },
             };
-            others.push(Other {
+            others.push(UnclaimedWorker {
                 name: worker.name,
                 why,
             });
         }
         if claimed.len() == recruitment.workers {
             for other in &others {
-                if let Why::Version(_) | Why::Threads(_) = other.why {
-                    tell(&format!("{other}: it was left out"));
+                if let ClaimFailure::Version(_) | ClaimFailure::Threads(_) = other.why {
+                    notify(&format!("{other}: it was left out"));
                 }
             }
             return Ok(claimed);
         }
-        if told != Some(claimed.len()) {
-            told = Some(claimed.len());
-            tell(&format!(
+        if reported != Some(claimed.len()) {
+            reported = Some(claimed.len());
+            notify(&format!(
                 "waiting for workers at {}: {} of {} are there",
                 broker.url(),
                 claimed.len(),
@@ -167,10 +169,14 @@ pub(super) async fn recruit(
     }
 }
 
-fn too_few(recruitment: &Recruitment, claimed: &[Presence], others: &[Other]) -> Error {
+fn too_few(
+    recruitment: &Recruitment,
+    claimed: &[WorkerPresence],
+    others: &[UnclaimedWorker],
+) -> Error {
     let seconds = recruitment.timeout.as_secs_f64();
-    let wanted = counted(recruitment.workers as u64, "worker");
-    let mut text = format!("of {wanted}, {} came within {seconds} s", claimed.len());
+    let expected = counted(recruitment.workers as u64, "worker");
+    let mut text = format!("of {expected}, {} came within {seconds} s", claimed.len());
     if !claimed.is_empty() {
         let names: Vec<String> = claimed
             .iter()
@@ -188,7 +194,7 @@ fn too_few(recruitment: &Recruitment, claimed: &[Presence], others: &[Other]) ->
 
 /// Lets go of all workers of a run that can be reached.
 pub(super) async fn release_all(broker: &Broker, run: &str) {
-    let request = Request {
+    let request = WorkerRequest {
         run: run.to_owned(),
         kind: RequestKind::Release,
     };

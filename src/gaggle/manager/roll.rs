@@ -1,12 +1,12 @@
 //! Roll of a run's workers: who they are, and which shards each one has.
 
 use super::events::EventWorkers;
-use crate::config::Part;
+use crate::config::LoadPart;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
-use crate::gaggle::clock::Offset;
-use crate::gaggle::gather::Reached;
-use crate::gaggle::messages::{self, Place, Presence, RecordedMember};
+use crate::gaggle::clock::ClockOffset;
+use crate::gaggle::gather::SignalProgress;
+use crate::gaggle::messages::{self, RecordedMember, WorkerAssignment, WorkerPresence};
 use crate::gaggle::names;
 use crate::metrics::WorkerIdentity;
 use crate::units::counted;
@@ -20,24 +20,24 @@ pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 
 /// A worker of the run.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) presence: Presence,
+pub(super) struct RegisteredWorker {
+    pub(super) presence: WorkerPresence,
     /// The number in its identity; `None` if the identity has none.
     pub(super) worker: Option<u64>,
-    pub(super) place: Place,
+    pub(super) place: WorkerAssignment,
     /// Its shards in the figures.
     pub(super) shards: Range<usize>,
-    pub(super) offset: Option<Offset>,
+    pub(super) offset: Option<ClockOffset>,
     /// Number of its latest signal.
     pub(super) sequence: u64,
     /// When the manager last heard from it.
-    pub(super) heard: Instant,
+    pub(super) last_signal: Instant,
     /// Whether it counts as away, because it was silent for too long.
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
     /// Whether it was told to end, so that it will not answer any more.
-    pub(super) left: bool,
+    pub(super) dismissed: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
     /// Messages in its name that could not be read.
@@ -46,33 +46,33 @@ pub(super) struct Member {
 
 /// What the arrival of a worker's signals means.
 #[derive(Debug, Default)]
-pub(super) struct Come {
+pub(super) struct SignalArrival {
     /// News for the director.
-    pub(super) told: Vec<SignalKind>,
+    pub(super) signals: Vec<SignalKind>,
     /// Whether the worker was away before.
     pub(super) is_back: bool,
 }
 
 /// All workers of the run, by their numbers.
 #[derive(Debug)]
-pub(super) struct Roll(pub(super) Vec<Member>);
+pub(super) struct WorkerRegistry(pub(super) Vec<RegisteredWorker>);
 
-impl Roll {
+impl WorkerRegistry {
     /// Gives each worker as many shards as it has threads, with consecutive numbers.
-    pub(super) fn new(workers: Vec<Presence>) -> Roll {
+    pub(super) fn new(workers: Vec<WorkerPresence>) -> WorkerRegistry {
         let of: u64 = workers.iter().map(|worker| worker.threads).sum();
         let mut first = 0;
         let members = workers.into_iter().map(|presence| {
             let shares = first..first + presence.threads;
             first = shares.end;
-            let place = Place {
-                part: Part::of_shares(shares.clone(), of),
+            let place = WorkerAssignment {
+                part: LoadPart::of_shares(shares.clone(), of),
                 first_shard: shares.start,
                 slot: None,
             };
-            Member::new(presence, place)
+            RegisteredWorker::new(presence, place)
         });
-        Roll(members.collect())
+        WorkerRegistry(members.collect())
     }
 
     /// Returns the slot of the workers with exactly these labels, if they have one.
@@ -83,7 +83,7 @@ impl Roll {
 
     /// Returns the workers as the figures name them.
     pub(super) fn identities(&self) -> Vec<WorkerIdentity> {
-        self.0.iter().map(Member::identity).collect()
+        self.0.iter().map(RegisteredWorker::identity).collect()
     }
 
     /// Returns the number of each worker, by the number in its identity.
@@ -106,23 +106,23 @@ impl Roll {
         sequence: u64,
         signals: u64,
         silent: Duration,
-    ) -> Option<Come> {
+    ) -> Option<SignalArrival> {
         let member = &mut self.0[number];
         if sequence <= member.sequence {
             return None;
         }
         let name = &member.presence.name;
-        let mut come = Come::default();
+        let mut come = SignalArrival::default();
         if std::mem::take(&mut member.away) {
             let seconds = silent.as_secs_f64();
-            come.told.push(SignalKind::Back(format!(
+            come.signals.push(SignalKind::Back(format!(
                 "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
             )));
             come.is_back = true;
         }
         let missing = (sequence - member.sequence).saturating_sub(signals);
         if missing > 0 {
-            come.told.push(SignalKind::Warning(format!(
+            come.signals.push(SignalKind::Warning(format!(
                 "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
             )));
         }
@@ -134,7 +134,7 @@ impl Roll {
     ///
     /// # Errors
     /// Trouble with figures that cannot be read.
-    pub(super) fn heed(
+    pub(super) fn accept(
         &mut self,
         number: usize,
         sequence: u64,
@@ -144,7 +144,7 @@ impl Roll {
         let kind = signal.kind(sequence, &member.presence.name)?;
         match &kind {
             SignalKind::Ended { .. } => member.ended = true,
-            SignalKind::Away(_) => member.left = true,
+            SignalKind::Away(_) => member.dismissed = true,
             _ => {}
         }
         Ok(kind)
@@ -161,18 +161,18 @@ impl Roll {
     }
 
     /// Makes the member that takes the place of another: the same part of the load, with new shards in the figures.
-    pub(super) fn successor(&self, number: usize, presence: Presence) -> Member {
+    pub(super) fn successor(&self, number: usize, presence: WorkerPresence) -> RegisteredWorker {
         let ends = self.0.iter().map(|member| member.shards.end);
-        let place = Place {
+        let place = WorkerAssignment {
             part: self.0[number].place.part,
             first_shard: ends.max().unwrap_or(0) as u64,
             slot: self.slot_of(&presence.labels),
         };
-        Member::new(presence, place)
+        RegisteredWorker::new(presence, place)
     }
 
     /// Puts a member in the place of another, and returns its number.
-    pub(super) fn replace(&mut self, number: usize, member: Member) -> usize {
+    pub(super) fn replace(&mut self, number: usize, member: RegisteredWorker) -> usize {
         self.0[number].replaced = true;
         self.0.push(member);
         self.0.len() - 1
@@ -181,7 +181,7 @@ impl Roll {
     /// Returns the workers of an event; `None` if none can run it.
     pub(super) fn event_workers(&self) -> Option<EventWorkers> {
         let mut all = self.0.iter();
-        let runs = all.find(|member| !member.away && !member.left)?;
+        let runs = all.find(|member| !member.away && !member.dismissed)?;
         let others = self.ids().filter(|id| **id != runs.presence.id);
         Some(EventWorkers {
             runs: (runs.presence.id.clone(), runs.name().to_owned()),
@@ -198,7 +198,7 @@ impl Roll {
     pub(super) fn newly_away(&mut self, since: Instant) -> Vec<usize> {
         let all = self.0.iter_mut().enumerate();
         let silent = all.filter(|(_, member)| {
-            !member.away && !member.ended && member.heard.max(since).elapsed() > SILENCE
+            !member.away && !member.ended && member.last_signal.max(since).elapsed() > SILENCE
         });
         silent
             .map(|(number, member)| {
@@ -209,11 +209,11 @@ impl Roll {
     }
 
     /// Returns how far the signals of a slot's workers are accounted for.
-    pub(super) fn reached(&self, slot: &str) -> Vec<Reached> {
+    pub(super) fn reached(&self, slot: &str) -> Vec<SignalProgress> {
         let members = self.0.iter().filter(|member| member.sequence > 0);
         let members = members.filter(|member| member.place.slot.as_deref() == Some(slot));
         let reached = members.filter_map(|member| {
-            Some(Reached {
+            Some(SignalProgress {
                 worker: member.worker?,
                 sequence: member.sequence,
                 signals: 0,
@@ -233,26 +233,26 @@ impl Roll {
     pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
         for member in &mut self.0 {
             if member.place.slot.as_deref() == Some(slot) && !member.away {
-                member.heard = now;
+                member.last_signal = now;
             }
         }
     }
 }
 
-impl Member {
-    pub(super) fn new(presence: Presence, place: Place) -> Member {
+impl RegisteredWorker {
+    pub(super) fn new(presence: WorkerPresence, place: WorkerAssignment) -> RegisteredWorker {
         let first = place.first_shard as usize;
-        Member {
+        RegisteredWorker {
             shards: first..first + presence.threads as usize,
             worker: names::worker_number(&presence.id),
             presence,
             place,
             offset: None,
             sequence: 0,
-            heard: Instant::now(),
+            last_signal: Instant::now(),
             away: false,
             ended: false,
-            left: false,
+            dismissed: false,
             replaced: false,
             skipped: 0,
         }
@@ -294,11 +294,11 @@ impl Member {
     }
 }
 
-impl From<RecordedMember> for Member {
-    fn from(recorded: RecordedMember) -> Member {
-        Member {
+impl From<RecordedMember> for RegisteredWorker {
+    fn from(recorded: RecordedMember) -> RegisteredWorker {
+        RegisteredWorker {
             offset: recorded.offset,
-            ..Member::new(recorded.presence, recorded.place)
+            ..RegisteredWorker::new(recorded.presence, recorded.place)
         }
     }
 }
@@ -307,8 +307,8 @@ impl From<RecordedMember> for Member {
 mod tests {
     use super::*;
 
-    fn worker(id: &str, threads: u64) -> Presence {
-        Presence {
+    fn worker(id: &str, threads: u64) -> WorkerPresence {
+        WorkerPresence {
             id: id.to_owned(),
             name: id.to_owned(),
             version: String::new(),
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn shards_are_dealt_out_by_threads_and_a_replacement_has_new_ones_for_the_same_part() {
-        let mut roll = Roll::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
+        let mut roll = WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
         let shards = roll.identities().into_iter().map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
         let successor = roll.successor(1, worker("d", 3));

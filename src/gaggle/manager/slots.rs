@@ -2,17 +2,17 @@
 //! records of gathers, reads the workers' signals itself when their gather falls silent, and hands them back to a gather
 //! that is there again.
 
-use super::gathers::{ask, fits, fitting};
+use super::gathers::{fits, fitting, request_gather};
 use super::intake::SignalIntake;
-use super::roll::{Member, Roll};
-use super::terms::{ANSWER, Tell};
+use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::terms::{ProgressReporter, REPLY_TIMEOUT};
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, NotKept};
-use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers};
+use crate::gaggle::broker::{Broker, PublishFailure};
+use crate::gaggle::gather::{GatherRequest, RecordKind, SignalProgress, SlotRecord, gathers};
 use crate::gaggle::messages::{self, GatherPresence, MOST_MISSING};
 use crate::gaggle::names;
-use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
+use crate::gaggle::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
 use crate::metrics::{Delivery, GatheredDelta, labels_text};
 use crate::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,8 +34,8 @@ const WRITE_AGAIN: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Slots {
     all: Vec<Slot>,
-    sender: mpsc::UnboundedSender<Event>,
-    events: mpsc::UnboundedReceiver<Event>,
+    sender: mpsc::UnboundedSender<SlotEvent>,
+    events: mpsc::UnboundedReceiver<SlotEvent>,
 }
 
 /// A slot.
@@ -67,7 +67,7 @@ enum Turn {
     Manager {
         reading: AbortHandle,
         /// When it last looked for a gather.
-        asked: Instant,
+        last_search: Instant,
     },
     /// The manager is handing the slot back to a gather.
     HandingBack,
@@ -75,7 +75,7 @@ enum Turn {
 
 /// Something that happens to a slot besides its records.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct SlotEvent {
     slot: usize,
     kind: EventKind,
 }
@@ -83,11 +83,11 @@ pub(super) struct Event {
 #[derive(Debug)]
 enum EventKind {
     /// A signal that the manager reads itself.
-    Signal(Heard),
+    Signal(RunMessage),
     /// The slot's signals cannot be read.
     Unreadable(Error),
     /// The manager's own record could not be written.
-    NotTakenOver(NotKept),
+    NotTakenOver(PublishFailure),
     /// A gather with a fitting label has answered.
     Found(GatherPresence),
 }
@@ -110,11 +110,11 @@ impl Slots {
     pub(super) async fn open(
         broker: &Broker,
         run: &str,
-        roll: &mut Roll,
-        tell: &Tell,
+        roll: &mut WorkerRegistry,
+        notify: &ProgressReporter,
     ) -> Result<Slots, Error> {
         let mut slots = Slots::none();
-        let present = fitting(gathers(broker).await?, |text| tell(text));
+        let present = fitting(gathers(broker).await?, |text| notify(text));
         let members = roll.0.iter().map(|member| member.presence.labels.clone());
         let sets: BTreeSet<BTreeMap<String, String>> = members.collect();
         for labels in sets {
@@ -122,20 +122,20 @@ impl Slots {
                 continue;
             };
             let name = names::slot(slots.all.len());
-            if let Err(why) = ask(broker, &gather.id, run, &name).await {
-                tell(&format!(
+            if let Err(why) = request_gather(broker, &gather.id, run, &name).await {
+                notify(&format!(
                     "gather '{}' does not add up the figures of {}: {why}",
                     gather.name,
                     labels_text(&labels)
                 ));
                 continue;
             }
-            let alike = |member: &&mut Member| member.presence.labels == labels;
+            let alike = |member: &&mut RegisteredWorker| member.presence.labels == labels;
             let members = roll.0.iter_mut().filter(alike);
             let count = members
                 .map(|member| member.place.slot = Some(name.clone()))
                 .count();
-            tell(&format!(
+            notify(&format!(
                 "gather '{}' adds up the figures of {} with {}",
                 gather.name,
                 counted(count as u64, "worker"),
@@ -157,7 +157,7 @@ impl Slots {
     }
 
     /// Waits for the next event. Can be dropped and called again at any time.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    pub(super) async fn next(&mut self) -> Option<SlotEvent> {
         self.events.recv().await
     }
 
@@ -169,7 +169,9 @@ impl Slots {
                 run: run.to_owned(),
             };
             // If this is lost, the gather notices that the stream is gone.
-            let _gone = broker.reply(names::gather(id), &request, ANSWER).await;
+            let _gone = broker
+                .reply(names::gather(id), &request, REPLY_TIMEOUT)
+                .await;
         }
         for slot in &self.all {
             if let Turn::Manager { reading, .. } = &slot.turn {
@@ -183,12 +185,12 @@ impl Slots {
     }
 
     /// Takes in a record of a slot.
-    pub(super) fn receive_record(&mut self, intake: &mut SignalIntake, message: &Heard) {
+    pub(super) fn receive_record(&mut self, intake: &mut SignalIntake, message: &RunMessage) {
         let Some(at) = self.number_of(&message.sender) else {
             return;
         };
         let slot = &mut self.all[at];
-        let record = match messages::decode::<Record>(&message.bytes) {
+        let record = match messages::decode::<SlotRecord>(&message.bytes) {
             Ok(record) if record.number <= slot.number.saturating_add(MOST_MISSING) => record,
             _ => {
                 slot.skipped += 1;
@@ -220,7 +222,11 @@ impl Slots {
     }
 
     /// Handles an event of a slot.
-    pub(super) fn handle(&mut self, intake: &mut SignalIntake, Event { slot: at, kind }: Event) {
+    pub(super) fn handle(
+        &mut self,
+        intake: &mut SignalIntake,
+        SlotEvent { slot: at, kind }: SlotEvent,
+    ) {
         match kind {
             EventKind::Signal(message) => self.receive_directly(intake, at, &message),
             EventKind::Unreadable(error) => intake.send(0, SignalKind::Failed(error)),
@@ -230,13 +236,13 @@ impl Slots {
     }
 
     /// Keeps waiting for a gather: its record came first, or the manager could not write its own.
-    fn go_on_waiting(&mut self, intake: &SignalIntake, at: usize, why: &NotKept) {
+    fn go_on_waiting(&mut self, intake: &SignalIntake, at: usize, why: &PublishFailure) {
         let slot = &mut self.all[at];
         if !matches!(slot.turn, Turn::TakingOver) {
             return;
         }
         slot.turn = Turn::Gather;
-        if let NotKept::Failed(error) = why {
+        if let PublishFailure::Failed(error) = why {
             let text = format!(
                 "nothing is heard from gather '{}', and the figures of its workers ({}) are missing meanwhile: {}",
                 slot.gather.1,
@@ -248,7 +254,7 @@ impl Slots {
     }
 
     /// Takes in a signal that the manager reads itself.
-    fn receive_directly(&mut self, intake: &mut SignalIntake, at: usize, message: &Heard) {
+    fn receive_directly(&mut self, intake: &mut SignalIntake, at: usize, message: &RunMessage) {
         let slot = &mut self.all[at];
         if !matches!(slot.turn, Turn::Manager { .. }) || message.number <= slot.through {
             return;
@@ -277,8 +283,8 @@ impl Slots {
             }
             match &mut slot.turn {
                 Turn::Gather if silent >= SILENCE => self.take_over(intake, at),
-                Turn::Manager { asked, .. } if asked.elapsed() >= AGAIN => {
-                    *asked = now;
+                Turn::Manager { last_search, .. } if last_search.elapsed() >= AGAIN => {
+                    *last_search = now;
                     self.look_for_gather(intake.broker.clone(), at);
                 }
                 _ => {}
@@ -299,10 +305,10 @@ impl Slots {
         tokio::spawn(async move {
             let id = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
-            if let Err(why) = broker.keep_after(subject, &id, last, bytes).await {
+            if let Err(why) = broker.store_after(subject, &id, last, bytes).await {
                 // It is tried again, unless the gather was heard meanwhile.
                 let kind = EventKind::NotTakenOver(why);
-                let _over = sender.send(Event { slot: at, kind });
+                let _over = sender.send(SlotEvent { slot: at, kind });
             }
         });
     }
@@ -318,7 +324,7 @@ impl Slots {
             names::signals_of_slot(&intake.run, &slot.name),
             slot.through + 1,
             sender,
-            Failing::new(told),
+            FailureTracker::new(told),
         );
         let events = self.sender.clone();
         let reading = tokio::spawn(async move {
@@ -326,17 +332,17 @@ impl Slots {
             loop {
                 let kind = tokio::select! {
                     () = &mut reading => return,
-                    Some(heard) = received.recv() => EventKind::Signal(heard),
+                    Some(message) = received.recv() => EventKind::Signal(message),
                     Some(trouble) = troubles.recv() => EventKind::Unreadable(trouble),
                 };
-                if events.send(Event { slot: at, kind }).is_err() {
+                if events.send(SlotEvent { slot: at, kind }).is_err() {
                     return;
                 }
             }
         });
         slot.turn = Turn::Manager {
             reading: reading.abort_handle(),
-            asked: Instant::now(),
+            last_search: Instant::now(),
         };
         intake.roll.excuse(&slot.name, Instant::now());
         let text = format!(
@@ -361,7 +367,7 @@ impl Slots {
             let found = present.into_iter().find(|gather| fits(gather, &labels));
             if let Some(gather) = found {
                 let kind = EventKind::Found(gather);
-                let _over = sender.send(Event { slot: at, kind });
+                let _over = sender.send(SlotEvent { slot: at, kind });
             }
         });
     }
@@ -383,14 +389,14 @@ impl Slots {
             let number = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
             // Tries until this record or another one is there.
-            while let Err(NotKept::Failed(_)) = broker
-                .keep_after(subject.clone(), &number, last, bytes.clone())
+            while let Err(PublishFailure::Failed(_)) = broker
+                .store_after(subject.clone(), &number, last, bytes.clone())
                 .await
             {
                 tokio::time::sleep(WRITE_AGAIN).await;
             }
             // If the gather does not answer, its silence will be noticed.
-            let _gone = ask(&broker, &id, &run, &name).await;
+            let _gone = request_gather(&broker, &id, &run, &name).await;
         });
     }
 
@@ -411,8 +417,8 @@ impl Slots {
 
 impl Slot {
     /// Returns the manager's next record of the slot, and the number in the stream of the record before it.
-    fn next(&self, kind: RecordKind, members: Vec<Reached>) -> (Record, u64) {
-        let record = Record {
+    fn next(&self, kind: RecordKind, members: Vec<SignalProgress>) -> (SlotRecord, u64) {
+        let record = SlotRecord {
             number: self.number + 1,
             through: self.through,
             by: None,
@@ -426,7 +432,7 @@ impl Slot {
 /// Takes in what a gather has added up.
 fn take_gathered(
     intake: &mut SignalIntake,
-    members: &[Reached],
+    members: &[SignalProgress],
     figures: &[u8],
     passed: Vec<(u64, u64, WorkerSignal)>,
 ) {

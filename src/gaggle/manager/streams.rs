@@ -1,12 +1,12 @@
 //! Tasks beside the pump: signs of life, answers to questions for the time, and the publishing of orders.
 
-use super::terms::Latest;
+use super::terms::LatestReceiver;
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, NotKept};
-use crate::gaggle::clock::Clock;
-use crate::gaggle::messages::{self, Revised};
+use crate::gaggle::broker::{Broker, PublishFailure};
+use crate::gaggle::clock::ProcessClock;
+use crate::gaggle::messages::{self, RevisedOrder};
 use crate::gaggle::names;
-use crate::gaggle::reading::Failing;
+use crate::gaggle::reading::FailureTracker;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
@@ -19,55 +19,59 @@ const BEAT: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// A manager's line to the broker, on which it answers questions for the time and gives signs of life.
-pub(super) struct Line {
+pub(super) struct ManagerConnection {
     pub(super) broker: Broker,
     /// Name of the run.
     pub(super) run: String,
     /// Identity of this manager.
     pub(super) leader: String,
-    pub(super) clock: Clock,
+    pub(super) clock: ProcessClock,
     /// Delivers trouble when another manager leads the run.
-    pub(super) deposed: mpsc::UnboundedReceiver<Error>,
+    pub(super) superseded: mpsc::UnboundedReceiver<Error>,
     /// Messages of workers that cannot hand over signals.
-    pub(super) told: Subscriber,
+    pub(super) failures: Subscriber,
     beating: JoinHandle<()>,
 }
 
-impl Line {
+impl ManagerConnection {
     /// Takes the lead of a run, unless another manager has taken it since message `after` of the stream (`None`);
     /// then answers questions for the time and gives signs of life.
     ///
     /// # Errors
     /// Trouble with the broker.
-    pub(super) async fn open(broker: Broker, run: &str, after: u64) -> Result<Option<Line>, Error> {
+    pub(super) async fn open(
+        broker: Broker,
+        run: &str,
+        after: u64,
+    ) -> Result<Option<ManagerConnection>, Error> {
         let leader = format!("{:016x}", rand::random::<u64>());
-        let clock = Clock::start();
-        let asked = broker.listen(names::clock(run)).await?;
+        let clock = ProcessClock::start();
+        let questions = broker.listen(names::clock(run)).await?;
         let beats = broker.listen(names::beat(run)).await?;
-        let told = broker.listen(names::all_told(run)).await?;
+        let failures = broker.listen(names::all_failures(run)).await?;
         let bytes = leader.clone().into_bytes();
-        let led = broker.keep_after(names::lead(run), &leader, after, bytes);
+        let led = broker.store_after(names::lead(run), &leader, after, bytes);
         match led.await {
             Ok(_) => {}
-            Err(NotKept::Overtaken) => return Ok(None),
-            Err(NotKept::NoStream) => return Err(Error::trouble("the run is over")),
-            Err(NotKept::Failed(error)) => return Err(error),
+            Err(PublishFailure::Overtaken) => return Ok(None),
+            Err(PublishFailure::NoStream) => return Err(Error::trouble("the run is over")),
+            Err(PublishFailure::Failed(error)) => return Err(error),
         }
-        let (lost, deposed) = mpsc::unbounded_channel();
-        let lead = Lead {
+        let (lost, superseded) = mpsc::unbounded_channel();
+        let lead = RunLead {
             broker: broker.clone(),
             run: run.to_owned(),
             leader: leader.clone(),
-            told: lost,
+            trouble: lost,
         };
-        Ok(Some(Line {
+        Ok(Some(ManagerConnection {
             broker,
             run: run.to_owned(),
             leader,
             clock,
-            deposed,
-            told,
-            beating: tokio::spawn(lead.beat(clock, asked, beats)),
+            superseded: superseded,
+            failures: failures,
+            beating: tokio::spawn(lead.beat(clock, questions, beats)),
         }))
     }
 
@@ -78,27 +82,27 @@ impl Line {
 }
 
 /// The lead of a run, until another manager takes it.
-struct Lead {
+struct RunLead {
     broker: Broker,
     run: String,
     leader: String,
-    told: mpsc::UnboundedSender<Error>,
+    trouble: mpsc::UnboundedSender<Error>,
 }
 
-impl Lead {
-    async fn beat(self, clock: Clock, mut asked: Subscriber, mut beats: Subscriber) {
+impl RunLead {
+    async fn beat(self, clock: ProcessClock, mut questions: Subscriber, mut beats: Subscriber) {
         let beat = names::beat(&self.run);
         let mut tick = tokio::time::interval(BEAT);
         loop {
             tokio::select! {
                 biased;
-                Some(question) = asked.next() => if let Some(inbox) = question.reply {
+                Some(question) = questions.next() => if let Some(inbox) = question.reply {
                     let reading = messages::encode(&clock.read());
                     self.broker.send(inbox.to_string(), reading).await;
                 },
-                Some(heard) = beats.next() => if heard.payload != self.leader && self.is_deposed().await {
+                Some(sign) = beats.next() => if sign.payload != self.leader && self.is_superseded().await {
                     // Nobody receives it once the run is over here.
-                    let _over = self.told.send(Error::trouble(
+                    let _over = self.trouble.send(Error::trouble(
                         "another manager has taken the run over, because nothing was heard from this one",
                     ));
                     return;
@@ -109,7 +113,7 @@ impl Lead {
     }
 
     /// Returns whether another manager has taken the lead.
-    async fn is_deposed(&self) -> bool {
+    async fn is_superseded(&self) -> bool {
         let last = self.broker.last(&self.run, &names::lead(&self.run)).await;
         last.is_some_and(|last| last.payload != self.leader)
     }
@@ -119,8 +123,8 @@ impl Lead {
 pub(super) async fn publish(
     broker: Broker,
     run: String,
-    mut order: Latest<Option<Revised>>,
-    mut failing: Failing,
+    mut order: LatestReceiver<Option<RevisedOrder>>,
+    mut failing: FailureTracker,
 ) {
     while order.changed().await.is_ok() {
         loop {
@@ -129,7 +133,7 @@ pub(super) async fn publish(
             };
             let id = format!("order:{}", latest.revision);
             let bytes = messages::encode(&latest);
-            match broker.keep(names::order(&run), &id, bytes).await {
+            match broker.store(names::order(&run), &id, bytes).await {
                 Ok(()) => {
                     failing.forget();
                     break;

@@ -1,17 +1,17 @@
 //! Attaching to a run that is under way: this process watches it while its manager gives signs of life, and leads it
 //! from then on.
 
-use super::playback::{Playback, PlayedBack, State};
-use super::pump::{Ends, Pump};
-use super::streams::Line;
-use super::thread::{Leave, start_thread};
+use super::playback::{LeadState, Playback, PlaybackEnd};
+use super::pump::{ManagerChannels, ManagerLoop};
+use super::streams::ManagerConnection;
+use super::thread::{DisconnectHandle, start_thread};
 use super::{CONNECT, Manager};
-use crate::engine::Past;
+use crate::engine::PastRun;
 use crate::error::Error;
-use crate::gaggle::broker::{Address, Broker};
-use crate::gaggle::messages::{Record, RunFacts};
+use crate::gaggle::broker::{Broker, BrokerAddress};
+use crate::gaggle::messages::{ManagerRecord, RunDescription};
 use crate::gaggle::names;
-use crate::gaggle::reading::Failing;
+use crate::gaggle::reading::FailureTracker;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
@@ -23,8 +23,8 @@ const SILENCE: Duration = Duration::from_millis(3_500);
 
 /// A run found at a broker.
 #[derive(Debug)]
-pub(crate) struct Attached {
-    pub(crate) facts: RunFacts,
+pub(crate) struct BrokerRun {
+    pub(crate) facts: RunDescription,
     /// Whether another manager leads the run.
     pub(crate) is_led: bool,
 }
@@ -34,17 +34,17 @@ pub(crate) struct Attached {
 /// # Errors
 /// Trouble with the broker, or if there is no such run or it has not begun.
 pub(crate) async fn attach(
-    address: Address,
+    address: BrokerAddress,
     run: String,
     stop: impl Future<Output = ()>,
-) -> Result<((Attached, Manager), Leave), Error> {
+) -> Result<((BrokerRun, Manager), DisconnectHandle), Error> {
     let preparing = move |over| async move {
         let broker = Broker::connect(&address, "lgoose attach", CONNECT).await?;
         let (playback, record, moments) = Playback::open(&broker, &run).await?;
         let mut beats = broker.listen(names::beat(&run)).await?;
         let is_led = timeout(SILENCE, beats.next()).await.is_ok();
-        let past = Past {
-            begin: playback.begin,
+        let past = PastRun {
+            start: playback.start,
             since_origin: record.since_origin,
             started: record.facts.started,
             test_start: record.test_start.clone(),
@@ -53,13 +53,13 @@ pub(crate) async fn attach(
         let facts = record.facts.clone();
         let roll = &playback.roll;
         let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
-        let attached = Attached { facts, is_led };
+        let attached = BrokerRun { facts, is_led };
         let takeover = Takeover {
             playback,
             record,
             ends,
             beats,
-            heard: Instant::now(),
+            last_sign: Instant::now(),
         };
         Ok((takeover.run(is_led, over), (attached, manager)))
     };
@@ -68,11 +68,11 @@ pub(crate) async fn attach(
 
 struct Takeover {
     playback: Playback,
-    record: Record,
-    ends: Ends,
+    record: ManagerRecord,
+    ends: ManagerChannels,
     beats: Subscriber,
     /// When the manager was last heard.
-    heard: Instant,
+    last_sign: Instant,
 }
 
 impl Takeover {
@@ -81,25 +81,25 @@ impl Takeover {
         let broker = self.playback.broker.clone();
         let run = self.playback.run.clone();
         let mut taken = None;
-        let (told, mut lasting) = mpsc::unbounded_channel();
-        let mut failing = Failing::new(told);
+        let (reports, mut lasting) = mpsc::unbounded_channel();
+        let mut failing = FailureTracker::new(reports);
         let state = async || {
             while let Ok(Some(_)) = timeout(Duration::ZERO, self.beats.next()).await {
-                (self.heard, is_led) = (Instant::now(), true);
+                (self.last_sign, is_led) = (Instant::now(), true);
             }
-            if is_led && self.heard.elapsed() < SILENCE {
-                return State::Led;
+            if is_led && self.last_sign.elapsed() < SILENCE {
+                return LeadState::Led;
             }
             let gone = broker.runs().await.is_ok_and(|runs| !runs.contains(&run));
             if gone {
-                return State::Gone;
+                return LeadState::Gone;
             }
             let lead = broker.last(&run, &names::lead(&run)).await;
             let after = lead.map_or(0, |lead| lead.sequence);
-            match Line::open(broker.clone(), &run, after).await {
+            match ManagerConnection::open(broker.clone(), &run, after).await {
                 Ok(Some(line)) => taken = Some(line),
                 // Another process took the lead first.
-                Ok(None) => (self.heard, is_led) = (Instant::now(), true),
+                Ok(None) => (self.last_sign, is_led) = (Instant::now(), true),
                 // The broker does not answer: try again.
                 Err(error) => failing.note(&broker, error),
             }
@@ -107,20 +107,20 @@ impl Takeover {
                 .permissions()
                 .denied("lead the run at the broker", &names::of_run(&run));
             if let Some(error) = denied.or_else(|| lasting.try_recv().ok()) {
-                return State::Failed(error);
+                return LeadState::Failed(error);
             }
             match taken {
-                Some(_) => State::Unled,
-                None => State::Led,
+                Some(_) => LeadState::Unled,
+                None => LeadState::Led,
             }
         };
         let played = self.playback.play(state, &mut over).await;
-        let (PlayedBack::Unled, Some(line)) = (played, taken) else {
+        let (PlaybackEnd::Unled, Some(line)) = (played, taken) else {
             return;
         };
         tracing::warn!(target: "lgoose::gaggle", "run {run}: its manager is lost; it is led from here");
         let replaced = self.record.replaces;
-        let pump = Pump::of(line, self.playback, self.ends, self.record);
+        let pump = ManagerLoop::of(line, self.playback, self.ends, self.record);
         if replaced {
             pump.warn("workers that are lost from now on are not replaced: the plan was with the manager that is lost");
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Time limit for a worker or gather to reply.
-pub(super) const ANSWER: Duration = Duration::from_secs(5);
+pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What happens to a run that loses a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Recruitment {
 
 /// How a run is named in views and reports.
 #[derive(Debug, Clone)]
-pub(crate) struct About {
+pub(crate) struct RunTitle {
     /// Name of the plan.
     pub(crate) name: String,
     /// The target as reports show it.
@@ -43,10 +43,10 @@ pub(crate) struct About {
 }
 
 /// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.
-pub(crate) type Pack = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
+pub(crate) type PlanPacker = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
 
 /// Function that reports progress of recruiting in a sentence.
-pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
+pub(crate) type ProgressReporter = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Receiver of a value of which only the latest state matters.
-pub(super) type Latest<T> = watch::Receiver<T>;
+pub(super) type LatestReceiver<T> = watch::Receiver<T>;

@@ -6,12 +6,12 @@ use tokio::sync::oneshot;
 
 /// Ends the manager's connection.
 #[derive(Debug)]
-pub(crate) struct Leave {
+pub(crate) struct DisconnectHandle {
     over: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-impl Leave {
+impl DisconnectHandle {
     /// Lets the workers go, and removes what the broker has kept of the run.
     pub(crate) fn now(self) {
         let _already = self.over.send(());
@@ -25,7 +25,7 @@ impl Leave {
 pub(super) async fn start_thread<T, Prepared, Doing>(
     prepare: impl FnOnce(oneshot::Receiver<()>) -> Prepared + Send + 'static,
     stop: impl Future<Output = ()>,
-) -> Result<(T, Leave), Error>
+) -> Result<(T, DisconnectHandle), Error>
 where
     T: Send + 'static,
     Prepared: Future<Output = Result<(Doing, T), Error>>,
@@ -42,9 +42,9 @@ where
         .spawn(move || {
             let lead = async move {
                 match prepare(ends).await {
-                    Ok((doing, given)) => {
+                    Ok((doing, value)) => {
                         // If the caller has gone, `ends` has fired too, and the work lets claimed workers go at once.
-                        let _unheard = ready.send(Ok(given));
+                        let _unheard = ready.send(Ok(value));
                         doing.await;
                     }
                     Err(error) => {
@@ -66,5 +66,5 @@ where
             return Err(Error::trouble("stopped before the run began: nothing was sent"));
         }
     };
-    Ok((prepared?, Leave { over, thread }))
+    Ok((prepared?, DisconnectHandle { over, thread }))
 }

@@ -1,7 +1,7 @@
 //! Comparison of a worker's clock with the manager's, by requests to the manager.
 
 use crate::gaggle::broker::Broker;
-use crate::gaggle::clock::{Clock, Offset, ROUND_TRIPS, Reading};
+use crate::gaggle::clock::{ClockOffset, ClockReading, ProcessClock, ROUND_TRIPS};
 use crate::gaggle::{messages, names};
 use std::time::Duration;
 
@@ -12,17 +12,19 @@ const CLOCK: Duration = Duration::from_secs(2);
 pub(in crate::gaggle) async fn compare_clocks(
     broker: &Broker,
     run: &str,
-    clock: Clock,
-) -> Option<Offset> {
-    let mut best: Option<Offset> = None;
+    clock: ProcessClock,
+) -> Option<ClockOffset> {
+    let mut best: Option<ClockOffset> = None;
     for _ in 0..ROUND_TRIPS {
         let before = clock.read();
-        let answer = broker.ask(names::clock(run), Vec::new(), CLOCK).await;
+        let reply = broker
+            .request_bytes(names::clock(run), Vec::new(), CLOCK)
+            .await;
         let after = clock.read();
-        let Ok(reading) = messages::decode::<Reading>(&answer.ok()?) else {
+        let Ok(reading) = messages::decode::<ClockReading>(&reply.ok()?) else {
             return None;
         };
-        let offset = Offset::of(before, reading, after);
+        let offset = ClockOffset::of(before, reading, after);
         if best.is_none_or(|best| offset.uncertainty < best.uncertainty) {
             best = Some(offset);
         }

@@ -1,17 +1,17 @@
 //! Duty of a worker: its part in one run, from the claim to the last figures.
 
 use super::clocks::compare_clocks;
-use super::following::Following;
-use super::logs::{Logs, Sender};
+use super::following::OrderFollower;
+use super::logs::{PartLogs, PieceOrigin};
 use super::outbox::hand_over;
-use super::tasks::{Finished, Loaded, Prepared};
-use super::{Load, Offer, refuse};
-use crate::config::Part;
-use crate::engine::{self, EventOrder, Work, WorkerSignal};
+use super::tasks::{FinishedTask, LoadedVersion, PreparedWorker};
+use super::{PlanLoader, PlanOffer, refuse};
+use crate::config::LoadPart;
+use crate::engine::{self, EventOrder, WorkerRun, WorkerSignal};
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, Contact};
-use crate::gaggle::clock::Clock;
-use crate::gaggle::messages::{self, Presence, Reply, RequestKind, Revised};
+use crate::gaggle::broker::{Broker, ContactState};
+use crate::gaggle::clock::ProcessClock;
+use crate::gaggle::messages::{self, RequestKind, RevisedOrder, WorkerPresence, WorkerReply};
 use crate::gaggle::names;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
@@ -27,42 +27,42 @@ const ALONE: Duration = Duration::from_secs(40);
 /// Time without a sign of life from the manager after which users of a run without an end are stopped.
 const UNLED: Duration = Duration::from_secs(60);
 /// Time without a sign of life from the manager after which a run that has not begun, or is over here, is given up.
-const NOT_BEGUN: Duration = Duration::from_secs(30);
+const UNLED_IDLE: Duration = Duration::from_secs(30);
 
 /// A worker's part in one run.
-pub(super) struct Duty {
+pub(super) struct WorkerDuty {
     run: String,
     broker: Broker,
-    presence: Presence,
-    load: Load,
-    clock: Clock,
+    presence: WorkerPresence,
+    load: PlanLoader,
+    clock: ProcessClock,
     down: Subscriber,
-    contact: watch::Receiver<Contact>,
+    contact: watch::Receiver<ContactState>,
     look: Interval,
     /// When the manager last gave a sign of life.
-    heard: Instant,
+    last_sign: Instant,
     /// The plan as the manager packed it, by version.
     packed: BTreeMap<u64, Vec<u8>>,
-    part: Part,
+    part: LoadPart,
     first_shard: u64,
     /// The slot under which signals are published, if a gather adds them up.
     slot: Option<String>,
-    prepared: Prepared,
-    following: Option<Following>,
+    prepared: PreparedWorker,
+    following: Option<OrderFollower>,
     /// Takes signals while users work.
     signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
-    logs: Option<Logs>,
+    logs: Option<PartLogs>,
     /// Origin of log times, once users have begun.
     origin: Option<Instant>,
     /// Tasks that run while requests of the manager are served.
-    tasks: JoinSet<Result<Finished, Error>>,
+    tasks: JoinSet<Result<FinishedTask, Error>>,
     /// Whether the duty ends as soon as everything is handed over.
     released: bool,
-    begun: bool,
+    started: bool,
 }
 
-impl Duty {
+impl WorkerDuty {
     /// Makes the duty for a run whose manager has claimed this worker.
     ///
     /// # Errors
@@ -70,12 +70,12 @@ impl Duty {
     pub(super) async fn new(
         run: String,
         broker: &Broker,
-        presence: Presence,
-        load: Load,
-        clock: Clock,
-    ) -> Result<Duty, Error> {
+        presence: WorkerPresence,
+        load: PlanLoader,
+        clock: ProcessClock,
+    ) -> Result<WorkerDuty, Error> {
         let down = broker.listen(names::down(&run)).await?;
-        Ok(Duty {
+        Ok(WorkerDuty {
             run,
             contact: broker.contact(),
             broker: broker.clone(),
@@ -84,12 +84,12 @@ impl Duty {
             clock,
             down,
             look: interval(Duration::from_secs(1)),
-            heard: Instant::now(),
+            last_sign: Instant::now(),
             packed: BTreeMap::new(),
-            part: Part::WHOLE,
+            part: LoadPart::WHOLE,
             first_shard: 0,
             slot: None,
-            prepared: Prepared::default(),
+            prepared: PreparedWorker::default(),
             following: None,
             signals: None,
             event_orders: None,
@@ -97,7 +97,7 @@ impl Duty {
             origin: None,
             tasks: JoinSet::new(),
             released: false,
-            begun: false,
+            started: false,
         })
     }
 
@@ -112,27 +112,27 @@ impl Duty {
     /// Trouble that ended the run here.
     pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
         loop {
-            if self.released && (self.tasks.is_empty() || !self.begun) {
+            if self.released && (self.tasks.is_empty() || !self.started) {
                 if let Some(logs) = &mut self.logs {
                     logs.handed_over().await;
                 }
-                return Ok(self.begun);
+                return Ok(self.started);
             }
             tokio::select! {
                 Some(message) = self.down.next() => {
-                    self.heard = Instant::now();
+                    self.last_sign = Instant::now();
                     if *message.subject == *names::order(&self.run) {
                         self.follow(&message.payload);
                     }
                 }
                 changed = self.contact.changed() => {
-                    let up = changed.is_ok() && *self.contact.borrow_and_update() == Contact::Up;
+                    let up = changed.is_ok() && *self.contact.borrow_and_update() == ContactState::Up;
                     if up {
                         // Catches up on an order that was missed meanwhile.
                         let (broker, run) = (self.broker.clone(), self.run.clone());
                         self.tasks.spawn(async move {
                             let order = broker.last(&run, &names::order(&run)).await;
-                            Ok(Finished::Order(order.map(|order| order.payload.to_vec())))
+                            Ok(FinishedTask::Order(order.map(|order| order.payload.to_vec())))
                         });
                     }
                 }
@@ -144,7 +144,7 @@ impl Duty {
                     Err(_) => {}
                 },
                 _ = self.look.tick() => if !self.look() {
-                    return Ok(self.begun);
+                    return Ok(self.started);
                 },
             }
         }
@@ -153,10 +153,10 @@ impl Duty {
     /// Stops users when nobody else could stop them, and returns whether the duty goes on.
     fn look(&mut self) -> bool {
         let down = self.contact.borrow().down_for();
-        let unled = self.heard.elapsed();
+        let unled = self.last_sign.elapsed();
         let Some(following) = self.following.as_mut().filter(|_| !self.tasks.is_empty()) else {
             // No users work here, but the manager may still have requests.
-            return unled < NOT_BEGUN || !self.tasks.is_empty();
+            return unled < UNLED_IDLE || !self.tasks.is_empty();
         };
         if !following.goes_on() {
             return true;
@@ -175,17 +175,17 @@ impl Duty {
 
     fn follow(&mut self, bytes: &[u8]) {
         if let (Some(following), Ok(revised)) =
-            (&mut self.following, messages::decode::<Revised>(bytes))
+            (&mut self.following, messages::decode::<RevisedOrder>(bytes))
         {
             following.follow(&revised, &self.prepared.versions);
         }
     }
 
     /// Handles a request; `None` if the reply follows later, to `inbox`.
-    pub(super) fn take(&mut self, kind: RequestKind, inbox: &str) -> Option<Reply> {
-        self.heard = Instant::now();
+    pub(super) fn take(&mut self, kind: RequestKind, inbox: &str) -> Option<WorkerReply> {
+        self.last_sign = Instant::now();
         match kind {
-            RequestKind::Claim => Some(Reply::Done),
+            RequestKind::Claim => Some(WorkerReply::Done),
             RequestKind::Piece {
                 plan_version,
                 first,
@@ -196,7 +196,7 @@ impl Duty {
                     packed.clear();
                 }
                 packed.extend(bytes);
-                Some(Reply::Done)
+                Some(WorkerReply::Done)
             }
             RequestKind::Load {
                 plan_version,
@@ -226,11 +226,11 @@ impl Duty {
                 let (broker, inbox, origin) = (self.broker.clone(), inbox.to_owned(), self.origin);
                 self.tasks.spawn(async move {
                     let reply = match engine::run_event_here(run, event, ordered, origin).await {
-                        Ok(ended) => Reply::Event(Box::new(ended)),
+                        Ok(ended) => WorkerReply::Event(Box::new(ended)),
                         Err(error) => refuse(error.text()),
                     };
                     broker.send(inbox, messages::encode(&reply)).await;
-                    Ok(Finished::Event)
+                    Ok(FinishedTask::Event)
                 });
                 None
             }
@@ -238,26 +238,26 @@ impl Duty {
                 if let Some(orders) = &self.event_orders {
                     orders.send_replace(order);
                 }
-                Some(Reply::Done)
+                Some(WorkerReply::Done)
             }
             RequestKind::Share(json) => {
                 let run = self.prepared.run.as_ref();
                 Some(match run.map(|run| run.plan_version.program.share(&json)) {
-                    Some(Ok(())) => Reply::Done,
+                    Some(Ok(())) => WorkerReply::Done,
                     Some(Err(error)) => refuse(error.text()),
                     None => refuse("no plan was loaded"),
                 })
             }
-            RequestKind::Begin {
+            RequestKind::Start {
                 at,
                 since_origin,
                 revision,
                 order,
-            } => Some(self.begin(at, since_origin, revision, &order)),
-            RequestKind::EndLogs => Some(Reply::Logs(self.logs.as_mut().map(Logs::end))),
+            } => Some(self.start(at, since_origin, revision, &order)),
+            RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
                 self.dismiss();
-                Some(Reply::Done)
+                Some(WorkerReply::Done)
             }
             RequestKind::Release => {
                 self.released = true;
@@ -266,7 +266,7 @@ impl Duty {
                 if let Some(following) = &mut self.following {
                     following.abort();
                 }
-                Some(Reply::Done)
+                Some(WorkerReply::Done)
             }
         }
     }
@@ -274,7 +274,7 @@ impl Duty {
     /// Ends the duty because this worker was told to end, and tells the manager.
     pub(super) fn leave(&mut self) {
         let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
-        let works = self.following.as_ref().is_some_and(Following::goes_on);
+        let works = self.following.as_ref().is_some_and(OrderFollower::goes_on);
         if let Some(signals) = signals.filter(|_| works) {
             // The receiver is gone once everything was handed over.
             let _over = signals.send(WorkerSignal::Leaving);
@@ -300,7 +300,7 @@ impl Duty {
                 0 => compare_clocks(&broker, &run, clock).await,
                 _ => None,
             };
-            let offer = Offer {
+            let offer = PlanOffer {
                 packed,
                 part,
                 number,
@@ -309,7 +309,7 @@ impl Duty {
             let loading = tokio::task::spawn_blocking(move || load(offer));
             let loaded = loading.await;
             let loaded = loaded.map_err(|error| Error::cannot("load the plan", error))?;
-            Ok(Finished::Loading(Box::new(Loaded {
+            Ok(FinishedTask::Loading(Box::new(LoadedVersion {
                 number,
                 run: loaded,
                 offset,
@@ -319,13 +319,13 @@ impl Duty {
         });
     }
 
-    async fn finished(&mut self, finished: Finished) {
+    async fn finished(&mut self, finished: FinishedTask) {
         let loaded = match finished {
-            Finished::Loading(loaded) => *loaded,
-            Finished::Order(Some(order)) => return self.follow(&order),
-            Finished::Order(None) | Finished::Event | Finished::Work => return,
+            FinishedTask::Loading(loaded) => *loaded,
+            FinishedTask::Order(Some(order)) => return self.follow(&order),
+            FinishedTask::Order(None) | FinishedTask::Event | FinishedTask::Work => return,
         };
-        let Loaded { number, offset, .. } = loaded;
+        let LoadedVersion { number, offset, .. } = loaded;
         let reply = match (loaded.run, number, offset) {
             (Err(error), ..) => refuse(error.text()),
             (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
@@ -336,12 +336,12 @@ impl Duty {
                     self.prepared.offset = offset;
                     let run_logs = run.run_logs.clone();
                     self.logs = run_logs.map(|run_logs| {
-                        let sender = Sender::new(&self.run, &self.presence);
-                        Logs::start(self.broker.clone(), sender, run_logs, loaded.entered)
+                        let sender = PieceOrigin::new(&self.run, &self.presence);
+                        PartLogs::start(self.broker.clone(), sender, run_logs, loaded.entered)
                     });
                     self.prepared.run = Some(run);
                 }
-                Reply::Loaded(offset)
+                WorkerReply::Loaded(offset)
             }
         };
         self.broker
@@ -349,29 +349,29 @@ impl Duty {
             .await;
     }
 
-    fn begin(
+    fn start(
         &mut self,
         at: u64,
         since_origin: Duration,
         revision: u64,
-        order: &engine::Order,
-    ) -> Reply {
+        order: &engine::RunOrder,
+    ) -> WorkerReply {
         let (Some(run), Some(offset)) = (&self.prepared.run, &self.prepared.offset) else {
             return refuse("no plan was loaded");
         };
-        if self.begun {
+        if self.started {
             // This is a repeat: the answer to the first request was lost.
-            return Reply::Done;
+            return WorkerReply::Done;
         }
-        let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
+        let Some(following) = OrderFollower::start(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
-        let begin: Instant = self.clock.moment(at, offset).into();
-        self.origin = begin.checked_sub(since_origin);
-        let work = Work {
+        let start: Instant = self.clock.moment(at, offset).into();
+        self.origin = start.checked_sub(since_origin);
+        let work = WorkerRun {
             run: run.clone(),
             worker: self.presence.name.clone(),
-            begin,
+            start: start,
             since_origin,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),
@@ -382,7 +382,7 @@ impl Duty {
         let handing_over = hand_over(broker, name, subject, self.presence.id.clone(), received);
         self.tasks.spawn(async move {
             handing_over.await;
-            Ok(Finished::Work)
+            Ok(FinishedTask::Work)
         });
         let directives = following.directives();
         self.signals = Some(signals.downgrade());
@@ -391,10 +391,10 @@ impl Duty {
             if let Err(error) = work.run(directives, signals).await {
                 let _over = failed.send(WorkerSignal::Failed(error.text()));
             }
-            Ok(Finished::Work)
+            Ok(FinishedTask::Work)
         });
         self.following = Some(following);
-        self.begun = true;
-        Reply::Done
+        self.started = true;
+        WorkerReply::Done
     }
 }

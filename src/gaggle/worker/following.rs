@@ -1,30 +1,34 @@
 //! Following of a run's order by a worker. The order is state at the broker, which is read again after each lost
 //! contact.
 
-use crate::engine::{Directive, Order, Phase, PlanVersion};
-use crate::gaggle::messages::Revised;
+use crate::engine::{Directive, DirectivePhase, PlanVersion, RunOrder};
+use crate::gaggle::messages::RevisedOrder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Versions of the plan that the worker has loaded, by number.
-pub(super) type Versions = BTreeMap<u64, Arc<PlanVersion>>;
+pub(super) type LoadedVersions = BTreeMap<u64, Arc<PlanVersion>>;
 
 /// The order as this worker follows it.
 #[derive(Debug)]
-pub(super) struct Following {
+pub(super) struct OrderFollower {
     directives: watch::Sender<Directive>,
     revision: u64,
     /// Whether users stop, whatever the order says.
     leaving: bool,
 }
 
-impl Following {
+impl OrderFollower {
     /// Begins to follow an order; `None` if its version of the plan is not loaded.
-    pub(super) fn begin(revision: u64, order: &Order, versions: &Versions) -> Option<Following> {
+    pub(super) fn start(
+        revision: u64,
+        order: &RunOrder,
+        versions: &LoadedVersions,
+    ) -> Option<OrderFollower> {
         let version = versions.get(&order.plan_version)?;
         let directive = order.directive(version.clone());
-        Some(Following {
+        Some(OrderFollower {
             directives: watch::channel(directive).0,
             revision,
             leaving: false,
@@ -36,8 +40,8 @@ impl Following {
     }
 
     /// Follows the order if it is newer.
-    pub(super) fn follow(&mut self, revised: &Revised, versions: &Versions) {
-        let Revised { revision, order } = revised;
+    pub(super) fn follow(&mut self, revised: &RevisedOrder, versions: &LoadedVersions) {
+        let RevisedOrder { revision, order } = revised;
         if *revision <= self.revision {
             return;
         }
@@ -47,8 +51,8 @@ impl Following {
         };
         self.revision = *revision;
         let mut directive = order.directive(version.clone());
-        if self.leaving && directive.phase == Phase::Go {
-            directive.phase = Phase::Stop;
+        if self.leaving && directive.phase == DirectivePhase::Go {
+            directive.phase = DirectivePhase::Stop;
         }
         self.directives.send_replace(directive);
     }
@@ -57,9 +61,9 @@ impl Following {
     pub(super) fn leave(&mut self) {
         self.leaving = true;
         self.directives.send_if_modified(|directive| {
-            let going = directive.phase == Phase::Go;
+            let going = directive.phase == DirectivePhase::Go;
             if going {
-                directive.phase = Phase::Stop;
+                directive.phase = DirectivePhase::Stop;
             }
             going
         });
@@ -69,7 +73,7 @@ impl Following {
     pub(super) fn abort(&mut self) {
         self.leaving = true;
         self.directives
-            .send_modify(|directive| directive.phase = Phase::Abort);
+            .send_modify(|directive| directive.phase = DirectivePhase::Abort);
     }
 
     /// Whether the run has an end by its timetable; the worker stops then on its own.
@@ -79,6 +83,6 @@ impl Following {
 
     /// Whether users should run.
     pub(super) fn goes_on(&self) -> bool {
-        self.directives.borrow().phase == Phase::Go
+        self.directives.borrow().phase == DirectivePhase::Go
     }
 }

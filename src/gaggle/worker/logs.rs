@@ -3,9 +3,9 @@
 //! the bound, `RunLogs` leaves them out and counts them. No request waits for the broker.
 
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, LogPiece, Presence};
+use crate::gaggle::messages::{self, LogPiece, WorkerPresence};
 use crate::gaggle::names;
-use crate::metrics::{Lines, LogMessage, RunLogs, pack_entries, pieces};
+use crate::metrics::{LineCounts, LogMessage, RunLogs, pack_entries, pieces};
 use futures_util::StreamExt as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ const FAREWELL: Duration = Duration::from_secs(120);
 const AROUND: usize = 1 << 10;
 
 /// Logs of this worker's part of a run. Hands over nothing more once it is dropped.
-pub(super) struct Logs {
+pub(super) struct PartLogs {
     run_logs: RunLogs,
     /// When the logs ended.
     ended: watch::Sender<Option<Instant>>,
@@ -35,15 +35,15 @@ pub(super) struct Logs {
 
 /// Names of the run and of the worker for its pieces.
 #[derive(Debug, Clone)]
-pub(super) struct Sender {
+pub(super) struct PieceOrigin {
     run: String,
     id: String,
     name: String,
 }
 
-impl Sender {
-    pub(super) fn new(run: &str, presence: &Presence) -> Sender {
-        Sender {
+impl PieceOrigin {
+    pub(super) fn new(run: &str, presence: &WorkerPresence) -> PieceOrigin {
+        PieceOrigin {
             run: run.to_owned(),
             id: presence.id.clone(),
             name: presence.name.clone(),
@@ -51,16 +51,16 @@ impl Sender {
     }
 }
 
-impl Logs {
+impl PartLogs {
     /// Hands over from now on what `entered` delivers for these logs.
     pub(super) fn start(
         broker: Broker,
-        sender: Sender,
+        sender: PieceOrigin,
         run_logs: RunLogs,
         entered: Receiver<LogMessage>,
-    ) -> Logs {
+    ) -> PartLogs {
         let (out, waiting) = mpsc::channel(WAITING);
-        let packing = Packing {
+        let packing = PieceThread {
             worker: sender.name.clone(),
             most: broker.most_bytes(),
             run_logs: run_logs.clone(),
@@ -73,7 +73,7 @@ impl Logs {
         let (ended, end) = watch::channel(None);
         let mut handing_over = JoinSet::new();
         handing_over.spawn(hand_over(broker, sender, waiting, end));
-        Logs {
+        PartLogs {
             run_logs,
             ended,
             handing_over,
@@ -81,7 +81,7 @@ impl Logs {
     }
 
     /// Ends the logs, and returns the lines that each would have with nothing left out.
-    pub(super) fn end(&mut self) -> Lines {
+    pub(super) fn end(&mut self) -> LineCounts {
         let new = self.ended.send_if_modified(|ended| {
             let new = ended.is_none();
             ended.get_or_insert_with(Instant::now);
@@ -101,7 +101,7 @@ impl Logs {
     }
 }
 
-impl Drop for Logs {
+impl Drop for PartLogs {
     fn drop(&mut self) {
         // This ends the thread that makes pieces.
         self.end();
@@ -109,7 +109,7 @@ impl Drop for Logs {
 }
 
 /// Thread that makes pieces of log messages.
-struct Packing {
+struct PieceThread {
     worker: String,
     most: usize,
     run_logs: RunLogs,
@@ -117,7 +117,7 @@ struct Packing {
     out: mpsc::Sender<(u64, Vec<u8>)>,
 }
 
-impl Packing {
+impl PieceThread {
     fn pack_all(mut self, entered: &Receiver<LogMessage>) {
         let mut gathered = Vec::new();
         let mut until: Option<Instant> = None;
@@ -175,15 +175,15 @@ impl Packing {
 
 async fn hand_over(
     broker: Broker,
-    sender: Sender,
+    sender: PieceOrigin,
     mut waiting: mpsc::Receiver<(u64, Vec<u8>)>,
     end: watch::Receiver<Option<Instant>>,
 ) {
     let waiting = futures_util::stream::poll_fn(move |context| waiting.poll_recv(context));
-    let handing = waiting.map(|(number, bytes)| keep(&broker, &sender, number, bytes, &end));
+    let handing = waiting.map(|(number, bytes)| store(&broker, &sender, number, bytes, &end));
     let mut handing = std::pin::pin!(handing.buffer_unordered(AT_A_TIME));
-    while let Some(kept) = handing.next().await {
-        if let Err(why) = kept {
+    while let Some(stored) = handing.next().await {
+        if let Err(why) = stored {
             tracing::warn!(
                 target: "lgoose::gaggle",
                 "run {}: entries of logs could not be handed over: {why}",
@@ -195,9 +195,9 @@ async fn hand_over(
 }
 
 /// Hands a piece over, trying until the broker has it or the failure is final.
-async fn keep(
+async fn store(
     broker: &Broker,
-    sender: &Sender,
+    sender: &PieceOrigin,
     number: u64,
     bytes: Vec<u8>,
     end: &watch::Receiver<Option<Instant>>,
@@ -205,8 +205,8 @@ async fn keep(
     let subject = names::logs(&sender.run, &sender.id);
     let id = format!("{}:{number}", sender.id);
     loop {
-        let kept = broker.keep(subject.clone(), &id, bytes.clone()).await;
-        let Err((error, passes)) = kept else {
+        let stored = broker.store(subject.clone(), &id, bytes.clone()).await;
+        let Err((error, passes)) = stored else {
             return Ok(());
         };
         let late = end.borrow().is_some_and(|end| end.elapsed() >= FAREWELL);

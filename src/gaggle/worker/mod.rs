@@ -7,28 +7,28 @@ mod logs;
 mod outbox;
 mod tasks;
 
-use crate::config::Part;
-use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::config::LoadPart;
+use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
 use crate::engine;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::clock::Clock;
-use crate::gaggle::messages::{self, Presence, Reply, Request, RequestKind};
+use crate::gaggle::clock::ProcessClock;
+use crate::gaggle::messages::{self, RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
 use crate::metrics::LogMessage;
 #[cfg(feature = "internals")]
 pub(super) use clocks::compare_clocks;
-use duty::Duty;
+use duty::WorkerDuty;
 use futures_util::StreamExt as _;
 use std::sync::{Arc, mpsc};
 
 /// What a worker needs to load a plan.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct PlanOffer {
     /// The plan as the manager packed it.
     pub(crate) packed: Vec<u8>,
     /// This worker's part of the load.
-    pub(crate) part: Part,
+    pub(crate) part: LoadPart,
     /// Number of the plan's version, 0 for the first.
     pub(crate) number: u64,
     /// Takes log entries, if the run keeps any; `None` for later versions.
@@ -36,7 +36,7 @@ pub(crate) struct Offer {
 }
 
 /// Function that turns a packed plan into a run that is ready to begin; called on a thread that may block.
-pub(crate) type Load = Arc<dyn Fn(Offer) -> Result<engine::Run, Error> + Send + Sync>;
+pub(crate) type PlanLoader = Arc<dyn Fn(PlanOffer) -> Result<engine::Run, Error> + Send + Sync>;
 
 /// Serves runs until a signal ends the process; with `once`, until the first run that began or failed is over.
 ///
@@ -44,15 +44,15 @@ pub(crate) type Load = Arc<dyn Fn(Offer) -> Result<engine::Run, Error> + Send + 
 /// Trouble with the broker.
 pub(crate) async fn serve(
     broker: Broker,
-    presence: Presence,
-    load: Load,
+    presence: WorkerPresence,
+    load: PlanLoader,
     once: bool,
-    mut calls: Calls,
+    mut calls: ControlCalls,
 ) -> Result<(), Error> {
     let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
     let mut requests = broker.listen(names::worker(&presence.id)).await?;
-    let clock = Clock::start();
-    let mut duty: Option<Duty> = None;
+    let clock = ProcessClock::start();
+    let mut duty: Option<WorkerDuty> = None;
     let mut leaving = false;
     loop {
         if duty.is_none() && leaving {
@@ -77,7 +77,7 @@ pub(crate) async fn serve(
                 }
             }
             Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
-                let presence = Presence {
+                let presence = WorkerPresence {
                     run: duty.as_ref().map(|duty| duty.run().to_owned()),
                     wall: clock.read().wall,
                     ..presence.clone()
@@ -90,14 +90,14 @@ pub(crate) async fn serve(
                 let Some(inbox) = message.reply.map(|inbox| inbox.to_string()) else {
                     continue;
                 };
-                let reply = match messages::decode::<Request>(&message.payload) {
+                let reply = match messages::decode::<WorkerRequest>(&message.payload) {
                     Ok(request) => match (&mut duty, request.kind) {
                         (None, RequestKind::Claim) if leaving => refuse("it is about to end"),
                         (None, RequestKind::Claim) => {
-                            match Duty::new(request.run, &broker, presence.clone(), load.clone(), clock).await {
+                            match WorkerDuty::new(request.run, &broker, presence.clone(), load.clone(), clock).await {
                                 Ok(new) => {
                                     duty = Some(new);
-                                    Reply::Done
+                                    WorkerReply::Done
                                 }
                                 Err(error) => refuse(error.text()),
                             }
@@ -108,15 +108,15 @@ pub(crate) async fn serve(
                             // The reply is sent later.
                             None => continue,
                         },
-                        (_, RequestKind::Release | RequestKind::Dismiss) => Reply::Done,
+                        (_, RequestKind::Release | RequestKind::Dismiss) => WorkerReply::Done,
                         (_, _) => refuse(format!("it does not work for run {}", request.run)),
                     },
                     Err(error) => refuse(error.text()),
                 };
                 broker.send(inbox, messages::encode(&reply)).await;
             }
-            Some(call) = calls.next() => if let Call::Command(command, reply) = call {
-                reply.answer(match command {
+            Some(call) = calls.next() => if let ControlCall::Command(command, reply) = call {
+                reply.send(match command {
                     Command::Interrupt(_) | Command::Stop => {
                         leaving = true;
                         if let Some(duty) = &mut duty {
@@ -125,13 +125,13 @@ pub(crate) async fn serve(
                         Ok(Done::Stopping)
                     }
                     Command::Abort => return Ok(()),
-                    _ => Err(Refusal::NotBegun),
+                    _ => Err(Refusal::NotStarted),
                 });
             },
         }
     }
 }
 
-fn refuse(why: impl Into<String>) -> Reply {
-    Reply::Refused(why.into())
+fn refuse(why: impl Into<String>) -> WorkerReply {
+    WorkerReply::Refused(why.into())
 }

@@ -1,8 +1,8 @@
 //! Outbox of a worker: keeps its signals until the broker has them, in order, each once.
 
 use crate::engine::WorkerSignal;
-use crate::gaggle::broker::{Broker, Contact};
-use crate::gaggle::messages::{self, Numbered};
+use crate::gaggle::broker::{Broker, ContactState};
+use crate::gaggle::messages::{self, NumberedSignal};
 use crate::gaggle::names;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Outbox {
     fn put(&mut self, signal: WorkerSignal) {
         self.sequence += 1;
         let figures = matches!(signal, WorkerSignal::Figures { .. });
-        let bytes = messages::encode(&Numbered {
+        let bytes = messages::encode(&NumberedSignal {
             sequence: self.sequence,
             signal,
         });
@@ -50,7 +50,7 @@ impl Outbox {
     }
 
     fn sent(&mut self, sequence: u64) {
-        if let Some((.., bytes)) = self.waiting.pop_front_if(|(known, ..)| *known == sequence) {
+        if let Some((.., bytes)) = self.waiting.pop_front_if(|(first, ..)| *first == sequence) {
             self.bytes -= bytes.len();
         }
     }
@@ -76,18 +76,18 @@ pub(super) async fn hand_over(
             continue;
         };
         let id = format!("{worker}:{sequence}");
-        let keeping = broker.keep(subject.clone(), &id, bytes);
-        tokio::pin!(keeping);
-        let kept = loop {
+        let storing = broker.store(subject.clone(), &id, bytes);
+        tokio::pin!(storing);
+        let stored = loop {
             tokio::select! {
-                kept = &mut keeping => break kept,
+                stored = &mut storing => break stored,
                 signal = signals.recv(), if until.is_none() => match signal {
                     Some(signal) => outbox.put(signal),
                     None => until = Some(Instant::now() + FAREWELL),
                 },
             }
         };
-        match kept {
+        match stored {
             Ok(()) => {
                 outbox.sent(sequence);
                 stuck = None;
@@ -102,12 +102,12 @@ pub(super) async fn hand_over(
                     );
                     return;
                 }
-                let up = *broker.contact().borrow() == Contact::Up;
+                let up = *broker.contact().borrow() == ContactState::Up;
                 let since = *stuck.get_or_insert_with(Instant::now);
                 if up && since.elapsed() >= STUCK {
                     // The stream takes nothing, so this message bypasses it. If the failure lasts, it is sent again.
-                    let told = messages::encode(&error.text());
-                    broker.send(names::told(&run, &worker), told).await;
+                    let message = messages::encode(&error.text());
+                    broker.send(names::failures(&run, &worker), message).await;
                     stuck = None;
                 }
                 tokio::time::sleep(AGAIN).await;

@@ -1,24 +1,24 @@
 //! Tasks of a worker that run while it serves its manager's requests, and what those requests have prepared.
 
-use super::following::Versions;
+use super::following::LoadedVersions;
 use crate::engine;
 use crate::error::Error;
-use crate::gaggle::clock::Offset;
+use crate::gaggle::clock::ClockOffset;
 use crate::metrics::LogMessage;
 use std::sync::mpsc;
 
 /// What was prepared before users begin.
 #[derive(Default)]
-pub(super) struct Prepared {
+pub(super) struct PreparedWorker {
     pub(super) run: Option<engine::Run>,
-    pub(super) versions: Versions,
-    pub(super) offset: Option<Offset>,
+    pub(super) versions: LoadedVersions,
+    pub(super) offset: Option<ClockOffset>,
 }
 
 /// A task that has finished.
-pub(super) enum Finished {
+pub(super) enum FinishedTask {
     /// A version of the plan was loaded, or refused.
-    Loading(Box<Loaded>),
+    Loading(Box<LoadedVersion>),
     Event,
     /// The order was looked up.
     Order(Option<Vec<u8>>),
@@ -27,10 +27,10 @@ pub(super) enum Finished {
 }
 
 /// Result of loading a version of the plan.
-pub(super) struct Loaded {
+pub(super) struct LoadedVersion {
     pub(super) number: u64,
     pub(super) run: Result<engine::Run, Error>,
-    pub(super) offset: Option<Offset>,
+    pub(super) offset: Option<ClockOffset>,
     /// Delivers log entries.
     pub(super) entered: mpsc::Receiver<LogMessage>,
     /// Subject of the reply.

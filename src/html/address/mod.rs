@@ -15,7 +15,7 @@ use super::join::{host, join};
 
 /// The owner of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum AddressOwner {
     /// The page's own site: the same scheme, host and port.
     Own,
     /// Another site.
@@ -92,7 +92,7 @@ impl From<&Url> for PageAddress {
 }
 
 /// A resolver of the addresses of one page.
-pub(super) struct Resolver<'a> {
+pub(super) struct AddressResolver<'a> {
     page: &'a PageAddress,
     /// What a `<base href>` has declared; only the first counts.
     base: Option<Base>,
@@ -109,13 +109,13 @@ const HOST_WORK: usize = 64;
 /// The base that relative addresses are joined to where it is not the page.
 struct Base {
     address: PageAddress,
-    host: Host,
+    host: AddressOwner,
 }
 
-impl<'a> Resolver<'a> {
+impl<'a> AddressResolver<'a> {
     /// Creates a resolver for a page at this address.
     pub(super) fn new(page: &'a PageAddress) -> Self {
-        Resolver {
+        AddressResolver {
             page,
             base: None,
             work: Cell::new(MOST_WORK),
@@ -138,7 +138,7 @@ impl<'a> Resolver<'a> {
 
     /// Appends the absolute URL of `raw`, without its fragment, to `out`. `None` for addresses that are not fetched
     /// over HTTP, and for all once they have cost too much.
-    pub(super) fn resolve(&self, raw: &str, out: &mut String) -> Option<Host> {
+    pub(super) fn resolve(&self, raw: &str, out: &mut String) -> Option<AddressOwner> {
         let raw = raw.trim_matches(|c: char| c <= ' ');
         out.clear();
         let fragment = memchr(b'#', raw.as_bytes()).unwrap_or(raw.len());
@@ -159,12 +159,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves the address by string operations alone, if they are enough.
-    fn copy(&self, raw: &str, out: &mut String) -> Option<Host> {
+    fn copy(&self, raw: &str, out: &mut String) -> Option<AddressOwner> {
         let first = *raw.as_bytes().first()?;
         if let Some(path) = raw.strip_prefix(self.page.origin()) {
             return (path.starts_with('/') && is_plain(path)).then(|| {
                 out.push_str(raw);
-                Host::Own
+                AddressOwner::Own
             });
         }
         let (base, host) = self.base();
@@ -195,25 +195,29 @@ impl<'a> Resolver<'a> {
 
     /// Takes the cost of an address from what is left; returns whether there was enough.
     fn affords(&self, work: usize) -> bool {
-        let left = self.work.get().checked_sub(work);
-        self.work.set(left.unwrap_or(0));
-        left.is_some()
+        let remaining = self.work.get().checked_sub(work);
+        self.work.set(remaining.unwrap_or(0));
+        remaining.is_some()
     }
 
     /// Returns what relative addresses are joined to, and whose it is.
-    fn base(&self) -> (&PageAddress, Host) {
+    fn base(&self) -> (&PageAddress, AddressOwner) {
         match &self.base {
             Some(base) => (&base.address, base.host),
-            None => (self.page, Host::Own),
+            None => (self.page, AddressOwner::Own),
         }
     }
 
-    fn host(&self, url: &Url) -> Host {
+    fn host(&self, url: &Url) -> AddressOwner {
         let page = self.page.url();
         let same = url.scheme() == page.scheme()
             && url.host_str() == page.host_str()
             && url.port_or_known_default() == page.port_or_known_default();
-        if same { Host::Own } else { Host::Foreign }
+        if same {
+            AddressOwner::Own
+        } else {
+            AddressOwner::Foreign
+        }
     }
 }
 

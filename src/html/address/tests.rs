@@ -4,20 +4,20 @@ use url::Url;
 
 use crate::html::fixture;
 
-use super::{HOST_WORK, Host, PageAddress, Resolver};
+use super::{AddressOwner, AddressResolver, HOST_WORK, PageAddress};
 
 fn url(text: &str) -> Url {
     Url::parse(text).expect("a URL of the test")
 }
 
-fn resolve(resolver: &Resolver, raw: &str) -> Option<(String, Host)> {
+fn resolve(resolver: &AddressResolver, raw: &str) -> Option<(String, AddressOwner)> {
     let mut out = String::new();
     let host = resolver.resolve(raw, &mut out)?;
     Some((out, host))
 }
 
 #[test]
-fn string_work_and_url_join_give_the_same_address() {
+fn string_work_and_url_join_return_the_same_address() {
     let pieces = [
         "/",
         "//",
@@ -60,7 +60,7 @@ fn string_work_and_url_join_give_the_same_address() {
     ] {
         let page = url(page);
         let address = PageAddress::from(&page);
-        let resolver = Resolver::new(&address);
+        let resolver = AddressResolver::new(&address);
         let mut numbers = fixture::noise().map(|number| number as usize);
         for count in (1..=5).cycle().take(20_000) {
             let drawn = numbers.by_ref().take(count);
@@ -85,34 +85,34 @@ fn string_work_and_url_join_give_the_same_address() {
 #[test]
 fn the_first_base_moves_relative_addresses_only() {
     let page = PageAddress::from(&url("http://site/a/b"));
-    let mut resolver = Resolver::new(&page);
+    let mut resolver = AddressResolver::new(&page);
     resolver.set_base("/deep/er/page");
     resolver.set_base("/ignored/");
-    let own = |text: &str| Some((text.to_owned(), Host::Own));
+    let own = |text: &str| Some((text.to_owned(), AddressOwner::Own));
     assert_eq!(resolve(&resolver, "x.js"), own("http://site/deep/er/x.js"));
     assert_eq!(
         resolve(&resolver, "../x.js?v=1#f"),
         own("http://site/deep/x.js?v=1")
     );
     assert_eq!(resolve(&resolver, "/x.js"), own("http://site/x.js"));
-    let mut resolver = Resolver::new(&page);
+    let mut resolver = AddressResolver::new(&page);
     resolver.set_base("//cdn/");
     assert_eq!(
         resolve(&resolver, "/x.js"),
-        Some(("http://cdn/x.js".to_owned(), Host::Foreign))
+        Some(("http://cdn/x.js".to_owned(), AddressOwner::Foreign))
     );
     assert_eq!(
         resolve(&resolver, "http://site/x.js"),
         own("http://site/x.js")
     );
     // What a page itself says about another site is passed on.
-    let mut resolver = Resolver::new(&page);
+    let mut resolver = AddressResolver::new(&page);
     resolver.set_base("http://ada:pw@cdn/a/");
     for (raw, found) in [
         ("/x.js", "http://ada:pw@cdn/x.js"),
         ("./x", "http://ada:pw@cdn/a/x"),
     ] {
-        let found = Some((found.to_owned(), Host::Foreign));
+        let found = Some((found.to_owned(), AddressOwner::Foreign));
         assert_eq!(resolve(&resolver, raw), found);
     }
 }
@@ -120,8 +120,8 @@ fn the_first_base_moves_relative_addresses_only() {
 #[test]
 fn scheme_host_and_port_make_a_site() {
     let page = PageAddress::from(&url("http://user:secret@site/"));
-    let resolver = Resolver::new(&page);
-    let own = |text: &str| Some((text.to_owned(), Host::Own));
+    let resolver = AddressResolver::new(&page);
+    let own = |text: &str| Some((text.to_owned(), AddressOwner::Own));
     assert_eq!(resolve(&resolver, "HTTP://SITE:80/x"), own("http://site/x"));
     assert_eq!(resolve(&resolver, " /x "), own("http://site/x"));
     for foreign in [
@@ -132,7 +132,7 @@ fn scheme_host_and_port_make_a_site() {
     ] {
         assert_eq!(
             resolve(&resolver, foreign).map(|(_, host)| host),
-            Some(Host::Foreign)
+            Some(AddressOwner::Foreign)
         );
     }
     for none in [
@@ -149,7 +149,7 @@ fn scheme_host_and_port_make_a_site() {
 #[test]
 fn a_host_costs_what_it_takes_to_read() {
     let page = PageAddress::from(&url("http://site/"));
-    let resolver = Resolver::new(&page);
+    let resolver = AddressResolver::new(&page);
     let name = "é".repeat(100);
     for _ in 0..2 {
         let before = resolver.work.get();

@@ -7,9 +7,9 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::HashSet;
 use url::{Position, Url};
 
-use crate::html::address::{Host, PageAddress, Resolver, attribute_text, text_of};
+use crate::html::address::{AddressOwner, AddressResolver, PageAddress, attribute_text, text_of};
 use crate::html::imports::imports;
-use crate::html::scan::{Element, Scanner};
+use crate::html::scan::{ScannedElement, Scanner};
 
 /// The assets of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,23 +37,23 @@ pub(crate) fn assets_within(
     page: &PageAddress,
     most_bytes: usize,
 ) -> Option<PageAssets> {
-    let mut found = Listing::new(page, most_bytes);
+    let mut found = AssetList::new(page, most_bytes);
     let mut names = OwnNames::default();
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
-            Element::Img | Element::Script | Element::Source => {
+            ScannedElement::Img | ScannedElement::Script | ScannedElement::Source => {
                 let [src, srcset] = read(&mut scanner, [b"src", b"srcset"]);
-                if element != Element::Source {
+                if element != ScannedElement::Source {
                     found.add_attribute(src);
                 }
                 if let Some(srcset) = srcset
-                    && element != Element::Script
+                    && element != ScannedElement::Script
                 {
                     candidates(&attribute_text(srcset)).for_each(|address| found.add(address));
                 }
             }
-            Element::Link => {
+            ScannedElement::Link => {
                 let [href, rel, kind] = read(&mut scanner, [b"href", b"rel", b"as"]);
                 let rel = rel.unwrap_or_default();
                 if loads(rel, kind.unwrap_or_default()) {
@@ -62,16 +62,16 @@ pub(crate) fn assets_within(
                     names.add(&found, href);
                 }
             }
-            Element::Style => {
+            ScannedElement::Style => {
                 for address in imports(scanner.text()) {
                     found.add(&text_of(address));
                 }
             }
-            Element::Base => {
+            ScannedElement::Base => {
                 let href = found.set_base(&mut scanner);
                 names.add(&found, href);
             }
-            Element::A | Element::Title => {}
+            ScannedElement::A | ScannedElement::Title => {}
         }
     }
     found.into_assets(page, &names)
@@ -84,15 +84,15 @@ pub(crate) fn links_within(
     page: &PageAddress,
     most_bytes: usize,
 ) -> Option<Vec<String>> {
-    let mut found = Listing::new(page, most_bytes);
+    let mut found = AssetList::new(page, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
-            Element::A => {
+            ScannedElement::A => {
                 let [href] = read(&mut scanner, [b"href"]);
                 found.add_attribute(href.filter(|href| !href.trim_ascii_start().starts_with(b"#")));
             }
-            Element::Base => {
+            ScannedElement::Base => {
                 found.set_base(&mut scanner);
             }
             _ => {}
@@ -121,7 +121,7 @@ fn read<'a, const N: usize>(scanner: &mut Scanner<'a>, names: [&[u8]; N]) -> [Op
     while let Some((name, value)) = scanner.attribute() {
         if let Some(at) = names
             .iter()
-            .position(|wanted| name.eq_ignore_ascii_case(wanted))
+            .position(|attribute| name.eq_ignore_ascii_case(attribute))
         {
             values[at].get_or_insert(value);
         }
@@ -173,7 +173,7 @@ struct OwnNames(HashSet<String, RandomState>);
 
 impl OwnNames {
     /// Adds the host of an address that the page gives itself, if it is absolute.
-    fn add(&mut self, found: &Listing<'_>, address: Option<&[u8]>) {
+    fn add(&mut self, found: &AssetList<'_>, address: Option<&[u8]>) {
         let url = address.and_then(|address| found.resolver.on_page(&attribute_text(address)));
         if let Some(host) = url.as_ref().and_then(Url::host_str) {
             self.0.insert(host.to_owned());
@@ -195,25 +195,25 @@ impl OwnNames {
 const MOST_ADDRESSES: usize = 100_000;
 
 /// URLs in the order they were found, each once.
-struct Listing<'p> {
-    resolver: Resolver<'p>,
-    urls: IndexMap<String, Host, RandomState>,
+struct AssetList<'p> {
+    resolver: AddressResolver<'p>,
+    urls: IndexMap<String, AddressOwner, RandomState>,
     /// The number of addresses that were looked at.
     seen: usize,
     /// The buffer in which the next URL is put together.
     url: String,
     /// The bytes that URLs may still take; `None` if they were too many.
-    left: Option<usize>,
+    remaining: Option<usize>,
 }
 
-impl<'p> Listing<'p> {
+impl<'p> AssetList<'p> {
     fn new(page: &'p PageAddress, most_bytes: usize) -> Self {
         Self {
-            resolver: Resolver::new(page),
+            resolver: AddressResolver::new(page),
             urls: IndexMap::default(),
             seen: 0,
             url: String::new(),
-            left: Some(most_bytes),
+            remaining: Some(most_bytes),
         }
     }
 
@@ -251,16 +251,18 @@ impl<'p> Listing<'p> {
             self.urls.reserve(USUAL);
         }
         if let Entry::Vacant(place) = self.urls.entry(std::mem::take(&mut self.url)) {
-            self.left = self.left.and_then(|left| left.checked_sub(bytes));
-            if self.left.is_some() {
+            self.remaining = self
+                .remaining
+                .and_then(|remaining| remaining.checked_sub(bytes));
+            if self.remaining.is_some() {
                 place.insert(host);
             }
         }
     }
 
     /// Returns the URLs in their order; `None` if they were too many.
-    fn into_urls(self) -> Option<impl Iterator<Item = (String, Host)>> {
-        self.left.map(|_| self.urls.into_iter())
+    fn into_urls(self) -> Option<impl Iterator<Item = (String, AddressOwner)>> {
+        self.remaining.map(|_| self.urls.into_iter())
     }
 
     fn into_assets(self, page: &PageAddress, names: &OwnNames) -> Option<PageAssets> {
@@ -269,7 +271,7 @@ impl<'p> Listing<'p> {
             let mut own = Vec::with_capacity(self.urls.len());
             for (url, host) in self.into_urls()? {
                 match host {
-                    Host::Own => own.push(url),
+                    AddressOwner::Own => own.push(url),
                     _ => foreign.push(url),
                 }
             }
@@ -279,12 +281,12 @@ impl<'p> Listing<'p> {
         let mut own: IndexSet<String, RandomState> = IndexSet::default();
         for (url, host) in self.into_urls()? {
             let renamed = match host {
-                Host::Own => None,
+                AddressOwner::Own => None,
                 _ => names.at_page(page, &url),
             };
             match renamed {
                 Some(renamed) => own.extend([renamed]),
-                None if host == Host::Own => own.extend([url]),
+                None if host == AddressOwner::Own => own.extend([url]),
                 None => foreign.push(url),
             }
         }

@@ -18,7 +18,7 @@ use crate::html::names::{
 
 /// A start tag that a caller may want. Those inside a `<template>` are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
+pub(super) enum ScannedElement {
     /// `<a>`
     A,
     /// `<base>`
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Moves to the next start tag of interest; `None` at the page's end.
-    pub(super) fn next(&mut self) -> Option<Element> {
+    pub(super) fn next(&mut self) -> Option<ScannedElement> {
         loop {
             if let Tag::Start(name) = self.tag()?
                 && let Some(element) = self.element(name)
@@ -247,16 +247,16 @@ impl<'a> Scanner<'a> {
         name
     }
 
-    fn element(&self, name: u64) -> Option<Element> {
+    fn element(&self, name: u64) -> Option<ScannedElement> {
         let element = match name {
-            A => Element::A,
-            BASE => Element::Base,
-            IMG => Element::Img,
-            LINK => Element::Link,
-            SOURCE => Element::Source,
-            SCRIPT => Element::Script,
-            STYLE => Element::Style,
-            TITLE if self.drawings == 0 => Element::Title,
+            A => ScannedElement::A,
+            BASE => ScannedElement::Base,
+            IMG => ScannedElement::Img,
+            LINK => ScannedElement::Link,
+            SOURCE => ScannedElement::Source,
+            SCRIPT => ScannedElement::Script,
+            STYLE => ScannedElement::Style,
+            TITLE if self.drawings == 0 => ScannedElement::Title,
             _ => return None,
         };
         (self.templates == 0).then_some(element)

@@ -1,9 +1,9 @@
 //! Tests of the scanner.
 
-use super::{Element, Scanner};
+use super::{ScannedElement, Scanner};
 
 /// Returns every element found, with its attributes as `name=value`.
-fn tags(page: &str) -> Vec<(Element, String)> {
+fn tags(page: &str) -> Vec<(ScannedElement, String)> {
     let mut scanner = Scanner::new(page.as_bytes());
     let mut found = Vec::new();
     while let Some(element) = scanner.next() {
@@ -23,9 +23,9 @@ fn tags(page: &str) -> Vec<(Element, String)> {
 fn attributes_are_read_however_they_are_quoted() {
     let page = "<IMG Src = \"a>b\"\nalt='it\"s' width=5 hidden/><a href=/x/>t</a><a =b c==d e=>";
     let expected = [
-        (Element::Img, "Src=a>b alt=it\"s width=5 hidden="),
-        (Element::A, "href=/x/"),
-        (Element::A, "=b= c==d e="),
+        (ScannedElement::Img, "Src=a>b alt=it\"s width=5 hidden="),
+        (ScannedElement::A, "href=/x/"),
+        (ScannedElement::A, "=b= c==d e="),
     ];
     assert_eq!(tags(page), expected.map(|(e, a)| (e, a.to_owned())));
 }
@@ -49,10 +49,10 @@ fn comments_scripts_and_templates_hide_their_tags() {
         let page = format!("{hidden}<img id=x>");
         let found = tags(&page)
             .into_iter()
-            .filter(|(e, _)| *e != Element::Script);
+            .filter(|(e, _)| *e != ScannedElement::Script);
         assert_eq!(
             found.collect::<Vec<_>>(),
-            [(Element::Img, "id=x".to_owned())],
+            [(ScannedElement::Img, "id=x".to_owned())],
             "{hidden}"
         );
     }
@@ -76,11 +76,11 @@ fn a_tag_that_the_page_ends_in_is_dropped() {
 #[test]
 fn raw_text_is_what_stands_before_its_own_end_tag() {
     let mut scanner = Scanner::new(b"<style media=all>a</b> < </styles></STYLE><a>");
-    assert_eq!(scanner.next(), Some(Element::Style));
+    assert_eq!(scanner.next(), Some(ScannedElement::Style));
     assert_eq!(scanner.text(), b"a</b> < </styles>");
-    assert_eq!(scanner.next(), Some(Element::A));
+    assert_eq!(scanner.next(), Some(ScannedElement::A));
     let mut scanner = Scanner::new(b"<style>never closed");
-    assert_eq!(scanner.next(), Some(Element::Style));
+    assert_eq!(scanner.next(), Some(ScannedElement::Style));
     assert_eq!(scanner.text(), b"never closed");
     assert_eq!(scanner.next(), None);
 }

@@ -2,7 +2,7 @@
 //! sessions drive it.
 
 #[cfg(test)]
-use super::fixture::Script;
+use super::fixture::ResponseDelay;
 use super::handshake::{Peer, handshake_failure, server_name};
 use super::happy_eyeballs::race;
 use super::resolver::Resolver;
@@ -21,7 +21,7 @@ pub(in crate::http) struct Connector {
     local_address: Option<IpAddr>,
     open: OpenConnections,
     #[cfg(test)]
-    script: Option<Script>,
+    script: Option<ResponseDelay>,
 }
 
 impl Connector {
@@ -38,7 +38,7 @@ impl Connector {
 
     /// The same connector with a site inside the test in place of any other.
     #[cfg(test)]
-    pub(in crate::http) fn with_script(mut self, script: Option<Script>) -> Self {
+    pub(in crate::http) fn with_script(mut self, script: Option<ResponseDelay>) -> Self {
         self.script = script;
         self
     }

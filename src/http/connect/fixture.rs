@@ -8,18 +8,18 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 /// The time that the response to a path takes; called when the request arrives.
 #[derive(Clone)]
-pub(crate) struct Script(Arc<dyn Fn(&str) -> Duration + Send + Sync>);
+pub(crate) struct ResponseDelay(Arc<dyn Fn(&str) -> Duration + Send + Sync>);
 
-impl fmt::Debug for Script {
+impl fmt::Debug for ResponseDelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Script")
     }
 }
 
-impl Script {
+impl ResponseDelay {
     /// A site that takes as long as `latency` says to respond to a path.
-    pub(crate) fn new(latency: impl Fn(&str) -> Duration + Send + Sync + 'static) -> Script {
-        Script(Arc::new(latency))
+    pub(crate) fn new(latency: impl Fn(&str) -> Duration + Send + Sync + 'static) -> ResponseDelay {
+        ResponseDelay(Arc::new(latency))
     }
 
     /// A new connection to the site.

@@ -13,7 +13,7 @@ mod verifiers;
 
 pub(super) use connector::Connector;
 #[cfg(test)]
-pub(crate) use fixture::Script;
+pub(crate) use fixture::ResponseDelay;
 #[cfg(feature = "reqwest")]
 pub(super) use handshake::{Peer, handshake_error, handshake_failure};
 pub(crate) use resolver::Resolver;

@@ -23,8 +23,8 @@ pub struct Resolver {
 /// The answer for one host.
 #[derive(Debug, Clone)]
 struct CacheEntry {
-    asked: Instant,
-    answer: Arc<OnceCell<Vec<IpAddr>>>,
+    requested_at: Instant,
+    addresses: Arc<OnceCell<Vec<IpAddr>>>,
 }
 
 impl Resolver {
@@ -59,8 +59,8 @@ impl Resolver {
         {
             return Ok(vec![SocketAddr::new(*address, port)]);
         }
-        let answer = self.answer(host);
-        let addresses = answer.get_or_try_init(|| look_up(host, port)).await?;
+        let lookup = self.cached_or_new(host);
+        let addresses = lookup.get_or_try_init(|| look_up(host, port)).await?;
         Ok(addresses
             .iter()
             .map(|ip| SocketAddr::new(*ip, port))
@@ -68,17 +68,20 @@ impl Resolver {
     }
 
     /// The answer for `host`, shared by all callers while it is fresh.
-    fn answer(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
+    fn cached_or_new(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || CacheEntry {
-            asked: Instant::now(),
-            answer: Arc::default(),
+            requested_at: Instant::now(),
+            addresses: Arc::default(),
         };
         let entry = cache.entry(host.to_owned()).or_insert_with(new);
-        if self.ttl.is_some_and(|ttl| entry.asked.elapsed() > ttl) {
+        if self
+            .ttl
+            .is_some_and(|ttl| entry.requested_at.elapsed() > ttl)
+        {
             *entry = new();
         }
-        entry.answer.clone()
+        entry.addresses.clone()
     }
 }
 
@@ -122,13 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_kept_for_its_time() {
-        let kept = Resolver::default();
-        assert!(Arc::ptr_eq(&kept.answer("a"), &kept.answer("a")));
+    fn a_lookup_is_stored_for_its_time() {
+        let cached = Resolver::default();
+        assert!(Arc::ptr_eq(
+            &cached.cached_or_new("a"),
+            &cached.cached_or_new("a")
+        ));
         let forgotten = Resolver::new([], Some(Duration::ZERO));
-        let first = forgotten.answer("a");
+        let first = forgotten.cached_or_new("a");
         // Time must pass between the two calls; then a time to live of zero is over.
-        while Instant::now() == forgotten.cache.lock().expect("unshared")["a"].asked {}
-        assert!(!Arc::ptr_eq(&first, &forgotten.answer("a")));
+        while Instant::now() == forgotten.cache.lock().expect("unshared")["a"].requested_at {}
+        assert!(!Arc::ptr_eq(&first, &forgotten.cached_or_new("a")));
     }
 }

@@ -47,14 +47,16 @@ impl ChunkDecoder {
     ) -> Result<bool, Failure> {
         let wrong = |detail: &str| Failure::new(ErrorClass::Protocol, detail);
         while !input.is_empty() && !matches!(self.state, ChunkState::Done) {
-            if let ChunkState::Data(left) = self.state {
-                let take = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            if let ChunkState::Data(remaining) = self.state {
+                let take = input
+                    .len()
+                    .min(usize::try_from(remaining).unwrap_or(usize::MAX));
                 body.extend_from_slice(&input[..take]);
                 input.advance(take);
                 self.overhead = 0;
-                self.state = match left - take as u64 {
+                self.state = match remaining - take as u64 {
                     0 => ChunkState::DataEnd,
-                    left => ChunkState::Data(left),
+                    remaining => ChunkState::Data(remaining),
                 };
                 continue;
             }
@@ -112,15 +114,15 @@ mod tests {
     fn chunked(text: &str) -> Result<(String, bool, usize), Failure> {
         let mut outcomes = Vec::new();
         for size in 1..=text.len() {
-            let (mut chunks, mut body, mut done, mut left) =
+            let (mut chunks, mut body, mut done, mut leftover) =
                 (ChunkDecoder::default(), BytesMut::new(), false, 0);
             for mut piece in text.as_bytes().chunks(size) {
                 if !done {
                     done = chunks.decode(&mut piece, &mut body)?;
                 }
-                left += piece.len();
+                leftover += piece.len();
             }
-            outcomes.push((String::from_utf8_lossy(&body).into_owned(), done, left));
+            outcomes.push((String::from_utf8_lossy(&body).into_owned(), done, leftover));
         }
         assert!(
             outcomes.windows(2).all(|pair| pair[0] == pair[1]),

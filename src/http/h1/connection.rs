@@ -180,7 +180,7 @@ impl Connection {
         stopwatch: &mut Stopwatch,
     ) -> Poll<Result<ReadOutcome, Failure>> {
         let mut buffer = buffer.borrow();
-        let room = if rules.limits.keep_body {
+        let room = if rules.limits.retain_body {
             READ_SIZE
         } else {
             DISCARDED_READ_SIZE
@@ -209,12 +209,13 @@ impl Connection {
         };
         Poll::Ready(match read {
             // Mostly it is there already.
-            Ok(ReadOutcome::Discarding(response, left)) => match self.poll_discard(cx, &mut buffer)
-            {
-                Poll::Ready(Ok(count)) => Ok(ReadOutcome::after(count, response, left)),
-                Poll::Ready(Err(failure)) => Err(failure),
-                Poll::Pending => Ok(ReadOutcome::Discarding(response, left)),
-            },
+            Ok(ReadOutcome::Discarding(response, remaining)) => {
+                match self.poll_discard(cx, &mut buffer) {
+                    Poll::Ready(Ok(count)) => Ok(ReadOutcome::after(count, response, remaining)),
+                    Poll::Ready(Err(failure)) => Err(failure),
+                    Poll::Pending => Ok(ReadOutcome::Discarding(response, remaining)),
+                }
+            }
             read => read,
         })
     }
@@ -247,9 +248,9 @@ impl Connection {
             match read {
                 ReadOutcome::Complete(response) => return Ok(response),
                 ReadOutcome::Head(head) => break head,
-                ReadOutcome::Discarding(response, left) => {
+                ReadOutcome::Discarding(response, remaining) => {
                     let count = poll_fn(|cx| self.poll_discard(cx, &mut buffer.borrow())).await?;
-                    read = ReadOutcome::after(count, response, left);
+                    read = ReadOutcome::after(count, response, remaining);
                 }
                 ReadOutcome::Continue | ReadOutcome::Partial => {
                     read = self
@@ -275,12 +276,13 @@ impl Connection {
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
         reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
         while body.length < length {
-            let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
+            let remaining = usize::try_from(length - body.length).unwrap_or(usize::MAX);
             if body.bytes.len() == body.bytes.capacity() {
-                reserve_rest(&mut body.bytes, left as u64);
+                reserve_rest(&mut body.bytes, remaining as u64);
             }
             let spare = body.bytes.capacity() - body.bytes.len();
-            self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
+            self.read_into(body, remaining.min(spare.max(READ_SIZE)))
+                .await?;
         }
         Ok(())
     }

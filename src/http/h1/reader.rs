@@ -33,14 +33,14 @@ pub(in crate::http) enum ReadOutcome {
 impl ReadOutcome {
     /// The outcome of reading `received` bytes where the body had `left` bytes to come. Bytes that follow it were not
     /// asked for: the connection is then not to be used again.
-    pub(super) fn after(received: u64, mut response: RawResponse, left: u64) -> ReadOutcome {
-        match left.checked_sub(received) {
+    pub(super) fn after(received: u64, mut response: RawResponse, remaining: u64) -> ReadOutcome {
+        match remaining.checked_sub(received) {
             None => {
                 response.head.keep_alive = false;
                 ReadOutcome::Complete(response)
             }
             Some(0) => ReadOutcome::Complete(response),
-            Some(left) => ReadOutcome::Discarding(response, left),
+            Some(remaining) => ReadOutcome::Discarding(response, remaining),
         }
     }
 
@@ -100,13 +100,13 @@ pub(in crate::http) fn read_start(
         if matches!(head.framing, Framing::Length(length) if length > max_body) {
             return Err(body_too_large(max_body));
         }
-        let keep_body = rules.limits.keeps(head.status);
+        let retain_body = rules.limits.retains(head.status);
         if let Framing::Length(length) = head.framing
-            && (received >= length || !keep_body)
+            && (received >= length || !retain_body)
         {
-            let kept = if keep_body { length as usize } else { 0 };
+            let retained = if retain_body { length as usize } else { 0 };
             let response = RawResponse {
-                bytes: Bytes::copy_from_slice(&bytes[..head.length + kept]),
+                bytes: Bytes::copy_from_slice(&bytes[..head.length + retained]),
                 head,
             };
             return Ok(ReadOutcome::after(received, response, length));
@@ -147,22 +147,22 @@ impl BodyBuffer {
 
     /// Makes room for the next read of a body of which no length is announced.
     pub(super) fn make_room(&mut self) {
-        let left = self.limits.max_body.saturating_sub(self.length);
-        reserve_more(&mut self.bytes, READ_SIZE, left);
+        let remaining = self.limits.max_body.saturating_sub(self.length);
+        reserve_more(&mut self.bytes, READ_SIZE, remaining);
     }
 
     /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
         let count = self.bytes.len() - before;
         self.length += count as u64;
-        if !self.limits.keep_body {
+        if !self.limits.retain_body {
             self.bytes.truncate(self.head);
         } else if !self.part.grow(count) {
-            self.limits.keep_body = false;
+            self.limits.retain_body = false;
             // With room for whole reads of the rest.
-            let mut kept = BytesMut::with_capacity(self.head + READ_SIZE);
-            kept.extend_from_slice(&self.bytes[..self.head]);
-            self.bytes = kept;
+            let mut retained = BytesMut::with_capacity(self.head + READ_SIZE);
+            retained.extend_from_slice(&self.bytes[..self.head]);
+            self.bytes = retained;
             self.part = BodyPart::default();
         }
         if self.length > self.limits.max_body {

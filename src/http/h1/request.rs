@@ -32,7 +32,7 @@ pub(in crate::http) struct RequestFraming {
 impl RequestFraming {
     /// Notes a header that is sent.
     pub(in crate::http) fn note(&mut self, name: &HeaderName, value: &HeaderValue) {
-        let is = |wanted: &[u8]| value.as_bytes().trim_ascii().eq_ignore_ascii_case(wanted);
+        let is = |expected: &[u8]| value.as_bytes().trim_ascii().eq_ignore_ascii_case(expected);
         self.chunked |= *name == header::TRANSFER_ENCODING && is(b"chunked");
         self.expects_continue |= *name == header::EXPECT && is(b"100-continue");
     }

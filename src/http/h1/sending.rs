@@ -20,9 +20,9 @@ const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 enum SendEnd {
     Sent,
     /// The server has answered, and wants no more.
-    Answered(ReadOutcome),
+    Responded(ReadOutcome),
     /// The server has closed while it answered.
-    Left,
+    Closed,
     Broken(std::io::Error),
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn send_listening(
     stopwatch: &mut Stopwatch,
 ) -> Result<(std::io::Result<()>, Option<ReadOutcome>), Failure> {
     let mut sent = 0;
-    let mut answers = false;
+    let mut responds = false;
     let ended = poll_fn(|cx| {
         while sent < bytes.len() {
             match Pin::new(&mut connection.stream).poll_write(cx, &bytes[sent..]) {
@@ -54,18 +54,18 @@ pub(super) async fn send_listening(
                 }
                 Poll::Ready(Ok(count)) => sent += count,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ok(SendEnd::Broken(error))),
-                Poll::Pending if answers => {
+                Poll::Pending if responds => {
                     if !ready!(poll_more(connection, cx, rules, buffer, partial))? {
-                        return Poll::Ready(Ok(SendEnd::Left));
+                        return Poll::Ready(Ok(SendEnd::Closed));
                     }
                 }
                 Poll::Pending => {
                     match ready!(connection.poll_some(cx, rules, buffer, partial, stopwatch))? {
                         ReadOutcome::Continue | ReadOutcome::Partial => {}
                         ReadOutcome::Head(head) if head.status < 300 && head.keep_alive => {
-                            answers = true;
+                            responds = true;
                         }
-                        read => return Poll::Ready(Ok(SendEnd::Answered(read.closing()))),
+                        read => return Poll::Ready(Ok(SendEnd::Responded(read.closing()))),
                     }
                 }
             }
@@ -73,16 +73,16 @@ pub(super) async fn send_listening(
         Poll::Ready(Ok::<_, Failure>(SendEnd::Sent))
     });
     let (written, closes) = match ended.await? {
-        SendEnd::Answered(read) => return Ok((Ok(()), Some(read))),
+        SendEnd::Responded(read) => return Ok((Ok(()), Some(read))),
         SendEnd::Sent => (connection.stream.flush().await, false),
-        SendEnd::Left => (Ok(()), true),
+        SendEnd::Closed => (Ok(()), true),
         SendEnd::Broken(error) => (Err(error), true),
     };
-    if !answers {
+    if !responds {
         return Ok((written, None));
     }
-    let begun = partial.split();
-    let read = read_start(&begun, rules, &mut connection.interim, partial)?;
+    let prefix = partial.split();
+    let read = read_start(&prefix, rules, &mut connection.interim, partial)?;
     if closes {
         Ok((written, Some(read.closing())))
     } else {

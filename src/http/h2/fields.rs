@@ -3,7 +3,7 @@
 use crate::http::message::MAX_HEAD;
 
 /// Writer of the fields of a block as lines of HTTP/1.1.
-pub(super) struct Fields<'a> {
+pub(super) struct FieldWriter<'a> {
     out: &'a mut Vec<u8>,
     pub(super) status: Option<u16>,
     /// The length of the body according to `content-length`.
@@ -12,25 +12,25 @@ pub(super) struct Fields<'a> {
     pub(super) valid: bool,
     is_trailer: bool,
     /// Whether a field other than a pseudo-header has come.
-    begun: bool,
+    has_regular: bool,
 }
 
-impl<'a> Fields<'a> {
-    pub(super) fn of_response(out: &'a mut Vec<u8>) -> Fields<'a> {
-        Fields {
+impl<'a> FieldWriter<'a> {
+    pub(super) fn of_response(out: &'a mut Vec<u8>) -> FieldWriter<'a> {
+        FieldWriter {
             out,
             status: None,
             declared: None,
             valid: true,
             is_trailer: false,
-            begun: false,
+            has_regular: false,
         }
     }
 
-    pub(super) fn of_trailers(out: &'a mut Vec<u8>) -> Fields<'a> {
-        Fields {
+    pub(super) fn of_trailers(out: &'a mut Vec<u8>) -> FieldWriter<'a> {
+        FieldWriter {
             is_trailer: true,
-            ..Fields::of_response(out)
+            ..FieldWriter::of_response(out)
         }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
         if let Some(name) = name.strip_prefix(b":") {
             return self.take_pseudo(name, value);
         }
-        self.begun = true;
+        self.has_regular = true;
         self.valid &= is_name(name) && is_value(value) && !is_of_connection(name);
         if !self.valid || self.is_trailer {
             return;
@@ -62,7 +62,8 @@ impl<'a> Fields<'a> {
 
     fn take_pseudo(&mut self, name: &[u8], value: &[u8]) {
         let digits = value.len() == 3 && value.iter().all(u8::is_ascii_digit) && value[0] > b'0';
-        let fits = name == b"status" && self.status.is_none() && !self.begun && !self.is_trailer;
+        let fits =
+            name == b"status" && self.status.is_none() && !self.has_regular && !self.is_trailer;
         self.valid &= digits && fits;
         if !self.valid {
             return;

@@ -113,13 +113,13 @@ pub(super) fn write_headers(
 ///
 /// # Errors
 /// There is more padding than payload.
-pub(super) fn unpadded(head: FrameHead, payload: &[u8]) -> Result<&[u8], Reason> {
+pub(super) fn unpadded(head: FrameHead, payload: &[u8]) -> Result<&[u8], H2ErrorCode> {
     if !head.has(PADDED) {
         return Ok(payload);
     }
-    let (padding, rest) = payload.split_first().ok_or(Reason::FRAME_SIZE_ERROR)?;
+    let (padding, rest) = payload.split_first().ok_or(H2ErrorCode::FRAME_SIZE_ERROR)?;
     let length = rest.len().checked_sub(usize::from(*padding));
-    Ok(&rest[..length.ok_or(Reason::PROTOCOL_ERROR)?])
+    Ok(&rest[..length.ok_or(H2ErrorCode::PROTOCOL_ERROR)?])
 }
 
 /// The first four bytes of a payload as a number of 31 bits; 0 if there are fewer.
@@ -131,17 +131,17 @@ pub(super) fn number(payload: &[u8]) -> u32 {
 
 /// An error code (RFC 9113, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reason(pub(super) u32);
+pub(super) struct H2ErrorCode(pub(super) u32);
 
-impl Reason {
-    pub(super) const NO_ERROR: Reason = Reason(0);
-    pub(super) const PROTOCOL_ERROR: Reason = Reason(1);
-    pub(super) const FLOW_CONTROL_ERROR: Reason = Reason(3);
-    pub(super) const FRAME_SIZE_ERROR: Reason = Reason(6);
-    pub(super) const REFUSED_STREAM: Reason = Reason(7);
-    pub(super) const CANCEL: Reason = Reason(8);
-    pub(super) const COMPRESSION_ERROR: Reason = Reason(9);
-    pub(super) const ENHANCE_YOUR_CALM: Reason = Reason(11);
+impl H2ErrorCode {
+    pub(super) const NO_ERROR: H2ErrorCode = H2ErrorCode(0);
+    pub(super) const PROTOCOL_ERROR: H2ErrorCode = H2ErrorCode(1);
+    pub(super) const FLOW_CONTROL_ERROR: H2ErrorCode = H2ErrorCode(3);
+    pub(super) const FRAME_SIZE_ERROR: H2ErrorCode = H2ErrorCode(6);
+    pub(super) const REFUSED_STREAM: H2ErrorCode = H2ErrorCode(7);
+    pub(super) const CANCEL: H2ErrorCode = H2ErrorCode(8);
+    pub(super) const COMPRESSION_ERROR: H2ErrorCode = H2ErrorCode(9);
+    pub(super) const ENHANCE_YOUR_CALM: H2ErrorCode = H2ErrorCode(11);
 
     /// The reason in the words of the `h2` crate, which the other transport uses.
     pub(super) fn description(self) -> &'static str {
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(unpadded(padded, &[3, b'a', 0, 0]), Ok(&b""[..]));
         assert_eq!(
             unpadded(padded, &[4, b'a', 0, 0]),
-            Err(Reason::PROTOCOL_ERROR)
+            Err(H2ErrorCode::PROTOCOL_ERROR)
         );
-        assert_eq!(unpadded(padded, &[]), Err(Reason::FRAME_SIZE_ERROR));
+        assert_eq!(unpadded(padded, &[]), Err(H2ErrorCode::FRAME_SIZE_ERROR));
     }
 }

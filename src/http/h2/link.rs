@@ -3,7 +3,7 @@
 //! the connection: it answers pings while a user thinks, and closes what the server has closed.
 
 use super::engine::Engine;
-use super::frame::Reason;
+use super::frame::H2ErrorCode;
 use crate::http::connect::NetStream;
 use crate::http::failure::Failure;
 use crate::http::h1::ReadBuffer;
@@ -15,11 +15,11 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
 /// The capacity of the write buffer that an idle connection keeps.
-const KEPT: usize = 1024;
+const IDLE_CAPACITY: usize = 1024;
 
 /// A connection that the requests of one user share.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct H2Connection {
     // None of these is borrowed across an await.
     pub(super) engine: RefCell<Engine>,
     /// Empty once the connection has ended.
@@ -30,10 +30,10 @@ pub(super) struct Link {
     attendant: RefCell<Option<Waker>>,
 }
 
-impl Link {
+impl H2Connection {
     /// A connection over that stream. lgoose's settings are written with the first request.
-    pub(super) fn over(buffer: Rc<ReadBuffer>, stream: NetStream) -> Rc<Link> {
-        let link = Rc::new(Link {
+    pub(super) fn over(buffer: Rc<ReadBuffer>, stream: NetStream) -> Rc<H2Connection> {
+        let link = Rc::new(H2Connection {
             engine: RefCell::new(Engine::new()),
             stream: RefCell::new(Some(stream)),
             buffer,
@@ -109,7 +109,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for H2Connection {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.get_mut().take() {
             close(self.engine.get_mut(), stream);
@@ -121,7 +121,7 @@ impl Drop for Link {
 }
 
 /// Drives the connection while nobody waits for anything on it, until it has ended or is no longer used.
-async fn attend(link: Weak<Link>) {
+async fn attend(link: Weak<H2Connection>) {
     poll_fn(|cx| {
         let Some(link) = link.upgrade() else {
             return Poll::Ready(());
@@ -150,7 +150,7 @@ fn write(
     loop {
         engine.send_bodies();
         if engine.out.is_empty() {
-            if engine.out.capacity() > KEPT {
+            if engine.out.capacity() > IDLE_CAPACITY {
                 engine.out = Vec::new();
             }
             return Poll::Ready(Ok(()));
@@ -179,7 +179,7 @@ fn write(
 fn close(engine: &mut Engine, mut stream: NetStream) {
     let mut cx = Context::from_waker(Waker::noop());
     if !engine.has_ended() {
-        engine.say_goodbye(Reason::NO_ERROR);
+        engine.send_goaway(H2ErrorCode::NO_ERROR);
     }
     // The connection is no longer used, so failures do not matter.
     let _written = write(engine, Pin::new(&mut stream), &mut cx);

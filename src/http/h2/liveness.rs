@@ -2,7 +2,7 @@
 //! not the connection, which may be dead although nobody has closed it; so the next request pings first. Knows
 //! nothing of requests.
 
-use super::link::Link;
+use super::link::H2Connection;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -17,7 +17,7 @@ const PONG_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct Liveness {
     doubtful: Cell<bool>,
     /// When the unanswered ping was sent.
-    asked: Cell<Option<Instant>>,
+    ping_sent: Cell<Option<Instant>>,
 }
 
 impl Liveness {
@@ -32,8 +32,8 @@ impl Liveness {
     }
 
     /// Whether the server answers a ping in time. While a ping is under way, further callers wait for the same one.
-    pub(super) async fn answers(&self, link: &Link) -> bool {
-        let asked = self.asked.get().unwrap_or_else(|| self.ask(link));
+    pub(super) async fn is_alive(&self, link: &H2Connection) -> bool {
+        let sent = self.ping_sent.get().unwrap_or_else(|| self.send_ping(link));
         let pong = poll_fn(|cx| {
             link.poll(cx);
             let mut engine = link.engine.borrow_mut();
@@ -45,19 +45,19 @@ impl Liveness {
                 }
             }
         });
-        let alive = timeout_at(asked + PONG_TIMEOUT, pong).await == Ok(true);
+        let alive = timeout_at(sent + PONG_TIMEOUT, pong).await == Ok(true);
         link.engine.borrow_mut().pinger = None;
         link.rest();
         if alive {
             self.doubtful.set(false);
-            self.asked.set(None);
+            self.ping_sent.set(None);
         }
         alive
     }
 
-    fn ask(&self, link: &Link) -> Instant {
+    fn send_ping(&self, link: &H2Connection) -> Instant {
         let now = Instant::now();
-        self.asked.set(Some(now));
+        self.ping_sent.set(Some(now));
         link.engine.borrow_mut().ping();
         now
     }

@@ -23,25 +23,25 @@ use super::connect::NetStream;
 use super::failure::{ErrorClass, Failure};
 use super::h1::ReadBuffer;
 use super::message::{BodyLimits, RawResponse, ResponseHead};
-use super::progress::Progress;
+use super::progress::RequestProgress;
 use super::target::Origin;
 use bytes::Bytes;
 use fields::is_of_connection;
 use http::{HeaderName, Method, header};
-use link::Link;
+use link::H2Connection;
 use liveness::Liveness;
 use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use stream::Stream;
+use stream::H2Stream;
 
 /// A connection that the requests of a user share.
 #[derive(Debug, Clone)]
 pub(super) struct SharedConnection {
     pub(super) origin: Rc<Origin>,
     pub(super) number: Option<NonZeroU64>,
-    link: Rc<Link>,
+    link: Rc<H2Connection>,
     liveness: Rc<Liveness>,
 }
 
@@ -57,7 +57,7 @@ impl SharedConnection {
         SharedConnection {
             origin,
             number,
-            link: Link::over(buffer.clone(), stream),
+            link: H2Connection::over(buffer.clone(), stream),
             liveness: Rc::default(),
         }
     }
@@ -68,8 +68,8 @@ impl SharedConnection {
     }
 
     /// Whether the server answers a ping within a short time.
-    pub(super) async fn answers(&self) -> bool {
-        self.liveness.answers(&self.link).await
+    pub(super) async fn is_alive(&self) -> bool {
+        self.liveness.is_alive(&self.link).await
     }
 
     /// Whether both are handles to the same connection.
@@ -88,13 +88,13 @@ impl SharedConnection {
     }
 
     /// Begins the request with that head block.
-    pub(super) fn begin<'a>(
+    pub(super) fn start_request<'a>(
         &'a self,
         block: &[u8],
         method: &'a Method,
         body: Bytes,
         limits: BodyLimits,
-        progress: &'a mut Progress,
+        progress: &'a mut RequestProgress,
     ) -> OpenRequest<'a> {
         let is_head = *method == Method::HEAD;
         progress.stopwatch.enter(|phases| &mut phases.send);
@@ -102,13 +102,13 @@ impl SharedConnection {
             .link
             .engine
             .borrow_mut()
-            .begin(block, body, is_head, limits);
+            .start_request(block, body, is_head, limits);
         OpenRequest {
             key,
             connection: self,
             method,
             progress,
-            phase: Phase::Send,
+            phase: StreamPhase::Send,
         }
     }
 }
@@ -119,7 +119,7 @@ fn gone() -> Failure {
 
 /// The phases of a request on its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum StreamPhase {
     Send,
     FirstByte,
     Receive,
@@ -131,15 +131,15 @@ pub(super) struct OpenRequest<'a> {
     key: u64,
     connection: &'a SharedConnection,
     method: &'a Method,
-    progress: &'a mut Progress,
-    phase: Phase,
+    progress: &'a mut RequestProgress,
+    phase: StreamPhase,
 }
 
 impl OpenRequest<'_> {
     /// Sends the request and reads the whole response.
     pub(super) async fn response(mut self) -> Result<RawResponse, Failure> {
         let stream = poll_fn(|cx| self.poll(cx)).await;
-        let Stream {
+        let H2Stream {
             bytes,
             head,
             outcome,
@@ -155,7 +155,7 @@ impl OpenRequest<'_> {
     }
 
     /// Drives the connection; ready with the stream once that has ended.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Stream>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<H2Stream>> {
         let link = &self.connection.link;
         // The waker is taken out: this task need not be woken for what it finds itself.
         let mut engine = link.engine.borrow_mut();
@@ -169,30 +169,32 @@ impl OpenRequest<'_> {
             return Poll::Ready(None);
         };
         let stopwatch = &mut self.progress.stopwatch;
-        if self.phase == Phase::Send && (stream.id.is_some() || stream.outcome.is_some()) {
+        if self.phase == StreamPhase::Send && (stream.id.is_some() || stream.outcome.is_some()) {
             stopwatch.lap(|phases| &mut phases.send);
             stopwatch.enter(|phases| &mut phases.first_byte);
-            self.phase = Phase::FirstByte;
+            self.phase = StreamPhase::FirstByte;
         }
-        if self.phase == Phase::FirstByte && (stream.head.is_some() || stream.outcome.is_some()) {
+        if self.phase == StreamPhase::FirstByte
+            && (stream.head.is_some() || stream.outcome.is_some())
+        {
             stopwatch.lap(|phases| &mut phases.first_byte);
             stopwatch.enter(|phases| &mut phases.receive);
-            self.phase = Phase::Receive;
+            self.phase = StreamPhase::Receive;
         } else if stream.outcome.is_some() {
             stopwatch.lap(|phases| &mut phases.receive);
         }
         if stream.outcome.is_none() {
-            let known = waker.filter(|waker| waker.will_wake(cx.waker()));
-            stream.waker = Some(known.unwrap_or_else(|| cx.waker().clone()));
+            let current = waker.filter(|waker| waker.will_wake(cx.waker()));
+            stream.waker = Some(current.unwrap_or_else(|| cx.waker().clone()));
             return Poll::Pending;
         }
         drop(engine);
-        self.phase = Phase::Ended;
+        self.phase = StreamPhase::Ended;
         Poll::Ready(self.leave())
     }
 
     /// Takes the stream off the connection, and counts the bytes received on it.
-    fn leave(&mut self) -> Option<Stream> {
+    fn leave(&mut self) -> Option<H2Stream> {
         let link = &self.connection.link;
         let stream = link.engine.borrow_mut().take(self.key);
         self.progress.bytes += stream.as_ref().map_or(0, |stream| stream.uncounted);
@@ -203,7 +205,7 @@ impl OpenRequest<'_> {
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        if self.phase != Phase::Ended {
+        if self.phase != StreamPhase::Ended {
             self.connection.liveness.doubt();
             self.leave();
         }

@@ -1,8 +1,8 @@
 //! One request and its response on an HTTP/2 connection, from the wait for a stream to its end. Knows nothing of
 //! frames but the fields and bytes in them.
 
-use super::fields::Fields;
-use super::frame::{MAX_WINDOW, Reason};
+use super::fields::FieldWriter;
+use super::frame::{H2ErrorCode, MAX_WINDOW};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{BodyLimits, BodyPart, InterimResponses, body_too_large};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ const SMALL: usize = 256;
 
 /// The state of a stream.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct H2Stream {
     /// The key by which its request knows it.
     pub(super) key: u64,
     /// The stream number on the connection; `None` while the server allows no more streams.
@@ -49,20 +49,20 @@ pub(super) struct Stream {
 
 /// Reasons to end a stream because of what the server sent.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum StreamFault {
     /// The server broke the protocol.
-    Reset(Reason),
+    Reset(H2ErrorCode),
     /// lgoose does not accept the response.
     Refused(Failure),
 }
 
-impl From<Reason> for Fault {
-    fn from(reason: Reason) -> Fault {
-        Fault::Reset(reason)
+impl From<H2ErrorCode> for StreamFault {
+    fn from(reason: H2ErrorCode) -> StreamFault {
+        StreamFault::Reset(reason)
     }
 }
 
-impl Stream {
+impl H2Stream {
     /// The stream of a request that is not sent yet. `is_head` tells whether its method is HEAD.
     pub(super) fn new(
         key: u64,
@@ -70,8 +70,8 @@ impl Stream {
         body: Bytes,
         is_head: bool,
         limits: BodyLimits,
-    ) -> Stream {
-        Stream {
+    ) -> H2Stream {
+        H2Stream {
             key,
             id: None,
             block: block.to_vec(),
@@ -118,32 +118,32 @@ impl Stream {
     pub(super) fn take_fields(
         &mut self,
         end_stream: bool,
-        read: impl FnOnce(&mut Fields<'_>) -> Option<bool>,
-    ) -> Option<Result<(), Fault>> {
+        read: impl FnOnce(&mut FieldWriter<'_>) -> Option<bool>,
+    ) -> Option<Result<(), StreamFault>> {
         if self.head.is_some() {
             let mut ignored = Vec::new();
-            let mut fields = Fields::of_trailers(&mut ignored);
+            let mut fields = FieldWriter::of_trailers(&mut ignored);
             read(&mut fields)?;
             return Some(if end_stream && fields.valid {
                 self.complete()
             } else {
-                Err(Reason::PROTOCOL_ERROR.into())
+                Err(H2ErrorCode::PROTOCOL_ERROR.into())
             });
         }
         self.bytes.clear();
         self.bytes.reserve(SMALL);
-        let mut fields = Fields::of_response(&mut self.bytes);
+        let mut fields = FieldWriter::of_response(&mut self.bytes);
         let fits = read(&mut fields)?;
         let (valid, status, declared) = (fields.valid, fields.status, fields.declared);
         if !fits {
             let failure = Failure::new(ErrorClass::TooLarge, "response headers");
-            return Some(Err(Fault::Refused(failure)));
+            return Some(Err(StreamFault::Refused(failure)));
         }
         Some(match status.filter(|_| valid) {
             // There is no upgrade in HTTP/2 (RFC 9113, section 8.6).
-            None | Some(101) => Err(Reason::PROTOCOL_ERROR.into()),
-            Some(100..200) if end_stream => Err(Reason::PROTOCOL_ERROR.into()),
-            Some(100..200) => self.interim.count().map_err(Fault::Refused),
+            None | Some(101) => Err(H2ErrorCode::PROTOCOL_ERROR.into()),
+            Some(100..200) if end_stream => Err(H2ErrorCode::PROTOCOL_ERROR.into()),
+            Some(100..200) => self.interim.count().map_err(StreamFault::Refused),
             Some(status) => {
                 self.bytes.extend_from_slice(b"\r\n");
                 self.head = Some(self.bytes.len());
@@ -158,25 +158,25 @@ impl Stream {
     }
 
     /// Takes a piece of the body.
-    pub(super) fn take_data(&mut self, piece: &[u8], end_stream: bool) -> Result<(), Fault> {
+    pub(super) fn take_data(&mut self, piece: &[u8], end_stream: bool) -> Result<(), StreamFault> {
         if self.head.is_none() || (self.bodiless && !piece.is_empty()) {
-            return Err(Reason::PROTOCOL_ERROR.into());
+            return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
         self.uncounted += piece.len() as u64;
         self.body_length += piece.len() as u64;
         if self.body_length > self.limits.max_body {
-            return Err(Fault::Refused(body_too_large(self.limits.max_body)));
+            return Err(StreamFault::Refused(body_too_large(self.limits.max_body)));
         }
         if self
             .declared
             .is_some_and(|declared| self.body_length > declared)
         {
-            return Err(Reason::PROTOCOL_ERROR.into());
+            return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
-        if self.limits.keep_body {
+        if self.limits.retain_body {
             self.bytes.extend_from_slice(piece);
             if !self.part.grow(piece.len()) {
-                self.limits.keep_body = false;
+                self.limits.retain_body = false;
                 self.bytes.truncate(self.head.unwrap_or_default());
                 self.bytes.shrink_to_fit();
                 self.part = BodyPart::default();
@@ -185,10 +185,10 @@ impl Stream {
         if end_stream { self.complete() } else { Ok(()) }
     }
 
-    fn complete(&mut self) -> Result<(), Fault> {
+    fn complete(&mut self) -> Result<(), StreamFault> {
         let declared = self.declared.filter(|_| !self.bodiless);
         if declared.is_some_and(|declared| self.body_length != declared) {
-            return Err(Reason::PROTOCOL_ERROR.into());
+            return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
         self.end(Ok(()));
         Ok(())
@@ -201,18 +201,18 @@ mod tests {
 
     const LIMITS: BodyLimits = BodyLimits {
         max_body: 10,
-        keep_body: true,
-        keep_failed: true,
+        retain_body: true,
+        retain_failed: true,
         room: None,
     };
 
-    fn stream(is_head: bool) -> Stream {
-        Stream::new(1, b"", Bytes::new(), is_head, LIMITS)
+    fn stream(is_head: bool) -> H2Stream {
+        H2Stream::new(1, b"", Bytes::new(), is_head, LIMITS)
     }
 
-    fn give(stream: &mut Stream, end: bool, given: &[(&str, &str)]) -> Result<(), Fault> {
-        let read = |fields: &mut Fields<'_>| {
-            for (name, value) in given {
+    fn feed(stream: &mut H2Stream, end: bool, headers: &[(&str, &str)]) -> Result<(), StreamFault> {
+        let read = |fields: &mut FieldWriter<'_>| {
+            for (name, value) in headers {
                 fields.take(name.as_bytes(), value.as_bytes());
             }
             Some(true)
@@ -220,20 +220,20 @@ mod tests {
         stream.take_fields(end, read).expect("they were read")
     }
 
-    fn is_malformed(given: &[(&str, &str)]) -> bool {
-        let taken = give(&mut stream(false), false, given);
-        matches!(taken, Err(Fault::Reset(Reason::PROTOCOL_ERROR)))
+    fn is_malformed(fields: &[(&str, &str)]) -> bool {
+        let taken = feed(&mut stream(false), false, fields);
+        matches!(taken, Err(StreamFault::Reset(H2ErrorCode::PROTOCOL_ERROR)))
     }
 
     #[test]
     fn a_response_is_written_as_http_1_1_has_it() {
         let mut stream = stream(false);
-        assert!(give(&mut stream, false, &[(":status", "103"), ("link", "a")]).is_ok());
+        assert!(feed(&mut stream, false, &[(":status", "103"), ("link", "a")]).is_ok());
         let fields = [(":status", "200"), ("content-length", "4"), ("x", "")];
-        assert!(give(&mut stream, false, &fields).is_ok());
+        assert!(feed(&mut stream, false, &fields).is_ok());
         assert!(stream.take_data(b"go", false).is_ok());
         assert!(stream.take_data(b"od", false).is_ok());
-        assert!(give(&mut stream, true, &[("digest", "z")]).is_ok());
+        assert!(feed(&mut stream, true, &[("digest", "z")]).is_ok());
         assert_eq!(stream.outcome, Some(Ok(())));
         let text = b"HTTP/1.1 200 \r\ncontent-length: 4\r\nx: \r\n\r\ngood";
         assert_eq!(stream.bytes, text);
@@ -269,47 +269,47 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_as_long_as_the_head_says_and_no_longer_than_the_limit() {
-        let begin = |fields: &[(&str, &str)], is_head| {
+    fn a_body_is_as_long_as_its_head_declares_and_no_longer_than_the_limit() {
+        let start = |fields: &[(&str, &str)], is_head| {
             let mut stream = stream(is_head);
-            assert!(give(&mut stream, false, fields).is_ok());
+            assert!(feed(&mut stream, false, fields).is_ok());
             stream
         };
-        let reset = |taken| matches!(taken, Err(Fault::Reset(Reason::PROTOCOL_ERROR)));
+        let reset = |taken| matches!(taken, Err(StreamFault::Reset(H2ErrorCode::PROTOCOL_ERROR)));
         let four = [(":status", "200"), ("content-length", "4")];
-        assert!(reset(begin(&four, false).take_data(b"good!", false)));
-        assert!(reset(begin(&four, false).take_data(b"goo", true)));
-        assert!(begin(&four, true).take_data(b"", true).is_ok(), "HEAD");
-        assert!(reset(begin(&four, true).take_data(b"good", true)));
+        assert!(reset(start(&four, false).take_data(b"good!", false)));
+        assert!(reset(start(&four, false).take_data(b"goo", true)));
+        assert!(start(&four, true).take_data(b"", true).is_ok(), "HEAD");
+        assert!(reset(start(&four, true).take_data(b"good", true)));
         assert!(reset(
-            begin(&[(":status", "204")], false).take_data(b"x", true)
+            start(&[(":status", "204")], false).take_data(b"x", true)
         ));
         assert!(reset(stream(false).take_data(b"x", true)), "no head");
-        let taken = begin(&[(":status", "200")], false).take_data(&[0; 11], false);
+        let taken = start(&[(":status", "200")], false).take_data(&[0; 11], false);
         assert!(
-            matches!(taken, Err(Fault::Refused(failure)) if failure.class == ErrorClass::TooLarge)
+            matches!(taken, Err(StreamFault::Refused(failure)) if failure.class == ErrorClass::TooLarge)
         );
     }
 
     #[test]
     fn interim_responses_and_trailers_have_their_places() {
         assert!(matches!(
-            give(&mut stream(false), true, &[(":status", "100")]),
-            Err(Fault::Reset(_))
+            feed(&mut stream(false), true, &[(":status", "100")]),
+            Err(StreamFault::Reset(_))
         ));
         let mut stream = stream(false);
         for _ in 0..100 {
-            assert!(give(&mut stream, false, &[(":status", "103")]).is_ok());
+            assert!(feed(&mut stream, false, &[(":status", "103")]).is_ok());
         }
-        let taken = give(&mut stream, false, &[(":status", "103")]);
+        let taken = feed(&mut stream, false, &[(":status", "103")]);
         assert!(
-            matches!(taken, Err(Fault::Refused(failure)) if failure.class == ErrorClass::Protocol)
+            matches!(taken, Err(StreamFault::Refused(failure)) if failure.class == ErrorClass::Protocol)
         );
-        assert!(give(&mut stream, false, &[(":status", "200")]).is_ok());
+        assert!(feed(&mut stream, false, &[(":status", "200")]).is_ok());
         assert!(
-            give(&mut stream, false, &[("x", "")]).is_err(),
+            feed(&mut stream, false, &[("x", "")]).is_err(),
             "trailers end"
         );
-        assert!(give(&mut stream, true, &[(":status", "200")]).is_err());
+        assert!(feed(&mut stream, true, &[(":status", "200")]).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! An encoded body, decoded when it is first read. Held by a `Response`.
 
 use super::encoding::Codings;
-use super::patience::Patience;
+use super::patience::DecodingTime;
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::cell::OnceCell;
@@ -34,14 +34,14 @@ impl EncodedBody {
     }
 
     /// What decoding has given; `None` before.
-    pub(super) fn known(&self) -> Option<&Result<Bytes, Failure>> {
+    pub(super) fn get_decoded(&self) -> Option<&Result<Bytes, Failure>> {
         self.decoded.get()
     }
 
     /// The decoded body, decoded now if it has not been.
     pub(super) fn decoded(&self, body: impl FnOnce() -> Bytes) -> &Result<Bytes, Failure> {
         let decode = || {
-            let patience = Patience::for_bodies(self.max_body);
+            let patience = DecodingTime::for_bodies(self.max_body);
             self.codings.decode(&body(), self.max_body, &patience)
         };
         self.decoded.get_or_init(decode)
@@ -49,10 +49,10 @@ impl EncodedBody {
 
     /// Decodes the body unless it takes more than `most_bytes` bytes. Returns whether it can be read now.
     pub(super) fn decode_within(&self, most_bytes: u64, body: impl FnOnce() -> Bytes) -> bool {
-        if self.known().is_some() {
+        if self.get_decoded().is_some() {
             return true;
         }
-        let patience = Patience::for_bodies(self.max_body);
+        let patience = DecodingTime::for_bodies(self.max_body);
         let most = self.max_body.min(most_bytes);
         let decoded = self.codings.decode(&body(), most, &patience);
         let too_large = matches!(&decoded, Err(failure) if failure.class == ErrorClass::TooLarge);
@@ -64,8 +64,12 @@ impl EncodedBody {
     }
 
     /// Decodes the body unless it takes longer than `patience` allows. Returns whether it can be read now.
-    pub(super) fn decode_soon(&self, patience: &Patience, body: impl FnOnce() -> Bytes) -> bool {
-        if self.known().is_some() {
+    pub(super) fn decode_soon(
+        &self,
+        patience: &DecodingTime,
+        body: impl FnOnce() -> Bytes,
+    ) -> bool {
+        if self.get_decoded().is_some() {
             return true;
         }
         let decoded = self.codings.decode(&body(), self.max_body, patience);
@@ -90,11 +94,11 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(&vec![0; 200_000]).expect("memory");
         let body: Bytes = encoder.finish().expect("memory").into();
-        let soon = |limit| encoded.decode_soon(&Patience::new(limit), || body.clone());
-        assert!(!soon(Duration::ZERO) && encoded.known().is_none());
+        let soon = |limit| encoded.decode_soon(&DecodingTime::new(limit), || body.clone());
+        assert!(!soon(Duration::ZERO) && encoded.get_decoded().is_none());
         assert!(soon(Duration::MAX));
-        let known = encoded.known().expect("it is decoded");
-        assert_eq!(known.as_ref().map(Bytes::len), Ok(200_000));
+        let decoded = encoded.get_decoded().expect("it is decoded");
+        assert_eq!(decoded.as_ref().map(Bytes::len), Ok(200_000));
         assert!(soon(Duration::ZERO));
     }
 }

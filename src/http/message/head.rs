@@ -93,8 +93,8 @@ impl ResponseHead {
             }
             // The alert of a TLS server that got no ClientHello (RFC 8446, section 5.1).
             Err(_) if matches!(bytes, [0x15] | [0x15, 3, ..]) => {
-                let told = "the server speaks TLS: use https://";
-                return Err(Failure::new(ErrorClass::Protocol, told));
+                let message = "the server speaks TLS: use https://";
+                return Err(Failure::new(ErrorClass::Protocol, message));
             }
             Err(error) => return Err(Failure::new(ErrorClass::Protocol, error.to_string())),
         };
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_body_is_known_as_the_standard_says() {
+    fn the_end_of_a_body_follows_the_standard() {
         assert_eq!(framing("content-length: 12\r\n"), Framing::Length(12));
         assert_eq!(framing("Content-Length: 12, 12\r\n"), Framing::Length(12));
         assert_eq!(
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_body_have_none() {
+    fn responses_without_a_body_have_none() {
         for status in ["100 Continue", "204 No Content", "304 Not Modified"] {
             let text = format!("HTTP/1.1 {status}\r\ncontent-length: 12\r\n\r\n");
             let head = head(&text).expect("valid").expect("complete");
@@ -333,22 +333,22 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_kept_unless_one_side_says_otherwise() {
-        let keep = |text: &str| head(text).expect("valid").expect("complete").keep_alive;
-        assert!(keep("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
-        assert!(!keep(
+    fn a_connection_stays_open_unless_one_side_closes_it() {
+        let is_reusable = |text: &str| head(text).expect("valid").expect("complete").keep_alive;
+        assert!(is_reusable("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+        assert!(!is_reusable(
             "HTTP/1.1 200 OK\r\nConnection: Close\r\ncontent-length: 0\r\n\r\n"
         ));
         for both in ["close, keep-alive", "keep-alive, close"] {
             let head =
                 format!("HTTP/1.1 200 OK\r\nconnection: {both}\r\ncontent-length: 0\r\n\r\n");
-            assert!(!keep(&head), "{both}");
+            assert!(!is_reusable(&head), "{both}");
         }
-        assert!(!keep("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"));
-        assert!(keep(
+        assert!(!is_reusable("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"));
+        assert!(is_reusable(
             "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n"
         ));
-        assert!(!keep("HTTP/1.1 200 OK\r\n\r\n"));
+        assert!(!is_reusable("HTTP/1.1 200 OK\r\n\r\n"));
     }
 
     #[test]

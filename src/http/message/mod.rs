@@ -18,7 +18,7 @@ pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
 };
 pub(super) use interim::InterimResponses;
-use patience::Patience;
+use patience::DecodingTime;
 pub(super) use raw::{
     BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
 };
@@ -55,7 +55,7 @@ pub struct Request {
     /// The bodies that are only counted, and not kept.
     pub discard: Discard,
     /// Options that few requests have; copies of a request share them.
-    pub extras: Option<Rc<Extras>>,
+    pub extras: Option<Rc<RequestExtras>>,
 }
 
 /// The number of redirects to follow for a request, and what happens at one more.
@@ -83,7 +83,7 @@ impl Redirects {
 
 /// Options that few requests have, behind one pointer.
 #[derive(Debug, Clone, Default)]
-pub struct Extras {
+pub struct RequestExtras {
     /// Names and values of cookies that are sent with this request only; they replace those of the jar.
     pub cookies: Vec<(String, String)>,
     /// The page that contains the link to it.
@@ -92,7 +92,7 @@ pub struct Extras {
     pub digest: Option<Rc<DigestCredentials>>,
 }
 
-impl Extras {
+impl RequestExtras {
     /// The memory that they take, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         /// What a cookie takes beside its texts.
@@ -100,7 +100,7 @@ impl Extras {
         let cookies = self.cookies.iter();
         let cookies = cookies.map(|(name, value)| name.len() + value.len() + EACH);
         let referrer = self.referrer.as_ref().map_or(0, Referrer::bytes);
-        size_of::<Extras>() + cookies.sum::<usize>() + referrer
+        size_of::<RequestExtras>() + cookies.sum::<usize>() + referrer
     }
 }
 
@@ -140,7 +140,7 @@ impl Request {
     }
 
     /// Returns the rarely used options, to set them.
-    pub fn extras(&mut self) -> &mut Extras {
+    pub fn extras(&mut self) -> &mut RequestExtras {
         Rc::make_mut(self.extras.get_or_insert_default())
     }
 }
@@ -158,12 +158,12 @@ pub struct Response {
     bytes: Bytes,
     head_length: usize,
     /// Boxed: in most tests, most bodies are not compressed, and few redirects set cookies.
-    beside: Option<Box<Beside>>,
+    beside: Option<Box<ResponseExtras>>,
 }
 
 /// What few responses have.
 #[derive(Debug)]
-struct Beside {
+struct ResponseExtras {
     encoded: Option<EncodedBody>,
     /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
@@ -188,7 +188,7 @@ impl Response {
             target,
             head_length: head.length,
             beside: has_more.then(|| {
-                Box::new(Beside {
+                Box::new(ResponseExtras {
                     encoded,
                     hop_cookies,
                 })
@@ -220,7 +220,7 @@ impl Response {
             bytes: self.bytes.clone(),
             head_length: self.head_length,
             beside: encoded.map(|encoded| {
-                Box::new(Beside {
+                Box::new(ResponseExtras {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
                 })
@@ -247,7 +247,7 @@ impl Response {
     /// The same for a reader that can do without it, such as a report: empty, too, if decoding takes more than a moment.
     pub fn body_at_hand(&self) -> &[u8] {
         let soon = |encoded: &EncodedBody| {
-            encoded.decode_soon(&Patience::to_show(), || self.received_body())
+            encoded.decode_soon(&DecodingTime::to_show(), || self.received_body())
         };
         if self.encoded().is_none_or(soon) {
             self.body_bytes()
@@ -259,12 +259,12 @@ impl Response {
 
     /// The reason why the body cannot be decoded, once it has been read.
     pub fn decoding_failure(&self) -> Option<&Failure> {
-        self.encoded()?.known()?.as_ref().err()
+        self.encoded()?.get_decoded()?.as_ref().err()
     }
 
     /// The memory that the response takes, in bytes.
     pub fn held_bytes(&self) -> usize {
-        let decoded = self.encoded().and_then(EncodedBody::known);
+        let decoded = self.encoded().and_then(EncodedBody::get_decoded);
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         let hops = self
             .beside
@@ -279,7 +279,7 @@ impl Response {
     /// Whether reading the body needs no decoding: it has no coding, or has been read before.
     pub fn is_decoded(&self) -> bool {
         let encoded = self.encoded();
-        encoded.is_none_or(|encoded| encoded.known().is_some())
+        encoded.is_none_or(|encoded| encoded.get_decoded().is_some())
     }
 
     /// Decodes the body unless it takes more than `most_bytes` bytes. Returns whether it can be read now.
@@ -295,7 +295,7 @@ impl Response {
         let Some(encoded) = beside.and_then(|beside| beside.encoded.as_mut()) else {
             return;
         };
-        if let Some(Ok(body)) = encoded.known()
+        if let Some(Ok(body)) = encoded.get_decoded()
             && body.len() > LARGE
         {
             *encoded = encoded.afresh();
@@ -362,7 +362,7 @@ pub enum CacheUse {
 #[derive(Debug)]
 pub struct Exchange {
     /// When it began.
-    pub begin: Instant,
+    pub start: Instant,
     /// The number of the connection that carried it, with redirects that of the last hop; `None` if there was no
     /// connection or it is reqwest's.
     pub connection: Option<NonZeroU64>,

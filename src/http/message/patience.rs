@@ -14,32 +14,32 @@ const SLICE: u64 = 128 * 1024;
 
 /// The time for all codings of a body together. It begins at the first look at the clock.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct DecodingTime {
     limit: Duration,
-    begin: Cell<Option<Instant>>,
+    start: Cell<Option<Instant>>,
     ended: Cell<bool>,
 }
 
-impl Patience {
+impl DecodingTime {
     /// So much time.
-    pub(super) fn new(limit: Duration) -> Patience {
-        Patience {
+    pub(super) fn new(limit: Duration) -> DecodingTime {
+        DecodingTime {
             limit,
-            begin: Cell::new(None),
+            start: Cell::new(None),
             ended: Cell::new(false),
         }
     }
 
     /// The time for a body of at most `max_body` bytes: whoever allows larger ones than usual allows more time, too.
-    pub(super) fn for_bodies(max_body: u64) -> Patience {
+    pub(super) fn for_bodies(max_body: u64) -> DecodingTime {
         /// Decoders of all codings are three times as fast, and more.
         const BYTES_PER_SECOND: u64 = 64 << 20;
-        Patience::new(Duration::from_secs((max_body / BYTES_PER_SECOND).max(1)))
+        DecodingTime::new(Duration::from_secs((max_body / BYTES_PER_SECOND).max(1)))
     }
 
     /// The time for a body that is decoded only to show a part of it.
-    pub(super) fn to_show() -> Patience {
-        Patience::new(Duration::from_millis(50))
+    pub(super) fn to_show() -> DecodingTime {
+        DecodingTime::new(Duration::from_millis(50))
     }
 
     /// Whether a decoder has been stopped because the time was over.
@@ -49,30 +49,30 @@ impl Patience {
 
     /// Fails once the time is over.
     fn check(&self) -> Result<()> {
-        let begin = self.begin.get().unwrap_or_else(Instant::now);
-        self.begin.set(Some(begin));
-        if begin.elapsed() < self.limit {
+        let start = self.start.get().unwrap_or_else(Instant::now);
+        self.start.set(Some(start));
+        if start.elapsed() < self.limit {
             return Ok(());
         }
         self.ended.set(true);
-        let told = format!("it takes longer than {:?}", self.limit);
-        Err(Error::new(ErrorKind::TimedOut, told))
+        let message = format!("it takes longer than {:?}", self.limit);
+        Err(Error::new(ErrorKind::TimedOut, message))
     }
 }
 
 /// A body that is read in pieces, with a look at the clock before each but the first.
 #[derive(Debug, Clone)]
-pub(super) struct Pieces<'a> {
+pub(super) struct BodyPieces<'a> {
     rest: &'a [u8],
     /// The bytes of the current piece that are left.
     piece: usize,
-    patience: &'a Patience,
+    patience: &'a DecodingTime,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> BodyPieces<'a> {
     /// The pieces of a body.
-    pub(super) fn of(body: &'a [u8], patience: &'a Patience) -> Pieces<'a> {
-        Pieces {
+    pub(super) fn of(body: &'a [u8], patience: &'a DecodingTime) -> BodyPieces<'a> {
+        BodyPieces {
             rest: body,
             piece: PIECE,
             patience,
@@ -85,7 +85,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl BufRead for Pieces<'_> {
+impl BufRead for BodyPieces<'_> {
     fn fill_buf(&mut self) -> Result<&[u8]> {
         if self.piece == 0 && !self.rest.is_empty() {
             self.patience.check()?;
@@ -100,7 +100,7 @@ impl BufRead for Pieces<'_> {
     }
 }
 
-impl Read for Pieces<'_> {
+impl Read for BodyPieces<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -116,17 +116,17 @@ impl Read for Pieces<'_> {
 pub(super) fn read_slices(
     decoder: impl Read,
     most: u64,
-    patience: &Patience,
+    patience: &DecodingTime,
     decoded: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut left = most;
+    let mut remaining = most;
     // A limit of its own for each slice: a reader that gave less than it is asked for would have all of the vector's
     // capacity set to zeros first.
     let mut slice = decoder.take(0);
     loop {
-        slice.set_limit(SLICE.min(left));
-        left -= slice.read_to_end(decoded)? as u64;
-        if slice.limit() > 0 || left == 0 {
+        slice.set_limit(SLICE.min(remaining));
+        remaining -= slice.read_to_end(decoded)? as u64;
+        if slice.limit() > 0 || remaining == 0 {
             return Ok(());
         }
         patience.check()?;

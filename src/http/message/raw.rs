@@ -21,9 +21,9 @@ pub(in crate::http) struct BodyLimits {
     /// The largest body, in bytes.
     pub(in crate::http) max_body: u64,
     /// Whether the body is kept or only counted.
-    pub(in crate::http) keep_body: bool,
+    pub(in crate::http) retain_body: bool,
     /// The same of a response with a status of 400 or more.
-    pub(in crate::http) keep_failed: bool,
+    pub(in crate::http) retain_failed: bool,
     /// The room that it shares with others, if there is one.
     pub(in crate::http) room: Option<Rc<BodyRoom>>,
 }
@@ -37,29 +37,29 @@ impl BodyLimits {
     ) -> BodyLimits {
         BodyLimits {
             max_body: config.max_body,
-            keep_body: match request.discard {
+            retain_body: match request.discard {
                 Discard::Nothing => true,
                 // The cache may answer a later request that wants the body.
                 Discard::Successful => config.cache,
                 Discard::All => false,
             },
-            keep_failed: request.discard != Discard::All,
+            retain_failed: request.discard != Discard::All,
             room,
         }
     }
 
     /// Whether the body of a response with that status is kept.
-    pub(in crate::http) fn keeps(&self, status: u16) -> bool {
+    pub(in crate::http) fn retains(&self, status: u16) -> bool {
         match status {
-            400.. => self.keep_failed,
-            _ => self.keep_body,
+            400.. => self.retain_failed,
+            _ => self.retain_body,
         }
     }
 
     /// The limits for a response with that status.
     pub(in crate::http) fn of_status(&self, status: u16) -> BodyLimits {
         BodyLimits {
-            keep_body: self.keeps(status),
+            retain_body: self.retains(status),
             ..self.clone()
         }
     }
@@ -108,7 +108,7 @@ impl BodyPart {
     /// A part of the room in the limits, for a body that has not begun.
     pub(in crate::http) fn of(limits: &BodyLimits) -> BodyPart {
         BodyPart {
-            room: limits.room.clone().filter(|_| limits.keep_body),
+            room: limits.room.clone().filter(|_| limits.retain_body),
             bytes: 0,
         }
     }
@@ -134,7 +134,7 @@ impl Drop for BodyPart {
 
 /// Reserves room for the rest of a body, of which `left` bytes are announced. The more has come, the more is believed: a
 /// body twice its size while it moves would be memory that no limit knows.
-pub(in crate::http) fn reserve_rest(bytes: &mut BytesMut, left: u64) {
+pub(in crate::http) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     /// The most bytes that are reserved just because of a length.
     const TRUSTED_LENGTH: usize = 1024 * 1024;
     /// How many times the bytes received are reserved for the rest.
@@ -143,15 +143,15 @@ pub(in crate::http) fn reserve_rest(bytes: &mut BytesMut, left: u64) {
         .len()
         .saturating_mul(TRUSTED_GROWTH)
         .max(TRUSTED_LENGTH);
-    bytes.reserve(usize::try_from(left).map_or(trusted, |left| left.min(trusted)));
+    bytes.reserve(usize::try_from(remaining).map_or(trusted, |remaining| remaining.min(trusted)));
 }
 
 /// Reserves room for a piece of a body of which no length is announced, and which may have `left` more bytes. Once much has
 /// come, room for more than the piece: it would double each time.
-pub(in crate::http) fn reserve_more(bytes: &mut BytesMut, piece: usize, left: u64) {
+pub(in crate::http) fn reserve_more(bytes: &mut BytesMut, piece: usize, remaining: u64) {
     const MUCH: usize = 256 * 1024;
     if bytes.len() >= MUCH && bytes.capacity() - bytes.len() < piece {
-        reserve_rest(bytes, left.saturating_add(piece as u64));
+        reserve_rest(bytes, remaining.saturating_add(piece as u64));
     }
 }
 
@@ -184,8 +184,8 @@ mod tests {
         const END: usize = 60 * 1024 * 1024;
         let (mut body, mut moved) = (BytesMut::new(), Vec::new());
         while body.len() < END {
-            let (before, left) = (body.capacity(), (END - body.len()) as u64);
-            reserve_more(&mut body, PIECE, left);
+            let (before, remaining) = (body.capacity(), (END - body.len()) as u64);
+            reserve_more(&mut body, PIECE, remaining);
             body.extend_from_slice(&[b'x'; PIECE]);
             if body.capacity() != before {
                 moved.push(body.len());
@@ -199,17 +199,17 @@ mod tests {
     #[test]
     fn bodies_side_by_side_share_their_room_until_it_is_full() {
         let room = Rc::new(BodyRoom::of(10));
-        let limits = |keep_body| BodyLimits {
+        let limits = |retain_body| BodyLimits {
             max_body: 100,
-            keep_body,
-            keep_failed: true,
+            retain_body: retain_body,
+            retain_failed: true,
             room: Some(room.clone()),
         };
-        let (kept, counted) = (limits(true), limits(false));
-        let mut one = BodyPart::of(&kept);
+        let (retained, counted) = (limits(true), limits(false));
+        let mut one = BodyPart::of(&retained);
         assert!(one.grow(6));
         drop(one);
-        let (mut one, mut other) = (BodyPart::of(&kept), BodyPart::of(&kept));
+        let (mut one, mut other) = (BodyPart::of(&retained), BodyPart::of(&retained));
         assert!(BodyPart::of(&counted).grow(100));
         assert!(one.grow(6) && other.grow(4) && !room.is_full());
         assert!(!other.grow(1) && room.is_full());

@@ -83,7 +83,7 @@ mod tests {
     use url::Url;
 
     #[test]
-    fn a_page_is_told_as_browsers_tell_it() {
+    fn a_page_is_reported_as_browsers_report_it() {
         let page = "https://shop.test/cart?id=1#top";
         for (method, to, tainted, referer, origin) in [
             (
@@ -133,8 +133,8 @@ mod tests {
                 value.to_str().expect("text").to_owned()
             };
             assert_eq!(text(page.referer(&target)), referer, "{method} {to}");
-            let told = text(page.origin_of(&method, &target, tainted));
-            assert_eq!(told, origin, "{method} {to}");
+            let actual = text(page.origin_of(&method, &target, tainted));
+            assert_eq!(actual, origin, "{method} {to}");
         }
         assert!(Referrer::of("/path").is_none() && Referrer::of("http://a/\n").is_none());
     }

@@ -34,7 +34,7 @@ pub(super) struct ConnectTrace {
 #[derive(Debug, Default)]
 struct Events {
     /// Whether a connection has been begun.
-    begun: bool,
+    started: bool,
     /// The number of connections being opened.
     under_way: u32,
     /// Whether a name is being looked up.
@@ -62,8 +62,8 @@ impl ConnectTrace {
     }
 
     /// Whether opening a connection has begun for the request.
-    pub(super) fn has_begun(&self) -> bool {
-        self.events().begun
+    pub(super) fn has_started(&self) -> bool {
+        self.events().started
     }
 
     /// Stamps the phases that have ended, the look-up and the rest of opening the connection, and enters the phase
@@ -89,9 +89,9 @@ impl ConnectTrace {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self) {
+    fn start(&self) {
         let mut events = self.events();
-        events.begun = true;
+        events.started = true;
         events.under_way += 1;
     }
 
@@ -137,7 +137,7 @@ where
         let Ok(trace) = CURRENT.try_with(Arc::clone) else {
             return Box::pin(opening);
         };
-        trace.begin();
+        trace.start();
         let ending = trace.clone();
         Box::pin(CURRENT.scope(trace, async move {
             let opened = opening.await;

@@ -36,7 +36,7 @@ const CONNECTION_ERROR: &str = "connection error";
 
 /// The failure for an error of a request to `origin`.
 pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
-    let mut causes = Causes::default();
+    let mut causes = ErrorCauses::default();
     for cause in std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| {
         cause_of(*cause)
     }) {
@@ -72,7 +72,7 @@ fn cause_of<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'st
 
 /// The known causes of an error: if there are several of a type, the outermost one, but of `io` the innermost one.
 #[derive(Default)]
-struct Causes<'a> {
+struct ErrorCauses<'a> {
     tls: Option<&'a rustls::Error>,
     io: Option<&'a io::Error>,
     http1: Option<&'a hyper::Error>,
@@ -83,7 +83,7 @@ struct Causes<'a> {
     deepest: Option<&'a (dyn Error + 'static)>,
 }
 
-impl Causes<'_> {
+impl ErrorCauses<'_> {
     /// The words of the innermost cause.
     fn words(&self) -> String {
         self.deepest.map_or_else(String::new, ToString::to_string)

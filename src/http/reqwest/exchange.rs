@@ -9,7 +9,7 @@ use crate::http::message::{
     BodyLimits, BodyPart, RawResponse, ResponseHead, body_too_large, head_as_text, reserve_more,
     reserve_rest,
 };
-use crate::http::progress::Progress;
+use crate::http::progress::RequestProgress;
 use crate::http::target::Target;
 use bytes::BytesMut;
 use http::{HeaderMap, HeaderValue, header};
@@ -34,11 +34,11 @@ pub(in crate::http) async fn exchange(
     client: &Client,
     sender: reqwest::Client,
     request: OutgoingRequest<'_>,
-    progress: &mut Progress,
+    progress: &mut RequestProgress,
 ) -> (Result<RawResponse, Failure>, bool) {
     let trace = Arc::new(ConnectTrace::new(&request.target.origin));
     let response = send(client, sender, request, &trace, progress).await;
-    (response, !trace.has_begun())
+    (response, !trace.has_started())
 }
 
 /// Sends one request; if a new connection is opened for it, that is traced.
@@ -47,7 +47,7 @@ async fn send(
     sender: reqwest::Client,
     request: OutgoingRequest<'_>,
     trace: &Arc<ConnectTrace>,
-    progress: &mut Progress,
+    progress: &mut RequestProgress,
 ) -> Result<RawResponse, Failure> {
     let target = request.target;
     let (method, limits) = (&request.hop.method, request.limits.clone());
@@ -56,7 +56,7 @@ async fn send(
     }
     let failed = |error: &reqwest::Error| failure(error, &target.origin, &client.config);
     let mut sent = std::pin::pin!(ConnectTrace::scope(trace, sender.execute(built(request))));
-    let answered = poll_fn(|cx| {
+    let result = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);
         // Updated here, so that it is known after a timeout too, which drops this future.
         progress.connecting = trace.apply(&mut progress.stopwatch) && polled.is_pending();
@@ -64,12 +64,12 @@ async fn send(
     })
     .await;
     // A request without a connection has not waited for a response.
-    if !answered.as_ref().is_err_and(reqwest::Error::is_connect) {
+    if !result.as_ref().is_err_and(reqwest::Error::is_connect) {
         progress.stopwatch.lap(|phases| &mut phases.first_byte);
     }
     progress.stopwatch.enter(|phases| &mut phases.receive);
-    let answered: http::Response<reqwest::Body> = answered.map_err(|error| failed(&error))?.into();
-    let (parts, mut body) = answered.into_parts();
+    let response: http::Response<reqwest::Body> = result.map_err(|error| failed(&error))?.into();
+    let (parts, mut body) = response.into_parts();
     let mut limits = limits.of_status(parts.status.as_u16());
     let mut part = BodyPart::of(&limits);
     progress.is_http2 = parts.version == http::Version::HTTP_2;
@@ -92,15 +92,15 @@ async fn send(
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
                 }
-                limits.keep_body &= part.grow(piece.len());
-                if limits.keep_body {
+                limits.retain_body &= part.grow(piece.len());
+                if limits.retain_body {
                     if bytes.capacity() - bytes.len() < piece.len() {
                         let hint = hyper::body::Body::size_hint(&body);
                         match hint.exact() {
                             Some(rest) => reserve_rest(&mut bytes, piece.len() as u64 + rest),
                             None => {
-                                let left = limits.max_body - received;
-                                reserve_more(&mut bytes, piece.len(), left);
+                                let remaining = limits.max_body - received;
+                                reserve_more(&mut bytes, piece.len(), remaining);
                             }
                         }
                     }

@@ -29,25 +29,25 @@ pub(super) struct Cache(RefCell<Entries>);
 /// The responses that a user keeps, by URL.
 #[derive(Debug, Default)]
 struct Entries {
-    entries: HashMap<Rc<str>, Entry>,
+    entries: HashMap<Rc<str>, CachedResponse>,
     order: VecDeque<Rc<str>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedResponse {
     policy: CachePolicy,
     response: Response,
 }
 
-impl Entry {
+impl CachedResponse {
     fn weight(&self) -> usize {
         EACH + self.response.held_bytes()
     }
 }
 
 impl Entries {
-    fn insert(&mut self, url: &str, entry: Entry) {
+    fn insert(&mut self, url: &str, entry: CachedResponse) {
         self.remove(url);
         let weight = entry.weight();
         if weight > MOST_BYTES {
@@ -67,7 +67,7 @@ impl Entries {
     fn remove(&mut self, url: &str) {
         if let Some(entry) = self.entries.remove(url) {
             self.bytes -= entry.weight();
-            self.order.retain(|known| **known != *url);
+            self.order.retain(|stored| **stored != *url);
         }
     }
 }
@@ -85,7 +85,7 @@ impl Cache {
                 return None;
             };
             Some(Exchange {
-                begin: Instant::now(),
+                start: Instant::now(),
                 connection: None,
                 latency: Duration::ZERO,
                 timings: Phases::default(),
@@ -125,7 +125,7 @@ impl Cache {
         &self,
         session: &Session,
         request: &Request,
-        read: impl FnOnce(&Entry, BeforeRequest) -> Option<R>,
+        read: impl FnOnce(&CachedResponse, BeforeRequest) -> Option<R>,
     ) -> Option<R> {
         let target = cacheable(session, request)?;
         let cache = self.0.borrow();
@@ -163,8 +163,8 @@ impl Cache {
             return;
         };
         let url = target.text();
-        let mut answer = http::Response::new(());
-        *answer.status_mut() = match http::StatusCode::from_u16(response.status) {
+        let mut reply = http::Response::new(());
+        *reply.status_mut() = match http::StatusCode::from_u16(response.status) {
             Ok(status) => status,
             Err(_) => return,
         };
@@ -173,7 +173,7 @@ impl Cache {
                 http::HeaderName::from_bytes(name.as_bytes()),
                 http::HeaderValue::from_bytes(&value),
             ) {
-                answer.headers_mut().append(name, value);
+                reply.headers_mut().append(name, value);
             }
         }
         let now = SystemTime::now();
@@ -181,7 +181,7 @@ impl Cache {
         if conditional && response.status == 304 {
             if let Some(entry) = cache.entries.get_mut(&*url) {
                 if let AfterResponse::NotModified(policy, _) =
-                    entry.policy.after_response(&parts, &answer, now)
+                    entry.policy.after_response(&parts, &reply, now)
                 {
                     entry.policy = policy;
                 }
@@ -202,16 +202,16 @@ impl Cache {
             shared: false,
             ..CacheOptions::default()
         };
-        let policy = CachePolicy::new_options(&parts, &answer, now, options);
+        let policy = CachePolicy::new_options(&parts, &reply, now, options);
         let validators = [header::ETAG, header::LAST_MODIFIED];
         let useful = !policy.is_stale(now)
             || validators
                 .iter()
-                .any(|name| answer.headers().contains_key(name));
+                .any(|name| reply.headers().contains_key(name));
         if policy.is_storable() && useful {
             cache.insert(
                 &url,
-                Entry {
+                CachedResponse {
                     policy,
                     response: response.copy(CacheUse::Nothing),
                 },

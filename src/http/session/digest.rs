@@ -13,14 +13,14 @@ const MOST: usize = 16;
 
 /// The state of a user that answers challenges.
 #[derive(Debug, Default)]
-pub(super) struct Digest {
+pub(super) struct DigestState {
     /// The credentials for all requests of the user.
     pub(super) credentials: Option<Rc<DigestCredentials>>,
     /// The latest challenge of each site.
     challenges: Vec<(Rc<Origin>, WwwAuthenticateHeader)>,
 }
 
-impl Digest {
+impl DigestState {
     /// The `Authorization` of a hop to a site, if the site's challenge is known.
     pub(super) fn authorization(
         &mut self,
@@ -40,10 +40,10 @@ impl Digest {
             Some(&hop.body[..]),
             HttpMethod(hop.method.as_str().into()),
         );
-        let answer = challenge.respond(&context).ok()?.to_header_string();
-        let mut answer = HeaderValue::try_from(answer).ok()?;
-        answer.set_sensitive(true);
-        Some(answer)
+        let text = challenge.respond(&context).ok()?.to_header_string();
+        let mut authorization = HeaderValue::try_from(text).ok()?;
+        authorization.set_sensitive(true);
+        Some(authorization)
     }
 
     /// Keeps the challenge of a site.

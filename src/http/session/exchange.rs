@@ -8,7 +8,7 @@ use crate::http::h1::{Connection, EncodedRequest, ReadBuffer, ResponseRules};
 use crate::http::h2::SharedConnection;
 use crate::http::hop::Hop;
 use crate::http::message::{RawResponse, Request};
-use crate::http::progress::Progress;
+use crate::http::progress::RequestProgress;
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest;
 use crate::http::stopwatch::Stopwatch;
@@ -41,7 +41,10 @@ impl<'a> OutgoingHop<'a> {
     /// Sends one hop and waits for its response. If the server has meanwhile closed a kept-alive connection, the hop
     /// is sent once more over another one, provided that this does no harm (RFC 9110, section 9.2.2), as browsers do;
     /// likewise if the server has refused the stream.
-    pub(super) async fn exchange(self, progress: &mut Progress) -> Result<RawResponse, Failure> {
+    pub(super) async fn exchange(
+        self,
+        progress: &mut RequestProgress,
+    ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
         session.client.config.allowed.check(&origin.host)?;
         let (mut again, mut resent) = (false, false);
@@ -104,14 +107,15 @@ impl<'a> OutgoingHop<'a> {
     async fn exchange_http2(
         self,
         connection: &SharedConnection,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<RawResponse, Failure> {
         let hop = self.hop;
         let mut encoded = self.session.client.write_buffer.take();
         let block = &mut encoded.bytes;
         self.head().write_http2(block, progress.trace.as_deref())?;
         let limits = self.session.limits(self.request);
-        let request = connection.begin(block, &hop.method, hop.body.clone(), limits, progress);
+        let request =
+            connection.start_request(block, &hop.method, hop.body.clone(), limits, progress);
         drop(encoded);
         request.response().await
     }
@@ -120,7 +124,7 @@ impl<'a> OutgoingHop<'a> {
     async fn exchange_http1(
         self,
         connection: Connection,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<RawResponse, Failure> {
         let session = self.session;
         let mut encoded = session.client.write_buffer.take();
@@ -130,7 +134,7 @@ impl<'a> OutgoingHop<'a> {
             method: &self.hop.method,
             limits: session.limits(self.request),
         };
-        let mut counted = Counted {
+        let mut counted = MeteredConnection {
             connection: Some(connection),
             bytes: &mut progress.bytes,
         };
@@ -156,13 +160,13 @@ impl<'a> OutgoingHop<'a> {
 }
 
 /// A connection during an exchange. Its bytes count even if the exchange is given up.
-struct Counted<'a> {
+struct MeteredConnection<'a> {
     /// `None` once the exchange has ended.
     connection: Option<Connection>,
     bytes: &'a mut u64,
 }
 
-impl Counted<'_> {
+impl MeteredConnection<'_> {
     async fn exchange(
         &mut self,
         request: EncodedRequest<'_>,
@@ -188,8 +192,8 @@ impl Counted<'_> {
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for MeteredConnection<'_> {
     fn drop(&mut self) {
-        let _given_up = self.count();
+        let _counted = self.count();
     }
 }

@@ -215,14 +215,14 @@ impl<'a> HopHead<'a> {
         let Some(page) = self.request.referrer().filter(|_| config.referer) else {
             return;
         };
-        let told = [
+        let fields = [
             (header::REFERER, page.referer(self.target)),
             (
                 header::ORIGIN,
                 page.origin_of(&self.hop.method, self.target, self.hop.tainted),
             ),
         ];
-        for (name, value) in told {
+        for (name, value) in fields {
             if let Some(value) = value.filter(|_| !config.headers.contains_key(&name)) {
                 put(&name, &value);
             }
@@ -232,5 +232,5 @@ impl<'a> HopHead<'a> {
 
 /// The trace context that lgoose adds to a hop. One that the plan has set is already among the headers.
 fn sent(trace: Option<&Trace>) -> Option<TraceContext> {
-    trace.filter(|trace| !trace.given).map(Trace::latest)
+    trace.filter(|trace| !trace.set_by_plan).map(Trace::latest)
 }

@@ -10,7 +10,7 @@ mod pool;
 mod timer;
 
 pub(super) use cookies::CookieJar;
-pub(crate) use cookies::{CookieScope, KeptCookie, is_cookie, parse_set_cookie};
+pub(crate) use cookies::{CookieScope, StoredCookie, is_cookie, parse_set_cookie};
 
 #[cfg(feature = "gaggle")]
 use super::allowed::AllowedHosts;
@@ -20,16 +20,16 @@ use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{
     self, BodyLimits, BodyRoom, DigestCredentials, Exchange, RawResponse, Request, Response,
 };
-use super::progress::Progress;
+use super::progress::RequestProgress;
 use super::target::Target;
 use super::tracer::TRACEPARENT;
 use crate::trace::{HopSpan, Trace};
 use crate::units::masked_url;
 use cache::Cache;
-use digest::{Digest, challenge_of};
+use digest::{DigestState, challenge_of};
 use exchange::OutgoingHop;
 use http::{HeaderName, HeaderValue};
-use pool::Pool;
+use pool::ConnectionPool;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -46,10 +46,10 @@ pub struct Session {
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<CookieJar>,
     /// Made only for users that answer challenges.
-    digest: RefCell<Option<Box<Digest>>>,
+    digest: RefCell<Option<Box<DigestState>>>,
     /// Present if users cache responses as a browser does.
     cache: Option<Box<Cache>>,
-    pool: Pool,
+    pool: ConnectionPool,
     timers: DeadlineTimers,
     /// The room for the bodies of requests that run side by side.
     room: RefCell<Option<Rc<BodyRoom>>>,
@@ -70,7 +70,7 @@ impl Session {
             headers: RefCell::default(),
             jar: RefCell::default(),
             digest: RefCell::default(),
-            pool: Pool::default(),
+            pool: ConnectionPool::default(),
             timers: DeadlineTimers::default(),
             room: RefCell::default(),
         })
@@ -97,11 +97,11 @@ impl Session {
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
         let mut target = self.client.base(base)?;
-        let known = self.base.borrow().origin.clone();
-        if known.same(&target.origin) && target.origin.credentials.is_none() {
+        let base_origin = self.base.borrow().origin.clone();
+        if base_origin.same(&target.origin) && target.origin.credentials.is_none() {
             // The credentials of the same site are kept.
             target = Rc::new(Target {
-                origin: known,
+                origin: base_origin,
                 path: target.path.clone(),
             });
         }
@@ -121,12 +121,12 @@ impl Session {
     /// Sets a header of all requests from now on; `None` removes it.
     pub fn set_header(&self, name: &HeaderName, value: Option<HeaderValue>) {
         let mut headers = self.headers.borrow_mut();
-        headers.retain(|(known, _)| known != name);
+        headers.retain(|(key, _)| key != name);
         headers.extend(value.map(|value| (name.clone(), value)));
     }
 
     /// Whether requests name the page that contains the link to them.
-    pub(crate) fn tells_pages(&self) -> bool {
+    pub(crate) fn sends_referrer(&self) -> bool {
         self.client.config.referer
     }
 
@@ -157,7 +157,7 @@ impl Session {
     }
 
     /// All cookies that have not expired, sorted by domain, path and name.
-    pub(crate) fn cookies_kept(&self) -> Vec<KeptCookie> {
+    pub(crate) fn stored_cookies(&self) -> Vec<StoredCookie> {
         self.jar.borrow().list()
     }
 
@@ -194,12 +194,14 @@ impl Session {
 
     /// Begins the trace of a request, if requests have one: the trace that the request or the user has set, or else a
     /// new one.
-    pub fn begin_trace(&self, request: &Request) -> Option<Box<Trace>> {
+    pub fn start_trace(&self, request: &Request) -> Option<Box<Trace>> {
         let tracer = self.client.tracer.as_ref()?;
         let user = self.headers.borrow();
         let mut own = request.headers.iter().chain(user.iter());
         let own = own.find(|(name, _)| *name == TRACEPARENT);
-        tracer.begin(own.map(|(_, value)| value)).map(Box::new)
+        tracer
+            .start_trace(own.map(|(_, value)| value))
+            .map(Box::new)
     }
 
     /// The headers with which a request of that trace is sent, in order, `host` first. The cookies are those that the
@@ -226,7 +228,7 @@ impl Session {
         head.each_header(|name, value| {
             headers.push((name.as_str().to_owned(), value.as_bytes().to_vec()));
         });
-        if let Some(trace) = trace.filter(|trace| !trace.given) {
+        if let Some(trace) = trace.filter(|trace| !trace.set_by_plan) {
             let value = trace.first.header().to_vec();
             headers.push((TRACEPARENT.as_str().to_owned(), value));
         }
@@ -238,20 +240,20 @@ impl Session {
     pub async fn send(
         &self,
         request: &Request,
-        begin: Instant,
+        start: Instant,
         trace: Option<Box<Trace>>,
     ) -> Exchange {
-        let mut progress = Progress::starting(begin, trace);
+        let mut progress = RequestProgress::starting(start, trace);
         let cache = self.cache.as_ref();
         let conditional = cache.and_then(|cache| cache.conditional(self, request));
         let outcome = {
             let sent = conditional.as_deref().unwrap_or(request);
             let follow = std::pin::pin!(self.follow(sent, &mut progress));
             self.timers
-                .limit(begin + self.time_limit(request), follow)
+                .limit(start + self.time_limit(request), follow)
                 .await
         };
-        let mut exchange = progress.exchange(begin, outcome);
+        let mut exchange = progress.exchange(start, outcome);
         if let Some(cache) = cache {
             cache.record(self, request, conditional.is_some(), &mut exchange);
         }
@@ -267,7 +269,7 @@ impl Session {
     async fn follow(
         &self,
         request: &Request,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<Response, Failure> {
         let mut target = self.resolve(request)?;
         let mut hop = Hop::first(&request.method, &request.body);
@@ -288,7 +290,7 @@ impl Session {
             let status = response.head.status;
             let unauthorized = status == 401 && credentials.is_some() && !challenged;
             if unauthorized && self.take_challenge(&target, &response) {
-                let _cookies = self.keep_cookies(&target, &response);
+                let _cookies = self.store_cookies(&target, &response);
                 challenged = true;
                 progress.retries += 1;
                 continue;
@@ -301,7 +303,7 @@ impl Session {
                     most > 0
                 };
             if response.head.sets_cookie {
-                let lines = self.keep_cookies(&target, &response);
+                let lines = self.store_cookies(&target, &response);
                 if followed && response.head.location.is_some() {
                     hop_cookies.extend(lines);
                 }
@@ -371,7 +373,7 @@ impl Session {
     }
 
     /// Stores the cookies of a response if cookies are kept, and returns its `Set-Cookie` lines.
-    fn keep_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
+    fn store_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
         let headers = message::headers(&response.bytes[..response.head.length]);
         let lines = headers.into_iter().filter(|(name, _)| name == "set-cookie");
         let lines: Vec<_> = lines.map(|(_, value)| value).collect();
@@ -383,13 +385,13 @@ impl Session {
     }
 
     /// Gives the hop after a redirect its own span.
-    fn enter_hop(&self, progress: &mut Progress) {
+    fn enter_hop(&self, progress: &mut RequestProgress) {
         if let (Some(trace), Some(tracer)) = (&mut progress.trace, &self.client.tracer)
-            && !trace.given
+            && !trace.set_by_plan
         {
             trace.hops.push(HopSpan {
                 span_id: tracer.span_id(),
-                begin: progress.stopwatch.last().into_std(),
+                start: progress.stopwatch.last().into_std(),
             });
         }
     }

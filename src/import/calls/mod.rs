@@ -6,117 +6,117 @@
 mod lua;
 mod writer;
 
-use super::names::Names;
+use super::names::UsedNames;
 use super::secrets::Secrets;
-pub(super) use lua::Lua;
+pub(super) use lua::LuaLiteral;
 pub(super) use writer::write;
 
 /// What a plan does.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct PlanOutline {
     /// The first line of the plan, without its end: `The collection 'shop'`.
     pub(super) title: String,
     /// `None`: whoever runs the plan says it.
     pub(super) host: Option<String>,
     /// Names and values of the variables at the top, in their order.
     pub(super) locals: Vec<(String, String)>,
-    pub(super) names: Names,
+    pub(super) names: UsedNames,
     pub(super) secrets: Secrets,
     /// What several tasks call.
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<OutlineFunction>,
     pub(super) scenario: String,
     /// Tasks run in their order.
     pub(super) serial: bool,
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<OutlineTask>,
     /// What is told of no line.
     pub(super) notes: Vec<String>,
 }
 
 /// A function of the plan whose argument is the user.
 #[derive(Debug)]
-pub(super) struct Function {
+pub(super) struct OutlineFunction {
     pub(super) comment: String,
     pub(super) name: String,
-    pub(super) call: Call,
+    pub(super) call: OutlineCall,
     /// The statement at its end.
     pub(super) end: String,
 }
 
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct OutlineTask {
     pub(super) name: String,
     /// What a comment above the first of several says.
     pub(super) group: Option<String>,
     /// What `--tags` chooses it by.
     pub(super) tags: Vec<String>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<OutlineStep>,
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum OutlineStep {
     Comment(String),
     Statement(String),
-    Call(Box<Call>),
+    Call(Box<OutlineCall>),
 }
 
 /// A request.
 #[derive(Debug, Default)]
-pub(super) struct Call {
+pub(super) struct OutlineCall {
     pub(super) method: String,
     /// An expression.
     pub(super) path: String,
     /// The body as an expression, where it is no option.
     pub(super) body: Option<String>,
-    pub(super) options: Vec<(String, Lua)>,
+    pub(super) options: Vec<(String, LuaLiteral)>,
     /// Statements before the request.
     pub(super) before: Vec<String>,
     /// Statements after the request, which take values from `answer`.
     pub(super) after: Vec<String>,
     /// What is told about its line.
-    pub(super) told: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
-impl Call {
+impl OutlineCall {
     /// Sets a field of an option that is a table, such as a header.
-    pub(super) fn set(&mut self, option: &str, name: &str, value: Lua) {
+    pub(super) fn set(&mut self, option: &str, name: &str, value: LuaLiteral) {
         let fields = self.table(option);
-        match fields.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) => *known = value,
+        match fields.iter_mut().find(|(key, _)| key == name) {
+            Some((_, existing)) => *existing = value,
             None => fields.push((name.to_owned(), value)),
         }
     }
 
     /// Adds a value to a field of an option that is a table, which becomes a list if it has one already.
-    pub(super) fn add(&mut self, option: &str, name: &str, value: Lua) {
+    pub(super) fn add(&mut self, option: &str, name: &str, value: LuaLiteral) {
         let fields = self.table(option);
-        let Some((_, known)) = fields.iter_mut().find(|(known, _)| known == name) else {
+        let Some((_, key)) = fields.iter_mut().find(|(existing, _)| existing == name) else {
             return fields.push((name.to_owned(), value));
         };
-        match known {
-            Lua::List(items) => items.push(value),
-            known => {
-                *known = Lua::List(vec![
-                    std::mem::replace(known, Lua::Table(Vec::new())),
+        match key {
+            LuaLiteral::List(items) => items.push(value),
+            existing => {
+                *existing = LuaLiteral::List(vec![
+                    std::mem::replace(existing, LuaLiteral::Table(Vec::new())),
                     value,
                 ])
             }
         }
     }
 
-    fn table(&mut self, option: &str) -> &mut Vec<(String, Lua)> {
-        let at = match self.options.iter().position(|(known, _)| known == option) {
+    fn table(&mut self, option: &str) -> &mut Vec<(String, LuaLiteral)> {
+        let at = match self.options.iter().position(|(key, _)| key == option) {
             Some(at) => at,
             None => {
                 self.options
-                    .push((option.to_owned(), Lua::Table(Vec::new())));
+                    .push((option.to_owned(), LuaLiteral::Table(Vec::new())));
                 self.options.len() - 1
             }
         };
-        if !matches!(self.options[at].1, Lua::Table(_)) {
-            self.options[at].1 = Lua::Table(Vec::new());
+        if !matches!(self.options[at].1, LuaLiteral::Table(_)) {
+            self.options[at].1 = LuaLiteral::Table(Vec::new());
         }
         match &mut self.options[at].1 {
-            Lua::Table(fields) => fields,
+            LuaLiteral::Table(fields) => fields,
             _ => unreachable!("it was made one"),
         }
     }

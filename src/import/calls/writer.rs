@@ -1,24 +1,24 @@
 //! Writes the plan of calls.
 
-use super::{Call, Calls, Function, Step};
+use super::{OutlineCall, OutlineFunction, OutlineStep, PlanOutline};
 use crate::import::head::variables;
 use crate::import::imported::Imported;
 use crate::import::lua_text::{comment, list, quoted, table};
 use crate::import::parts::call;
-use crate::import::request::Files;
+use crate::import::request::PlanAttachments;
 
 /// The indentation of what a task does, and of what a function does.
 const TASK: usize = 4;
 const FUNCTION: usize = 2;
 /// The most notes on single lines.
-const TOLD: usize = 200;
+const MOST_NOTES: usize = 200;
 
 /// Writes it; long bodies have been put into files.
-pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
+pub(in super::super) fn write(calls: PlanOutline, files: PlanAttachments) -> Imported {
     let mut out = head(&calls, &files);
-    let mut told = Vec::new();
+    let mut line_notes = Vec::new();
     for function in &calls.functions {
-        write_function(function, &mut out, &mut told);
+        write_function(function, &mut out, &mut line_notes);
     }
     out += &format!("scenario {{ {},", quoted(&calls.scenario));
     out += if calls.serial {
@@ -40,14 +40,14 @@ pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
             tags => format!(" tags = {},", list(tags, 2)),
         };
         out += &format!("  task {{ {},{tagged} function(user)\n", quoted(&task.name));
-        let mut has_answer = false;
+        let mut has_response = false;
         for step in &task.steps {
             match step {
-                Step::Comment(text) => out += &format!("    -- {}\n", comment(text)),
-                Step::Statement(text) => out += &format!("    {text}\n"),
-                Step::Call(call) => {
-                    write_call(call, TASK, !has_answer, &mut out, &mut told);
-                    has_answer |= !call.after.is_empty();
+                OutlineStep::Comment(text) => out += &format!("    -- {}\n", comment(text)),
+                OutlineStep::Statement(text) => out += &format!("    {text}\n"),
+                OutlineStep::Call(call) => {
+                    write_call(call, TASK, !has_response, &mut out, &mut line_notes);
+                    has_response |= !call.after.is_empty();
                 }
             }
         }
@@ -55,8 +55,8 @@ pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
     }
     out += "}\n";
     let mut notes = calls.notes;
-    let more = told.len().saturating_sub(TOLD);
-    let lines = told.into_iter().take(TOLD);
+    let more = line_notes.len().saturating_sub(MOST_NOTES);
+    let lines = line_notes.into_iter().take(MOST_NOTES);
     notes.extend(lines.map(|(line, note)| format!("line {line}: {note}")));
     if more > 0 {
         notes.push(format!("and {more} more notes on later lines"));
@@ -78,22 +78,22 @@ pub(in super::super) fn write(calls: Calls, files: Files) -> Imported {
     }
 }
 
-fn head(calls: &Calls, files: &Files) -> String {
+fn head(calls: &PlanOutline, files: &PlanAttachments) -> String {
     let requests = calls.tasks.iter().flat_map(|task| &task.steps);
     let requests = requests
-        .filter(|step| matches!(step, Step::Call(_)))
+        .filter(|step| matches!(step, OutlineStep::Call(_)))
         .count();
     let requests = requests + calls.functions.len();
     let s = if requests == 1 { "" } else { "s" };
-    let mut given: String = match calls.host {
+    let mut flags: String = match calls.host {
         Some(_) => String::new(),
         None => " -H http://…".to_owned(),
     };
-    given.extend(calls.secrets.names().map(|name| format!(" -e {name}=…")));
+    flags.extend(calls.secrets.names().map(|name| format!(" -e {name}=…")));
     let mut out = format!(
         "-- {}: {requests} request{s}. Written by 'lgoose import'.\n--\n\
-         --   lgoose plan.lua{given} --once             one user, every request shown\n\
-         --   lgoose plan.lua{given} -u 10 -t 1m        ten users, one minute\n\n",
+         --   lgoose plan.lua{flags} --once             one user, every request shown\n\
+         --   lgoose plan.lua{flags} -u 10 -t 1m        ten users, one minute\n\n",
         comment(&calls.title)
     );
     let host = calls
@@ -113,35 +113,35 @@ fn head(calls: &Calls, files: &Files) -> String {
     out
 }
 
-fn write_function(function: &Function, out: &mut String, told: &mut Vec<(usize, String)>) {
+fn write_function(function: &OutlineFunction, out: &mut String, notes: &mut Vec<(usize, String)>) {
     *out += &format!(
         "-- {}\nlocal function {}(user)\n",
         comment(&function.comment),
         function.name
     );
-    write_call(&function.call, FUNCTION, true, out, told);
+    write_call(&function.call, FUNCTION, true, out, notes);
     *out += &format!("  {}\nend\n\n", function.end);
 }
 
 /// Writes a request and what is taken from its answer; `is_first` where the variable for that is new.
 fn write_call(
-    call: &Call,
+    call: &OutlineCall,
     indent: usize,
     is_first: bool,
     out: &mut String,
-    told: &mut Vec<(usize, String)>,
+    notes: &mut Vec<(usize, String)>,
 ) {
     let pad = " ".repeat(indent);
     for statement in &call.before {
         *out += &format!("{pad}{statement}\n");
     }
     // Lines are counted only for what is shown.
-    let line = if call.told.is_empty() || told.len() >= TOLD {
+    let line = if call.notes.is_empty() || notes.len() >= MOST_NOTES {
         0
     } else {
         out.matches('\n').count() + 1
     };
-    told.extend(call.told.iter().map(|note| (line, note.clone())));
+    notes.extend(call.notes.iter().map(|note| (line, note.clone())));
     let text = text(call, indent);
     match (call.after.is_empty(), is_first) {
         (true, _) => *out += &format!("{pad}{text}\n"),
@@ -153,7 +153,7 @@ fn write_call(
     }
 }
 
-fn text(request: &Call, indent: usize) -> String {
+fn text(request: &OutlineCall, indent: usize) -> String {
     let options = request.options.iter();
     let options = options.map(|(name, value)| (name.clone(), value.render(indent + 2)));
     call(

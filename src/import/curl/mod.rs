@@ -3,7 +3,9 @@
 mod words;
 
 use crate::error::Diagnostic;
-use crate::import::exchange::{Body, Exchange, Kind, Part, PlanOptions, Recording, read_body};
+use crate::import::exchange::{
+    Body, ExchangeKind, PlanOptions, RecordedExchange, RecordedPart, RecordedTraffic, read_body,
+};
 use crate::import::har::credentials;
 use url::Url;
 use words::{commands, words};
@@ -64,14 +66,14 @@ const WITH_VALUE: &str = "XHdFubAeowmcDTxEr";
 ///
 /// # Errors
 /// An option that is not known, and what to do.
-pub(super) fn read(name: &str, text: &str) -> Result<Recording, Diagnostic> {
+pub(super) fn read(name: &str, text: &str) -> Result<RecordedTraffic, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     if text.contains("^\"") || text.contains(" ^\n") || text.contains(" ^\r\n") {
-        let told = Diagnostic::new(format!("{name} is a command line of the Windows prompt"));
-        return Err(told.help("copy the request 'as cURL (bash)' or 'as cURL (POSIX)'"));
+        let diagnostic = Diagnostic::new(format!("{name} is a command line of the Windows prompt"));
+        return Err(diagnostic.help("copy the request 'as cURL (bash)' or 'as cURL (POSIX)'"));
     }
     let words = words(name, text)?;
-    let mut recording = Recording::default();
+    let mut recording = RecordedTraffic::default();
     let mut options = PlanOptions::default();
     for command in commands(words) {
         match command.split_first() {
@@ -79,13 +81,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Recording, Diagnostic> {
                 command_of(name, arguments, &mut options, &mut recording)?;
             }
             Some((first, _)) => {
-                let told = format!(
+                let message = format!(
                     "{name} begins with '{}', which is neither a HAR file nor a curl command line",
                     shown(first)
                 );
                 let help =
                     "save the browser's network view as HAR, or copy a request 'as cURL (bash)'";
-                return Err(Diagnostic::new(told).help(help));
+                return Err(Diagnostic::new(message).help(help));
             }
             None => {}
         }
@@ -100,13 +102,13 @@ fn shown(word: &str) -> String {
 
 /// What a command line has said so far.
 #[derive(Default)]
-struct Command {
+struct CurlCommand {
     urls: Vec<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
     data: Vec<String>,
     json: bool,
-    parts: Vec<Part>,
+    parts: Vec<RecordedPart>,
     get: bool,
     head: bool,
     auth: Option<(String, String)>,
@@ -116,9 +118,9 @@ fn command_of(
     name: &str,
     arguments: &[String],
     options: &mut PlanOptions,
-    recording: &mut Recording,
+    recording: &mut RecordedTraffic,
 ) -> Result<(), Diagnostic> {
-    let mut command = Command::default();
+    let mut command = CurlCommand::default();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if !word.starts_with('-') || word == "-" {
@@ -153,13 +155,13 @@ fn command_of(
     command.finish(name, recording)
 }
 
-impl Command {
+impl CurlCommand {
     fn option(
         &mut self,
         option: &str,
         value: &mut dyn FnMut() -> Result<String, Diagnostic>,
         options: &mut PlanOptions,
-        recording: &mut Recording,
+        recording: &mut RecordedTraffic,
     ) -> Result<(), Diagnostic> {
         match option {
             "-X" | "--request" => self.method = Some(value()?.to_ascii_uppercase()),
@@ -230,20 +232,20 @@ impl Command {
             option if QUIET.contains(&option) => {}
             option if QUIET_WITH_VALUE.contains(&option) => drop(value()?),
             option => {
-                let known = "-X -H -d --data-raw --data-binary --data-urlencode --json -F -u -b -A -e -k -L -G -I --compressed --url";
+                let supported = "-X -H -d --data-raw --data-binary --data-urlencode --json -F -u -b -A -e -k -L -G -I --compressed --url";
                 return Err(Diagnostic::new(format!(
                     "curl's option '{}' is not imported",
                     shown(option)
                 ))
                 .help(format!(
-                    "leave it out, and write what it does into the plan; known are {known}"
+                    "leave it out, and write what it does into the plan; known are {supported}"
                 )));
             }
         }
         Ok(())
     }
 
-    fn add_data(&mut self, data: String, recording: &mut Recording) {
+    fn add_data(&mut self, data: String, recording: &mut RecordedTraffic) {
         if let Some(file) = data.strip_prefix('@') {
             recording.notes.push(format!(
                 "the body from '{}' is not imported: write file(\"NAME\") as the body",
@@ -254,12 +256,12 @@ impl Command {
         }
     }
 
-    fn finish(mut self, name: &str, recording: &mut Recording) -> Result<(), Diagnostic> {
+    fn finish(mut self, name: &str, recording: &mut RecordedTraffic) -> Result<(), Diagnostic> {
         let data =
             (!self.data.is_empty()).then(|| self.data.join(if self.json { "" } else { "&" }));
         if self.urls.is_empty() {
-            let told = Diagnostic::new(format!("{name}: a curl command line without a URL"));
-            return Err(told.help("copy the whole command line"));
+            let diagnostic = Diagnostic::new(format!("{name}: a curl command line without a URL"));
+            return Err(diagnostic.help("copy the whole command line"));
         }
         for text in std::mem::take(&mut self.urls) {
             let full = if text.contains("://") {
@@ -271,11 +273,11 @@ impl Command {
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"));
             let Some(mut url) = url else {
-                let told = Diagnostic::new(format!(
+                let diagnostic = Diagnostic::new(format!(
                     "{name}: '{}' is not an http or https URL",
                     shown(&text)
                 ));
-                return Err(told.help("write it as in http://127.0.0.1:8080/page"));
+                return Err(diagnostic.help("write it as in http://127.0.0.1:8080/page"));
             };
             url.set_fragment(None);
             let auth = self.auth.clone().or(credentials(&mut url));
@@ -284,7 +286,7 @@ impl Command {
             let header = |headers: &[(String, String)], name: &str| {
                 headers
                     .iter()
-                    .find(|(known, _)| known == name)
+                    .find(|(key, _)| key == name)
                     .map(|(_, value)| value.clone())
             };
             let body = match (&data, self.get) {
@@ -297,8 +299,8 @@ impl Command {
                     None
                 }
                 (Some(data), false) => {
-                    let said = header(&headers, "content-type");
-                    let kind = match (said, self.json) {
+                    let content_type = header(&headers, "content-type");
+                    let kind = match (content_type, self.json) {
                         (Some(kind), _) => kind,
                         (None, true) => "application/json".to_owned(),
                         (None, false) => "application/x-www-form-urlencoded".to_owned(),
@@ -330,27 +332,27 @@ impl Command {
                 || !method.bytes().all(|byte| byte.is_ascii_alphabetic())
                 || method == "CONNECT"
             {
-                let told = Diagnostic::new(format!(
+                let diagnostic = Diagnostic::new(format!(
                     "{name}: '{}' is not a request method",
                     shown(&method)
                 ));
-                return Err(told.help(
+                return Err(diagnostic.help(
                     "methods are GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS and the like",
                 ));
             }
-            recording.exchanges.push(Exchange {
-                kind: Kind::Call,
+            recording.exchanges.push(RecordedExchange {
+                kind: ExchangeKind::Call,
                 method,
                 url,
                 headers,
                 body,
                 auth,
-                begin_ms: 0.0,
+                start_ms: 0.0,
                 end_ms: 0.0,
-                answered_ms: 0.0,
+                responded_ms: 0.0,
                 cached: false,
                 follows: true,
-                answer: None,
+                response: None,
             });
         }
         Ok(())
@@ -358,7 +360,7 @@ impl Command {
 }
 
 /// Reads `name=value`, `name=@file;type=image/png`.
-fn part(field: &str, reads_files: bool) -> Part {
+fn part(field: &str, reads_files: bool) -> RecordedPart {
     let (name, value) = field.split_once('=').unwrap_or((field, ""));
     let file = value.strip_prefix(['@', '<']).filter(|_| reads_files);
     match file {
@@ -371,7 +373,7 @@ fn part(field: &str, reads_files: bool) -> Part {
                     .find_map(|word| word.trim().strip_prefix(key).map(str::to_owned))
             };
             let base = path.rsplit('/').next().unwrap_or(path).to_owned();
-            Part {
+            RecordedPart {
                 name: name.to_owned(),
                 filename: Some(named("filename=").unwrap_or(base))
                     .filter(|_| value.starts_with('@')),
@@ -379,7 +381,7 @@ fn part(field: &str, reads_files: bool) -> Part {
                 data: None,
             }
         }
-        None => Part {
+        None => RecordedPart {
             name: name.to_owned(),
             filename: None,
             media: None,

@@ -40,8 +40,8 @@ pub(super) fn explain(name: &str, has_log: bool, error: &serde_json::Error) -> D
         ("JSON", "save it again where it comes from")
     };
     if error.is_eof() {
-        let told = format!("{name} is cut off: it ends at {place}, within its JSON");
-        return Diagnostic::new(told).help(format!("{again}; a part of a file cannot be read"));
+        let message = format!("{name} is cut off: it ends at {place}, within its JSON");
+        return Diagnostic::new(message).help(format!("{again}; a part of a file cannot be read"));
     }
     if error.io_error_kind() == Some(ErrorKind::FileTooLarge) {
         let most = DOCUMENT_BYTES >> 20;

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(super) struct HarEntry {
     #[serde(default)]
     pub(super) started_date_time: Option<String>,
     #[serde(default, deserialize_with = "number")]
     pub(super) time: Option<f64>,
     #[serde(default, deserialize_with = "timings")]
-    pub(super) timings: Option<Timings>,
-    pub(super) request: Request,
+    pub(super) timings: Option<HarTimings>,
+    pub(super) request: HarRequest,
     #[serde(default)]
-    pub(super) response: Option<Response>,
+    pub(super) response: Option<HarResponse>,
     /// Of Chromium.
     #[serde(default, rename = "_resourceType")]
     pub(super) resource_type: Option<String>,
@@ -24,24 +24,24 @@ pub(super) struct Entry {
 
 /// The parts of its time, in milliseconds.
 #[derive(Deserialize)]
-pub(super) struct Timings {
+pub(super) struct HarTimings {
     #[serde(default, deserialize_with = "number")]
     pub(super) receive: Option<f64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request {
+pub(super) struct HarRequest {
     pub(super) method: String,
     pub(super) url: String,
     #[serde(default)]
-    pub(super) headers: Vec<Header>,
+    pub(super) headers: Vec<HarHeader>,
     #[serde(default)]
-    pub(super) post_data: Option<PostData>,
+    pub(super) post_data: Option<HarPostData>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Header {
+pub(super) struct HarHeader {
     pub(super) name: String,
     #[serde(default)]
     pub(super) value: String,
@@ -49,18 +49,18 @@ pub(super) struct Header {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PostData {
+pub(super) struct HarPostData {
     #[serde(default)]
     pub(super) mime_type: Option<String>,
     #[serde(default)]
     pub(super) text: Option<String>,
     #[serde(default)]
-    pub(super) params: Option<Vec<Param>>,
+    pub(super) params: Option<Vec<HarParam>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Param {
+pub(super) struct HarParam {
     pub(super) name: String,
     #[serde(default)]
     pub(super) value: Option<String>,
@@ -72,20 +72,20 @@ pub(super) struct Param {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Response {
+pub(super) struct HarResponse {
     #[serde(default)]
     pub(super) status: Option<i64>,
     #[serde(default)]
-    pub(super) headers: Vec<Header>,
+    pub(super) headers: Vec<HarHeader>,
     #[serde(default)]
-    pub(super) content: Option<Content>,
+    pub(super) content: Option<HarContent>,
     #[serde(default, rename = "redirectURL")]
     pub(super) redirect_url: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Content {
+pub(super) struct HarContent {
     #[serde(default)]
     pub(super) mime_type: Option<String>,
     #[serde(default)]
@@ -99,6 +99,6 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
     Ok(Value::deserialize(deserializer)?.as_f64())
 }
 
-fn timings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timings>, D::Error> {
+fn timings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HarTimings>, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }

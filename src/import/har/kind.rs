@@ -1,27 +1,27 @@
 //! Tells pages, assets and calls apart.
 
-use crate::import::exchange::Kind;
+use crate::import::exchange::ExchangeKind;
 
 /// Returns what a request is for: Chromium says it, and the headers of all browsers do.
 pub(super) fn kind(
-    said: Option<&str>,
+    resource_type: Option<&str>,
     method: &str,
     headers: &[(String, String)],
     media: &str,
     status: u16,
-) -> Kind {
+) -> ExchangeKind {
     let header = |name: &str| {
         headers
             .iter()
-            .find(|(known, _)| known == name)
+            .find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     };
     let destination = header("sec-fetch-dest");
     let is_script = header("x-requested-with").is_some();
-    match (said, destination) {
-        (_, Some("iframe" | "frame" | "embed" | "object")) => return Kind::Call,
-        (_, Some("document")) | (Some("document"), _) => return Kind::Page,
-        (Some("xhr" | "fetch"), _) | (_, Some("empty")) => return Kind::Call,
+    match (resource_type, destination) {
+        (_, Some("iframe" | "frame" | "embed" | "object")) => return ExchangeKind::Call,
+        (_, Some("document")) | (Some("document"), _) => return ExchangeKind::Page,
+        (Some("xhr" | "fetch"), _) | (_, Some("empty")) => return ExchangeKind::Call,
         (
             Some("stylesheet" | "image" | "font" | "script" | "media" | "manifest" | "texttrack"),
             _,
@@ -33,7 +33,7 @@ pub(super) fn kind(
                 | "worker",
             ),
         ) if method == "GET" => {
-            return Kind::Asset;
+            return ExchangeKind::Asset;
         }
         _ => {}
     }
@@ -45,12 +45,14 @@ pub(super) fn kind(
         )
         || media.contains("javascript")
         || media.contains("font");
-    let asks_for_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
+    let requests_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
     match () {
-        () if is_asset && method == "GET" && !is_script => Kind::Asset,
-        () if is_script => Kind::Call,
-        () if media == "text/html" || media == "application/xhtml+xml" => Kind::Page,
-        () if asks_for_page && ((300..400).contains(&status) || status == 204) => Kind::Page,
-        () => Kind::Call,
+        () if is_asset && method == "GET" && !is_script => ExchangeKind::Asset,
+        () if is_script => ExchangeKind::Call,
+        () if media == "text/html" || media == "application/xhtml+xml" => ExchangeKind::Page,
+        () if requests_page && ((300..400).contains(&status) || status == 204) => {
+            ExchangeKind::Page
+        }
+        () => ExchangeKind::Call,
     }
 }

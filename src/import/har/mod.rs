@@ -7,14 +7,15 @@ mod kind;
 mod times;
 
 use crate::error::Diagnostic;
-use crate::import::bounded::{BoundedTexts, Cuts, Limit};
+use crate::import::bounded::{BoundedTexts, ByteLimit, CutCount};
 use crate::import::exchange::{
-    Answer, Body, Exchange, Kind, Part, PlanOptions, Recording, media_of, read_body,
+    Body, ExchangeKind, FinalResponse, PlanOptions, RecordedExchange, RecordedPart,
+    RecordedTraffic, media_of, read_body,
 };
 use base64::Engine as _;
 pub(super) use document::DOCUMENT_BYTES;
 use document::{DOCUMENT_KEYS, explain};
-use entry::{Content, Entry, Header, PostData};
+use entry::{HarContent, HarEntry, HarHeader, HarPostData};
 use kind::kind;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -25,15 +26,15 @@ use url::Url;
 
 /// The most bytes of one text of the file, and of all that is kept of bodies.
 const TEXT_BYTES: usize = 4 << 20;
-const KEPT_BYTES: usize = 64 << 20;
+const STORED_BYTES: usize = 64 << 20;
 /// The longest address and header that are kept.
 const LONGEST: usize = 16 << 10;
 /// The most requests that are kept.
 const MOST: usize = 50_000;
 
 /// What a file of JSON has turned out to be.
-pub(super) enum Json {
-    Recording(Recording),
+pub(super) enum JsonFile {
+    Recording(RecordedTraffic),
     /// No recording: what its object has, of the names that are known.
     Other(Map<String, Value>),
 }
@@ -42,14 +43,14 @@ pub(super) enum Json {
 ///
 /// # Errors
 /// What is wrong with it and where.
-pub(super) fn read(name: &str, reader: impl BufRead) -> Result<Json, Diagnostic> {
+pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnostic> {
     let (reader, cuts, limit) = BoundedTexts::new(reader, TEXT_BYTES);
-    let mut found = Found {
+    let mut found = HarContents {
         cuts,
         limit,
-        kept: 0,
-        recording: Recording::default(),
-        left_out: 0,
+        stored: 0,
+        recording: RecordedTraffic::default(),
+        omitted: 0,
         has_log: false,
         others: Map::new(),
     };
@@ -60,37 +61,37 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<Json, Diagnostic>
         .and_then(|()| json.end());
     read.map_err(|error| explain(name, found.has_log, &error))?;
     if !found.has_log {
-        return Ok(Json::Other(found.others));
+        return Ok(JsonFile::Other(found.others));
     }
     let mut recording = found.recording;
-    if found.left_out > 0 {
+    if found.omitted > 0 {
         let note = "of the recording's texts, {} were too long to be looked at: what they brought is not found";
         recording
             .notes
-            .push(note.replace("{}", &found.left_out.to_string()));
+            .push(note.replace("{}", &found.omitted.to_string()));
     }
     // Stable: entries that began together stay in the order of the file.
     recording
         .exchanges
-        .sort_by(|a, b| a.begin_ms.total_cmp(&b.begin_ms));
+        .sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
     recording.options = PlanOptions::default();
-    Ok(Json::Recording(recording))
+    Ok(JsonFile::Recording(recording))
 }
 
-struct Found {
-    cuts: Cuts,
-    limit: Limit,
+struct HarContents {
+    cuts: CutCount,
+    limit: ByteLimit,
     /// What is there besides a recording.
     others: Map<String, Value>,
-    kept: usize,
-    recording: Recording,
-    left_out: u64,
+    stored: usize,
+    recording: RecordedTraffic,
+    omitted: u64,
     has_log: bool,
 }
 
-struct FileSeed<'a>(&'a mut Found);
-struct LogSeed<'a>(&'a mut Found);
-struct EntriesSeed<'a>(&'a mut Found);
+struct FileSeed<'a>(&'a mut HarContents);
+struct LogSeed<'a>(&'a mut HarContents);
+struct EntriesSeed<'a>(&'a mut HarContents);
 
 impl<'de> DeserializeSeed<'de> for FileSeed<'_> {
     type Value = ();
@@ -162,7 +163,7 @@ impl<'de> Visitor<'de> for EntriesSeed<'_> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut cuts = self.0.cuts.get();
-        while let Some(entry) = seq.next_element::<Entry>()? {
+        while let Some(entry) = seq.next_element::<HarEntry>()? {
             let is_cut = self.0.cuts.get() != cuts;
             cuts = self.0.cuts.get();
             self.0.take(entry, is_cut).map_err(de::Error::custom)?;
@@ -171,8 +172,8 @@ impl<'de> Visitor<'de> for EntriesSeed<'_> {
     }
 }
 
-impl Found {
-    fn take(&mut self, entry: Entry, is_cut: bool) -> Result<(), String> {
+impl HarContents {
+    fn take(&mut self, entry: HarEntry, is_cut: bool) -> Result<(), String> {
         if self.recording.exchanges.len() >= MOST {
             return Err(format!("more than {MOST} requests; record a shorter visit"));
         }
@@ -222,7 +223,7 @@ impl Found {
                 response.content,
             )
         });
-        let (answer_headers, media, content) = response.unwrap_or_default();
+        let (response_headers, media, content) = response.unwrap_or_default();
         let kind = kind(
             entry.resource_type.as_deref(),
             &method,
@@ -236,31 +237,31 @@ impl Found {
         ) {
             return Ok(());
         }
-        let is_text = kind != Kind::Asset;
+        let is_text = kind != ExchangeKind::Asset;
         let text = content.filter(|_| is_text && !is_cut).and_then(text_of);
         let body = entry.request.post_data.filter(|_| is_text);
         let body = body.and_then(|post| body_of(post, &headers));
         let size = text.as_ref().map_or(0, String::len);
-        let keeps = self.kept + size <= KEPT_BYTES;
-        self.left_out += u64::from(is_text && (is_cut || !keeps));
-        self.kept += if keeps { size } else { 0 };
-        self.recording.exchanges.push(Exchange {
+        let fits = self.stored + size <= STORED_BYTES;
+        self.omitted += u64::from(is_text && (is_cut || !fits));
+        self.stored += if fits { size } else { 0 };
+        self.recording.exchanges.push(RecordedExchange {
             kind,
             method,
             headers: if is_text { headers } else { Vec::new() },
             body,
             auth,
-            begin_ms: times.begin_ms,
+            start_ms: times.start_ms,
             end_ms: times.end_ms,
-            answered_ms: times.answered_ms,
-            cached: entry.from_cache.is_some() || (status == 304 && kind == Kind::Asset),
+            responded_ms: times.responded_ms,
+            cached: entry.from_cache.is_some() || (status == 304 && kind == ExchangeKind::Asset),
             follows: true,
-            answer: Some(Answer {
+            response: Some(FinalResponse {
                 status,
                 url: url.clone(),
-                headers: answer_headers,
+                headers: response_headers,
                 media,
-                body: text.filter(|_| keeps),
+                body: text.filter(|_| fits),
             }),
             url,
         });
@@ -286,11 +287,12 @@ pub(super) fn credentials(url: &mut Url) -> Option<(String, String)> {
     had.then_some(found)
 }
 
-fn lower(headers: Vec<Header>) -> Vec<(String, String)> {
-    let kept = headers
+fn lower(headers: Vec<HarHeader>) -> Vec<(String, String)> {
+    let retained = headers
         .into_iter()
         .filter(|header| header.name.len() + header.value.len() <= LONGEST);
-    kept.map(|header| (header.name.to_ascii_lowercase(), header.value))
+    retained
+        .map(|header| (header.name.to_ascii_lowercase(), header.value))
         .collect()
 }
 
@@ -302,7 +304,7 @@ fn is_preflight(method: &str, headers: &[(String, String)]) -> bool {
 }
 
 /// Returns the text of an answer, if it is one.
-fn text_of(content: Content) -> Option<String> {
+fn text_of(content: HarContent) -> Option<String> {
     let text = content.text.filter(|text| !text.is_empty())?;
     match content.encoding.as_deref() {
         Some("base64") => {
@@ -315,7 +317,7 @@ fn text_of(content: Content) -> Option<String> {
     }
 }
 
-fn body_of(post: PostData, headers: &[(String, String)]) -> Option<Body> {
+fn body_of(post: HarPostData, headers: &[(String, String)]) -> Option<Body> {
     let media = headers
         .iter()
         .find(|(name, _)| name == "content-type")
@@ -341,7 +343,7 @@ fn body_of(post: PostData, headers: &[(String, String)]) -> Option<Body> {
             read_body(&media, text)
         }
         (None, Some(params)) if media_of(&media) == "multipart/form-data" => {
-            let parts = params.into_iter().map(|param| Part {
+            let parts = params.into_iter().map(|param| RecordedPart {
                 data: param
                     .value
                     .filter(|value| param.file_name.is_none() || !value.is_empty()),

@@ -1,6 +1,6 @@
 //! When a request was sent and answered, as far as its entry says so.
 
-use super::entry::Entry;
+use super::entry::HarEntry;
 
 /// The longest time that is believed, in milliseconds.
 const LONGEST_MS: f64 = 3.6e6;
@@ -8,17 +8,17 @@ const LONGEST_MS: f64 = 3.6e6;
 /// Milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
-    pub(super) begin_ms: f64,
+    pub(super) start_ms: f64,
     /// When the answer began to come: from then on scripts know its status and headers.
-    pub(super) answered_ms: f64,
+    pub(super) responded_ms: f64,
     pub(super) end_ms: f64,
 }
 
 impl Times {
     /// Returns the times of an entry; one without a beginning begins where the one before it ended.
-    pub(super) fn of(entry: &Entry, before: Option<f64>) -> Times {
-        let begin_ms = entry.started_date_time.as_deref().and_then(milliseconds);
-        let begin_ms = begin_ms.or(before).unwrap_or(0.0);
+    pub(super) fn of(entry: &HarEntry, before: Option<f64>) -> Times {
+        let start_ms = entry.started_date_time.as_deref().and_then(milliseconds);
+        let start_ms = start_ms.or(before).unwrap_or(0.0);
         let duration = |time: Option<f64>| {
             let time = time.filter(|time| time.is_finite() && *time > 0.0);
             time.unwrap_or(0.0).min(LONGEST_MS)
@@ -26,9 +26,9 @@ impl Times {
         let took = duration(entry.time);
         let receive = entry.timings.as_ref().and_then(|timings| timings.receive);
         Times {
-            begin_ms,
-            answered_ms: begin_ms + (took - duration(receive)).max(0.0),
-            end_ms: begin_ms + took,
+            start_ms: start_ms,
+            responded_ms: start_ms + (took - duration(receive)).max(0.0),
+            end_ms: start_ms + took,
         }
     }
 }
@@ -45,32 +45,32 @@ mod tests {
 
     #[test]
     fn times_that_are_missing_or_make_no_sense_are_none() {
-        const BEGIN: f64 = 1_777_888_800_000.0;
-        let begin = "2026-05-04T10:00:00Z";
-        for (said, (begin_ms, answered, end)) in [
+        const START: f64 = 1_777_888_800_000.0;
+        let start = "2026-05-04T10:00:00Z";
+        for (recorded, (start_ms, responded, end)) in [
             (
                 json!({ "startedDateTime": "2026-05-04T10:00:00.0005Z", "time": 30.5, "timings": { "receive": 10 } }),
-                (BEGIN + 0.5, 20.5, 30.5),
+                (START + 0.5, 20.5, 30.5),
             ),
             (
-                json!({ "startedDateTime": begin, "time": 5 }),
-                (BEGIN, 5.0, 5.0),
+                json!({ "startedDateTime": start, "time": 5 }),
+                (START, 5.0, 5.0),
             ),
             (
-                json!({ "startedDateTime": begin, "time": 5, "timings": { "receive": 9 } }),
-                (BEGIN, 0.0, 5.0),
+                json!({ "startedDateTime": start, "time": 5, "timings": { "receive": 9 } }),
+                (START, 0.0, 5.0),
             ),
             (
-                json!({ "startedDateTime": begin, "time": 5, "timings": { "receive": -1 } }),
-                (BEGIN, 5.0, 5.0),
+                json!({ "startedDateTime": start, "time": 5, "timings": { "receive": -1 } }),
+                (START, 5.0, 5.0),
             ),
             (
-                json!({ "startedDateTime": begin, "time": "NaN", "timings": { "receive": "Infinity" } }),
-                (BEGIN, 0.0, 0.0),
+                json!({ "startedDateTime": start, "time": "NaN", "timings": { "receive": "Infinity" } }),
+                (START, 0.0, 0.0),
             ),
             (
-                json!({ "startedDateTime": begin, "time": -7, "timings": null }),
-                (BEGIN, 0.0, 0.0),
+                json!({ "startedDateTime": start, "time": -7, "timings": null }),
+                (START, 0.0, 0.0),
             ),
             (
                 json!({ "startedDateTime": "NaN", "time": 1e300 }),
@@ -78,15 +78,15 @@ mod tests {
             ),
             (json!({ "time": null, "timings": [] }), (7.0, 0.0, 0.0)),
         ] {
-            let mut entry = said.clone();
+            let mut entry = recorded.clone();
             entry["request"] = json!({ "method": "GET", "url": "http://127.0.0.1/" });
-            let entry: Entry = serde_json::from_value(entry).expect("it can be read");
+            let entry: HarEntry = serde_json::from_value(entry).expect("it can be read");
             let expected = Times {
-                begin_ms,
-                answered_ms: begin_ms + answered,
-                end_ms: begin_ms + end,
+                start_ms: start_ms,
+                responded_ms: start_ms + responded,
+                end_ms: start_ms + end,
             };
-            assert_eq!(Times::of(&entry, Some(7.0)), expected, "{said}");
+            assert_eq!(Times::of(&entry, Some(7.0)), expected, "{recorded}");
         }
     }
 }

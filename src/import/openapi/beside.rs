@@ -1,8 +1,8 @@
 //! The files that a document refers to: those in its folder and the folders in that are read, and put together with it.
 //! Nothing is fetched, and what cannot be read is told and left out.
 
-use super::document::Document;
-use super::references::{self, Target};
+use super::document::OpenApiDocument;
+use super::references::{self, ReferenceTarget};
 use super::yaml;
 use crate::files;
 use crate::import::har::DOCUMENT_BYTES;
@@ -18,7 +18,7 @@ const VALUES: usize = 2_000_000;
 /// The most files in YAML that stand for more than is read: each takes a second to find out.
 const LARGE: usize = 2;
 /// The most remarks.
-const TOLD: usize = 20;
+const MOST_REMARKS: usize = 20;
 
 /// What is told about references that lead to one place.
 #[derive(Debug)]
@@ -41,18 +41,21 @@ struct Gatherer {
     files: BTreeMap<String, Value>,
     /// Names of files, and where the first reference to each stands.
     waiting: VecDeque<(String, String)>,
-    known: BTreeSet<String>,
+    queued: BTreeSet<String>,
     /// All references to other files, and where the first of each stands.
-    wanted: BTreeMap<String, String>,
+    references: BTreeMap<String, String>,
     remarks: Vec<Remark>,
     /// The places of remarks by their targets and what is told.
-    told: HashMap<(String, String), usize>,
-    bytes_left: u64,
-    values_left: usize,
+    remark_numbers: HashMap<(String, String), usize>,
+    remaining_bytes: u64,
+    remaining_values: usize,
 }
 
 /// Reads all that a document refers to; `path` is where it lies itself. Returns what is told besides.
-pub(super) fn gather(file: Map<String, Value>, path: Option<&Path>) -> (Document, Vec<String>) {
+pub(super) fn gather(
+    file: Map<String, Value>,
+    path: Option<&Path>,
+) -> (OpenApiDocument, Vec<String>) {
     let folder = path.and_then(|path| {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         folder.unwrap_or(Path::new(".")).canonicalize().ok()
@@ -65,17 +68,17 @@ pub(super) fn gather(file: Map<String, Value>, path: Option<&Path>) -> (Document
         }),
         files: BTreeMap::new(),
         waiting: VecDeque::new(),
-        known: BTreeSet::new(),
-        wanted: BTreeMap::new(),
+        queued: BTreeSet::new(),
+        references: BTreeMap::new(),
         remarks: Vec::new(),
-        told: HashMap::new(),
-        bytes_left: DOCUMENT_BYTES,
-        values_left: VALUES,
+        remark_numbers: HashMap::new(),
+        remaining_bytes: DOCUMENT_BYTES,
+        remaining_values: VALUES,
     };
     let mut root = Value::Object(file);
     gatherer.rewrite("", &mut root);
     gatherer.read_all();
-    let document = Document::new(root, std::mem::take(&mut gatherer.files));
+    let document = OpenApiDocument::new(root, std::mem::take(&mut gatherer.files));
     gatherer.look_for_holes(&document);
     (document, gatherer.remarks())
 }
@@ -89,14 +92,14 @@ impl Gatherer {
                 let what = format!(
                     "is one of more than {FILES} files, and not read: put the document together as one, with a bundler such as 'redocly bundle'"
                 );
-                return self.tell(&name, &place, what);
+                return self.add_remark(&name, &place, what);
             }
             match self.read(&name) {
                 Ok(mut value) => {
                     self.rewrite(&name, &mut value);
                     self.files.insert(name, value);
                 }
-                Err(what) => self.tell(&name, &place, what),
+                Err(what) => self.add_remark(&name, &place, what),
             }
         }
     }
@@ -118,28 +121,28 @@ impl Gatherer {
     /// Returns a reference as the document knows it; `None` if it stays, since it is one already or leads nowhere.
     fn reference(&mut self, base: &str, place: &str, text: &str) -> Option<String> {
         let (name, fragment) = match references::target(base, text) {
-            Target::Within(_) if base.is_empty() => return None,
-            Target::Within(fragment) => (base.to_owned(), fragment),
-            Target::File(_, _) if self.folder.is_none() => {
+            ReferenceTarget::Within(_) if base.is_empty() => return None,
+            ReferenceTarget::Within(fragment) => (base.to_owned(), fragment),
+            ReferenceTarget::File(_, _) if self.folder.is_none() => {
                 let what = "is not known where: what comes by standard input has no folder, so give the document by its file name";
-                self.tell(text, place, what.to_owned());
+                self.add_remark(text, place, what.to_owned());
                 return None;
             }
-            Target::File(name, fragment) if name == self.own => {
+            ReferenceTarget::File(name, fragment) if name == self.own => {
                 return Some(format!("#{fragment}"));
             }
-            Target::File(name, fragment) => (name, fragment),
-            Target::Nowhere(what) => {
-                self.tell(text, place, what.to_owned());
+            ReferenceTarget::File(name, fragment) => (name, fragment),
+            ReferenceTarget::Nowhere(what) => {
+                self.add_remark(text, place, what.to_owned());
                 return None;
             }
         };
         let reference = format!("{name}#{fragment}");
-        if self.known.insert(name.clone()) && name != base {
+        if self.queued.insert(name.clone()) && name != base {
             self.waiting.push_back((name, place.to_owned()));
         }
-        let wanted = self.wanted.entry(reference.clone());
-        wanted.or_insert_with(|| place.to_owned());
+        let reference_place = self.references.entry(reference.clone());
+        reference_place.or_insert_with(|| place.to_owned());
         Some(reference)
     }
 
@@ -162,15 +165,15 @@ impl Gatherer {
         }
         let file = files::open(&path).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        let read = file.take(self.bytes_left + 1).read_to_end(&mut bytes);
+        let read = file.take(self.remaining_bytes + 1).read_to_end(&mut bytes);
         read.map_err(unreadable)?;
-        let Some(left) = self.bytes_left.checked_sub(bytes.len() as u64) else {
+        let Some(remaining) = self.remaining_bytes.checked_sub(bytes.len() as u64) else {
             let most = DOCUMENT_BYTES >> 20;
             return Err(format!(
                 "is not read: the files that the document refers to may have {most} MiB together, so leave out what no request needs"
             ));
         };
-        self.bytes_left = left;
+        self.remaining_bytes = remaining;
         let text = String::from_utf8(bytes)
             .map_err(|_| "is no text in UTF-8: save it as JSON or YAML".to_owned())?;
         let many = || {
@@ -178,12 +181,12 @@ impl Gatherer {
                 "is left out: the files that the document refers to may have {VALUES} values together"
             )
         };
-        if self.values_left == 0 {
+        if self.remaining_values == 0 {
             return Err(many());
         }
         let value = self.parse(name, text.trim_start_matches('\u{feff}'))?;
-        let left = self.values_left.checked_sub(references::count(&value));
-        self.values_left = left.ok_or_else(many)?;
+        let remaining = self.remaining_values.checked_sub(references::count(&value));
+        self.remaining_values = remaining.ok_or_else(many)?;
         Ok(value)
     }
 
@@ -203,7 +206,7 @@ impl Gatherer {
         }
         yaml::parse(text).map_err(|fault| {
             if fault.is_large {
-                self.values_left = self.values_left.saturating_sub(VALUES / LARGE);
+                self.remaining_values = self.remaining_values.saturating_sub(VALUES / LARGE);
             }
             let what = fault.what;
             format!("is no YAML: {what}; mend it there, or save it as JSON")
@@ -211,24 +214,24 @@ impl Gatherer {
     }
 
     /// Tells the references to places that their files do not have.
-    fn look_for_holes(&mut self, document: &Document) {
-        for (reference, place) in std::mem::take(&mut self.wanted) {
+    fn look_for_holes(&mut self, document: &OpenApiDocument) {
+        for (reference, place) in std::mem::take(&mut self.references) {
             let Some((name, fragment)) = reference.split_once('#') else {
                 continue;
             };
             if document.has_file(name) && document.find(&reference).is_null() {
                 let what = format!("has nothing at '#{}': mend the '$ref'", comment(fragment));
-                self.tell(name, &place, what);
+                self.add_remark(name, &place, what);
             }
         }
     }
 
-    fn tell(&mut self, target: &str, place: &str, what: String) {
+    fn add_remark(&mut self, target: &str, place: &str, what: String) {
         let next = self.remarks.len();
         let key = (target.to_owned(), what.clone());
-        let number = *self.told.entry(key).or_insert(next);
+        let number = *self.remark_numbers.entry(key).or_insert(next);
         match self.remarks.get_mut(number) {
-            Some(known) => known.more += 1,
+            Some(existing) => existing.more += 1,
             None => self.remarks.push(Remark {
                 target: target.to_owned(),
                 place: place.to_owned(),
@@ -240,8 +243,8 @@ impl Gatherer {
 
     /// Returns the remarks in words.
     fn remarks(self) -> Vec<String> {
-        let more = self.remarks.len().saturating_sub(TOLD);
-        let told = self.remarks.into_iter().take(TOLD).map(|remark| {
+        let more = self.remarks.len().saturating_sub(MOST_REMARKS);
+        let lines = self.remarks.into_iter().take(MOST_REMARKS).map(|remark| {
             let Remark { place, what, .. } = &remark;
             let others = match remark.more {
                 0 => String::new(),
@@ -251,10 +254,10 @@ impl Gatherer {
             let target = comment(&remark.target);
             format!("{place} the document refers to '{target}'{others}, which {what}")
         });
-        let mut told: Vec<String> = told.collect();
+        let mut lines: Vec<String> = lines.collect();
         if more > 0 {
-            told.push(format!("and {more} more references that lead nowhere"));
+            lines.push(format!("and {more} more references that lead nowhere"));
         }
-        told
+        lines
     }
 }

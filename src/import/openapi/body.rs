@@ -1,9 +1,9 @@
 //! What operations carry: examples, or values that the schema allows.
 
 use super::document::EACH;
-use super::operation::Maker;
+use super::operation::CallMaker;
 use super::sample::{Sampler, example};
-use crate::import::calls::{Call, Lua};
+use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::exchange::{is_json, media_of};
 use crate::import::lua_text::quoted;
 use serde_json::Value;
@@ -14,7 +14,7 @@ const FILE: &str = "a file";
 const DEEPEST: usize = 50;
 
 /// Adds the body of an operation to its call.
-pub(super) fn add_body<'a>(maker: &mut Maker<'a, '_>, body: &'a Value, call: &mut Call) {
+pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call: &mut OutlineCall) {
     let contents = body["content"].as_object().into_iter().flatten().take(EACH);
     let rank = |media: &str| {
         let media = media_of(media);
@@ -27,49 +27,49 @@ pub(super) fn add_body<'a>(maker: &mut Maker<'a, '_>, body: &'a Value, call: &mu
             _ => 5,
         }
     };
-    let Some((said, content)) = contents.min_by_key(|(media, _)| rank(media)) else {
+    let Some((content_type, content)) = contents.min_by_key(|(media, _)| rank(media)) else {
         return;
     };
-    let media = media_of(said);
+    let media = media_of(content_type);
     let mut sampler = Sampler::new(maker.document, &mut maker.calls.secrets);
     let value = match media.as_str() {
         "multipart/form-data" | "application/octet-stream" => None,
         _ => sampler.of_content(content, ""),
     };
-    let told = std::mem::take(&mut sampler.told);
-    call.told.extend(told);
-    let kind = if said.contains('*') || !media.contains('/') {
+    let notes = std::mem::take(&mut sampler.notes);
+    call.notes.extend(notes);
+    let kind = if content_type.contains('*') || !media.contains('/') {
         "application/octet-stream"
     } else {
-        said
+        content_type
     };
     match (media.as_str(), value) {
-        (media, Some(value)) if is_json(media) || said == "*/*" => {
+        (media, Some(value)) if is_json(media) || content_type == "*/*" => {
             if is_json(media) && media != "application/json" {
-                call.set("headers", "content-type", Lua::text(kind));
+                call.set("headers", "content-type", LuaLiteral::text(kind));
             }
             if value.depth() <= DEEPEST {
                 call.options.push(("json".to_owned(), value))
             } else {
-                call.told
+                call.notes
                     .push("the body is nested too deeply to be written here: write it".to_owned())
             }
         }
-        ("application/x-www-form-urlencoded", Some(Lua::Table(fields))) => {
+        ("application/x-www-form-urlencoded", Some(LuaLiteral::Table(fields))) => {
             let fields = fields
                 .into_iter()
-                .filter(|(_, value)| !matches!(value, Lua::Table(_)));
+                .filter(|(_, value)| !matches!(value, LuaLiteral::Table(_)));
             call.options
-                .push(("form".to_owned(), Lua::Table(fields.collect())));
+                .push(("form".to_owned(), LuaLiteral::Table(fields.collect())));
         }
         ("multipart/form-data", _) => multipart(maker, content, call),
         (media, value) => {
             let text = match example(maker.document, content).or(content["schema"].get("example")) {
-                Some(Value::String(text)) => maker.files.keep(text.clone(), "txt"),
+                Some(Value::String(text)) => maker.files.store(text.clone(), "txt"),
                 _ => match value {
-                    Some(Lua::Expression(text)) if media.starts_with("text/") => text,
+                    Some(LuaLiteral::Expression(text)) if media.starts_with("text/") => text,
                     _ => {
-                        call.told.push(format!(
+                        call.notes.push(format!(
                             "the body is '{FILE}': write what it is to be, or file(\"NAME\")"
                         ));
                         quoted(FILE)
@@ -77,12 +77,12 @@ pub(super) fn add_body<'a>(maker: &mut Maker<'a, '_>, body: &'a Value, call: &mu
                 },
             };
             call.body = Some(text);
-            call.set("headers", "content-type", Lua::text(kind));
+            call.set("headers", "content-type", LuaLiteral::text(kind));
         }
     }
 }
 
-fn multipart<'a>(maker: &mut Maker<'a, '_>, content: &'a Value, call: &mut Call) {
+fn multipart<'a>(maker: &mut CallMaker<'a, '_>, content: &'a Value, call: &mut OutlineCall) {
     let layers = maker.document.layers(&content["schema"]);
     let properties = maker.document.properties(&layers);
     let required = maker.document.required(&layers);
@@ -102,28 +102,28 @@ fn multipart<'a>(maker: &mut Maker<'a, '_>, content: &'a Value, call: &mut Call)
             .any(|layers| {
                 layers.text("format") == Some("binary") || layers.get("contentMediaType").is_some()
             });
-        let mut part = vec![("name".to_owned(), Lua::text(name))];
+        let mut part = vec![("name".to_owned(), LuaLiteral::text(name))];
         if is_file {
             let media = &content["encoding"][*name]["contentType"];
             let media = media.as_str().and_then(|media| media.split(',').next());
             let (data, told) = maker.files.stand_in(name, media);
             let ending = crate::import::stand_in::stand_in(name, media).1;
-            let file = Lua::text(&format!("file.{ending}"));
+            let file = LuaLiteral::text(&format!("file.{ending}"));
             part.push(("filename".to_owned(), file));
-            part.push(("data".to_owned(), Lua::Expression(data)));
-            call.told.push(told);
+            part.push(("data".to_owned(), LuaLiteral::Expression(data)));
+            call.notes.push(told);
         } else {
             let Some(value) = sampler.of_schema(schema, name) else {
                 continue;
             };
             let value = match value {
-                value @ Lua::Expression(_) => value,
-                value => Lua::Expression(format!("json.encode({})", value.render(8))),
+                value @ LuaLiteral::Expression(_) => value,
+                value => LuaLiteral::Expression(format!("json.encode({})", value.render(8))),
             };
             part.push(("data".to_owned(), value));
         }
-        parts.push(Lua::Table(part));
+        parts.push(LuaLiteral::Table(part));
     }
     call.options
-        .push(("multipart".to_owned(), Lua::List(parts)));
+        .push(("multipart".to_owned(), LuaLiteral::List(parts)));
 }

@@ -1,8 +1,8 @@
 //! What operations have to do with each other: `POST /orders` brings the id that `GET /orders/{id}` needs.
 
-use super::document::{Document, EACH};
+use super::document::{EACH, OpenApiDocument};
 use crate::import::lua_text::{field, is_name};
-use crate::import::names::Names;
+use crate::import::names::UsedNames;
 use crate::import::origin::singular;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -25,12 +25,12 @@ pub(super) struct Creator {
 
 /// Finds all of them; those that others need come before these.
 pub(super) fn creators(
-    document: &Document,
+    document: &OpenApiDocument,
     paths: &Map<String, Value>,
-    names: &mut Names,
+    names: &mut UsedNames,
 ) -> Vec<Creator> {
     let mut found: Vec<Creator> = Vec::new();
-    let known: BTreeSet<&str> = paths.keys().map(String::as_str).collect();
+    let paths_in_order: BTreeSet<&str> = paths.keys().map(String::as_str).collect();
     let mut sorted: Vec<&String> = paths.keys().collect();
     sorted.sort_by_key(|path| (path.matches('/').count(), path.as_str()));
     for path in sorted {
@@ -38,10 +38,10 @@ pub(super) fn creators(
         if operation.is_null() || found.len() >= MOST {
             continue;
         }
-        let begin = format!("{}/{{", path.trim_end_matches('/'));
-        let mut below = known
-            .range(begin.as_str()..)
-            .map_while(|known| known.strip_prefix(begin.as_str()));
+        let prefix = format!("{}/{{", path.trim_end_matches('/'));
+        let mut below = paths_in_order
+            .range(prefix.as_str()..)
+            .map_while(|path_below| path_below.strip_prefix(prefix.as_str()));
         let parameter = below.find_map(|rest| {
             let (name, rest) = rest.split_once('}')?;
             (rest.is_empty() || rest.starts_with('/')).then_some(name)
@@ -71,7 +71,12 @@ pub(super) fn creators(
 }
 
 /// Returns where the answer of an operation has the id of what it has created.
-fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) -> Option<String> {
+fn id_of(
+    document: &OpenApiDocument,
+    operation: &Value,
+    parameter: &str,
+    noun: &str,
+) -> Option<String> {
     let (_, response) = first_success(document, operation)?;
     let contents = response["content"].as_object()?;
     let mut contents = contents.iter().take(EACH);
@@ -79,15 +84,15 @@ fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) ->
         crate::import::exchange::is_json(&crate::import::exchange::media_of(media))
     })?;
     let flat = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-    let wanted = [
+    let candidates = [
         flat(parameter),
         "id".to_owned(),
         flat(&format!("{noun}_id")),
         "uuid".to_owned(),
     ];
     let choose = |names: &[String]| {
-        let mut wanted = wanted.iter();
-        wanted.find_map(|wanted| names.iter().find(|name| flat(name) == *wanted).cloned())
+        let mut candidates = candidates.iter();
+        candidates.find_map(|candidate| names.iter().find(|name| flat(name) == *candidate).cloned())
     };
     let layers = document.layers(&content["schema"]);
     let example = super::sample::example(document, content).or(layers.get("example"));
@@ -128,7 +133,7 @@ fn id_of(document: &Document, operation: &Value, parameter: &str, noun: &str) ->
 
 /// Returns the first status of an operation that is a success, and its answer.
 pub(super) fn first_success<'a>(
-    document: &'a Document,
+    document: &'a OpenApiDocument,
     operation: &'a Value,
 ) -> Option<(u16, &'a Value)> {
     let responses = operation["responses"].as_object()?;

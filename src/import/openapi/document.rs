@@ -21,7 +21,7 @@ pub(super) const EACH: usize = 1_000;
 static NOTHING: Value = Value::Null;
 
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct OpenApiDocument {
     root: Value,
     /// By the names that references call them before '#'.
     files: BTreeMap<String, Value>,
@@ -31,23 +31,23 @@ pub(super) struct Document {
 
 /// The parts of a schema that hold together: itself, what it refers to, all of `allOf`, the first of `oneOf` and `anyOf`.
 #[derive(Debug, Default)]
-pub(super) struct Layers<'a> {
+pub(super) struct SchemaLayers<'a> {
     pub(super) parts: Vec<&'a Value>,
     /// The references that were followed.
     pub(super) references: Vec<&'a str>,
 }
 
-impl Document {
+impl OpenApiDocument {
     pub(super) fn new(root: Value, files: BTreeMap<String, Value>) -> Self {
         let looks = Cell::new(LOOKS);
-        Document { root, files, looks }
+        OpenApiDocument { root, files, looks }
     }
 
     /// Returns whether so much may still be looked at.
     fn spend(&self, looks: usize) -> bool {
-        let left = self.looks.get().checked_sub(looks);
-        self.looks.set(left.unwrap_or(0));
-        left.is_some()
+        let remaining = self.looks.get().checked_sub(looks);
+        self.looks.set(remaining.unwrap_or(0));
+        remaining.is_some()
     }
 
     /// Returns a value that is to be written as it is; `None` if too much has been written.
@@ -56,8 +56,8 @@ impl Document {
     }
 
     /// Returns names and schemas of all properties, each once, as many as may be looked at.
-    pub(super) fn properties<'a>(&self, layers: &Layers<'a>) -> Vec<(&'a str, &'a Value)> {
-        let mut known = HashSet::new();
+    pub(super) fn properties<'a>(&self, layers: &SchemaLayers<'a>) -> Vec<(&'a str, &'a Value)> {
+        let mut names = HashSet::new();
         let lists = layers
             .parts
             .iter()
@@ -66,12 +66,12 @@ impl Document {
             .flatten()
             .take_while(|_| self.spend(1))
             .map(|(name, schema)| (name.as_str(), schema))
-            .filter(|(name, _)| known.insert(*name))
+            .filter(|(name, _)| names.insert(*name))
             .collect()
     }
 
     /// Returns the names of the properties that are required, as many as may be looked at.
-    pub(super) fn required<'a>(&self, layers: &Layers<'a>) -> HashSet<&'a str> {
+    pub(super) fn required<'a>(&self, layers: &SchemaLayers<'a>) -> HashSet<&'a str> {
         let lists = layers
             .parts
             .iter()
@@ -140,13 +140,13 @@ impl Document {
     }
 
     /// Returns the parts of a schema.
-    pub(super) fn layers<'a>(&'a self, schema: &'a Value) -> Layers<'a> {
-        let mut layers = Layers::default();
+    pub(super) fn layers<'a>(&'a self, schema: &'a Value) -> SchemaLayers<'a> {
+        let mut layers = SchemaLayers::default();
         self.gather(schema, &mut layers);
         layers
     }
 
-    fn gather<'a>(&'a self, schema: &'a Value, layers: &mut Layers<'a>) {
+    fn gather<'a>(&'a self, schema: &'a Value, layers: &mut SchemaLayers<'a>) {
         if layers.parts.len() >= LAYERS || !schema.is_object() {
             return;
         }
@@ -176,7 +176,7 @@ impl Document {
     }
 }
 
-impl<'a> Layers<'a> {
+impl<'a> SchemaLayers<'a> {
     /// Returns a field of the first part that has it.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.parts.iter().find_map(|part| part.get(name))
@@ -192,7 +192,7 @@ impl<'a> Layers<'a> {
 
     /// Returns the type: said, or what the other fields tell.
     pub(super) fn kind(&self) -> &'a str {
-        let said = self.parts.iter().find_map(|part| match &part["type"] {
+        let declared = self.parts.iter().find_map(|part| match &part["type"] {
             Value::String(kind) => Some(kind.as_str()),
             Value::Array(kinds) => kinds
                 .iter()
@@ -201,7 +201,7 @@ impl<'a> Layers<'a> {
             _ => None,
         });
         let has = |name: &str| self.get(name).is_some();
-        said.unwrap_or(match () {
+        declared.unwrap_or(match () {
             () if has("properties") || has("additionalProperties") => "object",
             () if has("items") => "array",
             () if has("minimum") || has("maximum") || has("multipleOf") => "number",
@@ -210,7 +210,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Returns the value that the author of a schema has given as an example, as the one to use, or as the only one.
-    pub(super) fn said(&self) -> Option<&'a Value> {
+    pub(super) fn preferred_value(&self) -> Option<&'a Value> {
         let first = |name: &str| {
             self.get(name)
                 .and_then(Value::as_array)

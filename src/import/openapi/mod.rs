@@ -13,15 +13,15 @@ mod sample;
 mod security;
 mod yaml;
 
-use super::calls::{self, Calls, Function, Step, Task};
+use super::calls::{self, OutlineFunction, OutlineStep, OutlineTask, PlanOutline};
 use super::imported::{Imported, KINDS};
 use super::lua_text::comment;
-use super::request::Files;
+use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
-use document::Document;
-use operation::{Maker, Operation};
+use document::OpenApiDocument;
+use operation::{CallMaker, Operation};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use url::Url;
@@ -56,12 +56,12 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
     match yaml::parse(text) {
         Ok(Value::Object(file)) => Ok(file),
         Ok(_) => {
-            let told = format!("{name} is YAML, and no OpenAPI document");
-            Err(Diagnostic::new(told).help(KINDS))
+            let message = format!("{name} is YAML, and no OpenAPI document");
+            Err(Diagnostic::new(message).help(KINDS))
         }
         Err(fault) => {
-            let told = format!("{name} is no YAML: {}", fault.what);
-            Err(Diagnostic::new(told).help("mend it there, or save the document as JSON"))
+            let message = format!("{name} is no YAML: {}", fault.what);
+            Err(Diagnostic::new(message).help("mend it there, or save the document as JSON"))
         }
     }
 }
@@ -84,15 +84,17 @@ pub(super) fn import(
     match (version("openapi"), version("swagger")) {
         (Some(version), _) if version.starts_with("3.") || version == "3" => {}
         (None, Some(_)) => {
-            let told = format!("{name} is a Swagger 2 document");
-            return Err(Diagnostic::new(told).help("convert it to OpenAPI 3 first, as https://converter.swagger.io/ and 'swagger2openapi' do"));
+            let message = format!("{name} is a Swagger 2 document");
+            return Err(Diagnostic::new(message).help("convert it to OpenAPI 3 first, as https://converter.swagger.io/ and 'swagger2openapi' do"));
         }
         (version, _) => {
-            let told = format!(
+            let message = format!(
                 "{name} is of OpenAPI {}, which is not known",
                 comment(&version.unwrap_or_default())
             );
-            return Err(Diagnostic::new(told).help("documents of OpenAPI 3.0 and 3.1 are imported"));
+            return Err(
+                Diagnostic::new(message).help("documents of OpenAPI 3.0 and 3.1 are imported")
+            );
         }
     }
     let (document, remarks) = beside::gather(file, choices.path.as_deref());
@@ -101,10 +103,10 @@ pub(super) fn import(
     let paths = paths.as_object().unwrap_or(&nothing);
     let mut operations = operations(&document, paths);
     if operations.is_empty() {
-        let told = format!("{name} has no operation: nothing under 'paths' can be asked for");
+        let message = format!("{name} has no operation: nothing under 'paths' can be asked for");
         let help = remarks.into_iter().next();
         let help = help.unwrap_or("give the whole document".to_owned());
-        return Err(Diagnostic::new(told).help(help));
+        return Err(Diagnostic::new(message).help(help));
     }
     let title = document.root()["info"]["title"]
         .as_str()
@@ -115,11 +117,11 @@ pub(super) fn import(
     } else {
         title.trim()
     };
-    let mut calls = Calls {
+    let mut calls = PlanOutline {
         title: format!("The API '{title}'"),
         scenario: title.to_owned(),
         notes: remarks,
-        ..Calls::default()
+        ..PlanOutline::default()
     };
     if operations.len() > MOST {
         let more = operations.len() - MOST;
@@ -128,9 +130,9 @@ pub(super) fn import(
         ));
         operations.truncate(MOST);
     }
-    let mut files = Files {
-        wanted: choices.files,
-        ..Files::default()
+    let mut files = PlanAttachments {
+        enabled: choices.files,
+        ..PlanAttachments::default()
     };
     fill(
         &document,
@@ -144,7 +146,10 @@ pub(super) fn import(
 }
 
 /// Returns all operations, by their first tags.
-fn operations<'a>(document: &'a Document, paths: &'a Map<String, Value>) -> Vec<Operation<'a>> {
+fn operations<'a>(
+    document: &'a OpenApiDocument,
+    paths: &'a Map<String, Value>,
+) -> Vec<Operation<'a>> {
     const UPPER: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
     let mut found = Vec::new();
     for (path, item) in paths {
@@ -155,7 +160,7 @@ fn operations<'a>(document: &'a Document, paths: &'a Map<String, Value>) -> Vec<
                     method,
                     path,
                     item,
-                    said: &item[key],
+                    definition: &item[key],
                 });
             }
         }
@@ -177,20 +182,20 @@ fn operations<'a>(document: &'a Document, paths: &'a Map<String, Value>) -> Vec<
 }
 
 fn tag<'a>(operation: &Operation<'a>) -> Option<&'a str> {
-    operation.said["tags"].as_array()?.first()?.as_str()
+    operation.definition["tags"].as_array()?.first()?.as_str()
 }
 
 fn fill<'a>(
-    document: &'a Document,
+    document: &'a OpenApiDocument,
     paths: &Map<String, Value>,
     operations: &[Operation<'a>],
     choices: &Choices,
-    calls: &mut Calls,
-    files: &mut Files,
+    calls: &mut PlanOutline,
+    files: &mut PlanAttachments,
 ) {
     let servers = |operation: &Operation<'_>| {
         let lists = [
-            &operation.said["servers"],
+            &operation.definition["servers"],
             &operation.item["servers"],
             &document.root()["servers"],
         ];
@@ -227,7 +232,7 @@ fn fill<'a>(
             }
             _ => prefix,
         };
-        let mut maker = Maker {
+        let mut maker = CallMaker {
             document,
             creators: &creators,
             calls,
@@ -244,7 +249,7 @@ fn fill<'a>(
                 call.after
                     .push(format!("user.data.{id} = answer:json(){}", creator.steps));
                 call.after.extend(maker.forget(creator));
-                functions.push(Function {
+                functions.push(OutlineFunction {
                     comment: format!(
                         "Makes a new {}, which those tasks use that come next.",
                         creator.noun
@@ -253,9 +258,9 @@ fn fill<'a>(
                     call,
                     end: format!("return user.data.{id}"),
                 });
-                Step::Statement(format!("{}(user)", creator.function))
+                OutlineStep::Statement(format!("{}(user)", creator.function))
             }
-            None => Step::Call(Box::new(call)),
+            None => OutlineStep::Call(Box::new(call)),
         };
         let tag = tag(operation).map(comment);
         let mut tags: Vec<String> = tag.clone().into_iter().collect();
@@ -263,7 +268,7 @@ fn fill<'a>(
             changes.push(operation.name());
             tags.push(CHANGES.to_owned());
         }
-        let task = Task {
+        let task = OutlineTask {
             name: operation.name(),
             group: tag,
             tags,
@@ -272,7 +277,7 @@ fn fill<'a>(
         calls.tasks.push(task);
     }
     // A function calls those above it.
-    functions.sort_by_key(|function: &Function| {
+    functions.sort_by_key(|function: &OutlineFunction| {
         creators
             .iter()
             .position(|creator| creator.function == function.name)
@@ -321,7 +326,7 @@ fn address(server: &Value) -> Option<String> {
     let mut text = String::new();
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
-        let known = after.find(['{', '}']).and_then(|end| {
+        let substituted = after.find(['{', '}']).and_then(|end| {
             let (name, after) = (&after[..end], after[end..].strip_prefix('}')?);
             let variable = server["variables"].get(name)?;
             let value = variable["default"].as_str();
@@ -329,7 +334,7 @@ fn address(server: &Value) -> Option<String> {
             Some((value.unwrap_or_default(), after))
         });
         let value;
-        (value, rest) = known.unwrap_or(("{", after));
+        (value, rest) = substituted.unwrap_or(("{", after));
         text.push_str(value);
         if text.len() > LONGEST {
             return None;

@@ -2,13 +2,13 @@
 
 use super::body::add_body;
 use super::chain::{Creator, first_success};
-use super::document::{Document, EACH};
+use super::document::{EACH, OpenApiDocument};
 use super::sample::{Sampler, example};
 use super::security::secure;
-use crate::import::calls::{Call, Calls, Lua};
+use crate::import::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::import::lua_text::comment;
 use crate::import::parts::{Concatenation, is_token};
-use crate::import::request::Files;
+use crate::import::request::PlanAttachments;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(super) struct Operation<'a> {
     pub(super) path: &'a str,
     /// What all operations of the path have.
     pub(super) item: &'a Value,
-    pub(super) said: &'a Value,
+    pub(super) definition: &'a Value,
 }
 
 impl Operation<'_> {
@@ -32,19 +32,19 @@ impl Operation<'_> {
 }
 
 /// What calls are made with.
-pub(super) struct Maker<'a, 'b> {
-    pub(super) document: &'a Document,
+pub(super) struct CallMaker<'a, 'b> {
+    pub(super) document: &'a OpenApiDocument,
     pub(super) creators: &'b [Creator],
-    pub(super) calls: &'b mut Calls,
-    pub(super) files: &'b mut Files,
+    pub(super) calls: &'b mut PlanOutline,
+    pub(super) files: &'b mut PlanAttachments,
 }
 
-impl<'a> Maker<'a, '_> {
+impl<'a> CallMaker<'a, '_> {
     /// Returns the call of an operation; `before` is what comes before its path.
-    pub(super) fn call(&mut self, operation: &Operation<'a>, before: &str) -> Call {
-        let mut call = Call {
+    pub(super) fn call(&mut self, operation: &Operation<'a>, before: &str) -> OutlineCall {
+        let mut call = OutlineCall {
             method: operation.method.to_owned(),
-            ..Call::default()
+            ..OutlineCall::default()
         };
         let parameters = self.parameters(operation);
         self.path(operation, before, &parameters, &mut call);
@@ -53,21 +53,27 @@ impl<'a> Maker<'a, '_> {
         }
         secure(
             self.document,
-            operation.said,
+            operation.definition,
             &mut self.calls.secrets,
             &mut call,
         );
-        let body = self.document.resolve(&operation.said["requestBody"]);
+        let body = self.document.resolve(&operation.definition["requestBody"]);
         add_body(self, body, &mut call);
-        if let Some((status, _)) = first_success(self.document, operation.said) {
-            call.set("expect", "status", Lua::Expression(status.to_string()));
+        if let Some((status, _)) = first_success(self.document, operation.definition) {
+            call.set(
+                "expect",
+                "status",
+                LuaLiteral::Expression(status.to_string()),
+            );
             if status >= 300 {
-                call.options
-                    .push(("max_redirects".to_owned(), Lua::Expression("0".to_owned())));
+                call.options.push((
+                    "max_redirects".to_owned(),
+                    LuaLiteral::Expression("0".to_owned()),
+                ));
             }
         }
         let name = operation.name();
-        for note in &mut call.told {
+        for note in &mut call.notes {
             *note = format!("{name}: {note}");
         }
         call
@@ -75,7 +81,10 @@ impl<'a> Maker<'a, '_> {
 
     /// Returns the parameters of an operation; its own go before those of the path.
     fn parameters(&self, operation: &Operation<'a>) -> Vec<&'a Value> {
-        let lists = [&operation.said["parameters"], &operation.item["parameters"]];
+        let lists = [
+            &operation.definition["parameters"],
+            &operation.item["parameters"],
+        ];
         let mut all: Vec<&Value> = Vec::new();
         for parameter in lists
             .into_iter()
@@ -84,8 +93,8 @@ impl<'a> Maker<'a, '_> {
             .take(EACH)
         {
             let parameter = self.document.resolve(parameter);
-            let same = |known: &&Value| {
-                known["name"] == parameter["name"] && known["in"] == parameter["in"]
+            let same = |other: &&Value| {
+                other["name"] == parameter["name"] && other["in"] == parameter["in"]
             };
             if !all.iter().any(same) {
                 all.push(parameter);
@@ -99,7 +108,7 @@ impl<'a> Maker<'a, '_> {
         operation: &Operation<'a>,
         before: &str,
         parameters: &[&'a Value],
-        call: &mut Call,
+        call: &mut OutlineCall,
     ) {
         let mut whole = Concatenation::default();
         whole.literal(before);
@@ -131,8 +140,8 @@ impl<'a> Maker<'a, '_> {
                 }
                 None => {
                     let parameter = parameters.iter();
-                    let mut parameter =
-                        parameter.filter(|known| known["in"] == "path" && known["name"] == name);
+                    let mut parameter = parameter
+                        .filter(|candidate| candidate["in"] == "path" && candidate["name"] == name);
                     let value = self.path_value(parameter.next().copied(), name, call);
                     match value {
                         Ok(literal) => {
@@ -159,18 +168,18 @@ impl<'a> Maker<'a, '_> {
         if varies {
             call.options.push((
                 "name".to_owned(),
-                Lua::text(&format!("{before}{}", operation.path)),
+                LuaLiteral::text(&format!("{before}{}", operation.path)),
             ));
         }
     }
 
     /// Returns the statements by which ids are forgotten that lie below what is gone.
     pub(super) fn forget(&self, gone: &Creator) -> Vec<String> {
-        let begin = format!("{}/{{", gone.path.trim_end_matches('/'));
+        let prefix = format!("{}/{{", gone.path.trim_end_matches('/'));
         let below = self
             .creators
             .iter()
-            .filter(|creator| creator.path.starts_with(&begin));
+            .filter(|creator| creator.path.starts_with(&prefix));
         below
             .map(|creator| format!("user.data.{} = nil", creator.id))
             .collect()
@@ -181,13 +190,13 @@ impl<'a> Maker<'a, '_> {
         &mut self,
         parameter: Option<&'a Value>,
         name: &str,
-        call: &mut Call,
+        call: &mut OutlineCall,
     ) -> Result<String, String> {
         let parameter = parameter.unwrap_or(&Value::Null);
         let layers = self.document.layers(&parameter["schema"]);
-        let said = example(self.document, parameter).or(layers.said());
-        let said = said.and_then(|value| self.document.affordable(value));
-        if let Some(value) = said {
+        let example_value = example(self.document, parameter).or(layers.preferred_value());
+        let example_value = example_value.and_then(|value| self.document.affordable(value));
+        if let Some(value) = example_value {
             return Ok(match value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -196,7 +205,7 @@ impl<'a> Maker<'a, '_> {
         let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
         let made = sampler.of_schema(&parameter["schema"], name);
         let made = match made {
-            Some(Lua::Expression(text)) => text,
+            Some(LuaLiteral::Expression(text)) => text,
             _ => "1".to_owned(),
         };
         let inner = made
@@ -205,7 +214,7 @@ impl<'a> Maker<'a, '_> {
         let literal = inner.filter(|text| !text.contains('\\')).map(str::to_owned);
         let literal = literal.or_else(|| made.parse::<f64>().ok().map(|_| made.clone()));
         let shown = literal.clone().unwrap_or_else(|| made.clone());
-        call.told.push(format!(
+        call.notes.push(format!(
             "'{}' has no example, and '{}' is sent: write one that exists",
             comment(name),
             comment(&shown)
@@ -213,21 +222,21 @@ impl<'a> Maker<'a, '_> {
         literal.ok_or(made)
     }
 
-    fn parameter(&mut self, parameter: &'a Value, call: &mut Call) {
+    fn parameter(&mut self, parameter: &'a Value, call: &mut OutlineCall) {
         let name = parameter["name"].as_str().unwrap_or_default();
         let place = parameter["in"].as_str().unwrap_or_default();
         let layers = self.document.layers(&parameter["schema"]);
         let has_example = example(self.document, parameter).is_some()
             || layers.get("example").is_some()
             || layers.get("examples").is_some();
-        let is_wanted = parameter["required"] == true || has_example;
+        let is_sent = parameter["required"] == true || has_example;
         let lower = name.to_ascii_lowercase();
         let is_own = place == "header"
             && (matches!(
                 lower.as_str(),
                 "accept" | "content-type" | "authorization" | "content-length" | "host"
             ) || !is_token(name));
-        if name.is_empty() || !is_wanted || is_own || place == "path" {
+        if name.is_empty() || !is_sent || is_own || place == "path" {
             return;
         }
         let mut sampler = Sampler::new(self.document, &mut self.calls.secrets);
@@ -237,11 +246,11 @@ impl<'a> Maker<'a, '_> {
         let value = match content {
             Some(content) => sampler
                 .of_content(content, name)
-                .map(|value| Lua::Expression(format!("json.encode({})", value.render(8)))),
+                .map(|value| LuaLiteral::Expression(format!("json.encode({})", value.render(8)))),
             None => sampler.of_content(parameter, name),
         };
-        let told = std::mem::take(&mut sampler.told);
-        call.told.extend(told);
+        let notes = std::mem::take(&mut sampler.notes);
+        call.notes.extend(notes);
         let Some(value) = value else { return };
         let explodes = parameter["explode"] != false
             && !matches!(
@@ -249,12 +258,12 @@ impl<'a> Maker<'a, '_> {
                 Some("spaceDelimited" | "pipeDelimited")
             );
         match (place, value) {
-            ("query", Lua::List(items)) if explodes => {
+            ("query", LuaLiteral::List(items)) if explodes => {
                 items
                     .into_iter()
                     .for_each(|item| call.add("query", name, item));
             }
-            ("query", Lua::Table(fields)) => {
+            ("query", LuaLiteral::Table(fields)) => {
                 let deep = parameter["style"] == "deepObject";
                 for (key, value) in fields {
                     let key = if deep { format!("{name}[{key}]") } else { key };
@@ -270,23 +279,23 @@ impl<'a> Maker<'a, '_> {
 }
 
 /// Returns a list as one text.
-fn joined(value: Lua) -> Lua {
+fn joined(value: LuaLiteral) -> LuaLiteral {
     match value {
-        Lua::List(items) => {
+        LuaLiteral::List(items) => {
             let items: Vec<String> = items
                 .into_iter()
                 .filter_map(|item| match item {
-                    Lua::Expression(text) => Some(text),
+                    LuaLiteral::Expression(text) => Some(text),
                     _ => None,
                 })
                 .collect();
             if items.is_empty() {
-                Lua::text("")
+                LuaLiteral::text("")
             } else {
-                Lua::Expression(items.join(" .. \",\" .. "))
+                LuaLiteral::Expression(items.join(" .. \",\" .. "))
             }
         }
-        Lua::Table(_) => Lua::text(""),
+        LuaLiteral::Table(_) => LuaLiteral::text(""),
         value => value,
     }
 }

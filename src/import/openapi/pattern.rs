@@ -29,13 +29,13 @@ fn write(hir: &Hir, more: u32, out: &mut String) -> Option<()> {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => out.push_str(std::str::from_utf8(&literal.0).ok()?),
         HirKind::Class(Class::Unicode(class)) => {
-            let mut wanted = ['a', 'A', '0'].into_iter();
+            let mut candidates = ['a', 'A', '0'].into_iter();
             let has = |c: &char| {
                 class
                     .iter()
                     .any(|range| range.start() <= *c && *c <= range.end())
             };
-            let found = wanted
+            let found = candidates
                 .find(has)
                 .or_else(|| class.iter().next().map(|range| range.start()));
             out.push(found?);

@@ -30,7 +30,7 @@ const NAMED: [&str; 19] = [
 
 /// What a reference leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum ReferenceTarget {
     /// A place in the same file, as what follows '#'.
     Within(String),
     /// The name of another file, from the document's folder, and a place in it.
@@ -40,11 +40,11 @@ pub(super) enum Target {
 }
 
 /// Returns what a reference in a file leads to; `base` is the name of that, and empty for the document.
-pub(super) fn target(base: &str, reference: &str) -> Target {
+pub(super) fn target(base: &str, reference: &str) -> ReferenceTarget {
     let (file, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let fragment = fragment.to_owned();
     if file.is_empty() {
-        return Target::Within(fragment);
+        return ReferenceTarget::Within(fragment);
     }
     let scheme = file.split_once(':').map(|(scheme, _)| scheme);
     let is_scheme = |scheme: &str| {
@@ -54,12 +54,12 @@ pub(super) fn target(base: &str, reference: &str) -> Target {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     };
     if scheme.is_some_and(is_scheme) || file.starts_with("//") {
-        return Target::Nowhere(
+        return ReferenceTarget::Nowhere(
             "is an address, and nothing is fetched: save it beside the document, and refer to that file",
         );
     }
     if file.starts_with('/') {
-        return Target::Nowhere(
+        return ReferenceTarget::Nowhere(
             "is an absolute path, and not read: write the path from the file that refers to it, within the document's folder",
         );
     }
@@ -71,7 +71,7 @@ pub(super) fn target(base: &str, reference: &str) -> Target {
         match part {
             "" | "." => {}
             ".." if parts.pop().is_none() => {
-                return Target::Nowhere(
+                return ReferenceTarget::Nowhere(
                     "lies outside of the document's folder, and is not read: copy it there, or import the document from the folder above",
                 );
             }
@@ -79,7 +79,7 @@ pub(super) fn target(base: &str, reference: &str) -> Target {
             part => parts.push(part),
         }
     }
-    Target::File(key(&parts.join("/")), fragment)
+    ReferenceTarget::File(key(&parts.join("/")), fragment)
 }
 
 /// Returns the name of a file as references have it: without a '#' of its own.
@@ -184,9 +184,10 @@ mod tests {
 
     #[test]
     fn references_lead_to_files_of_the_folder_or_nowhere() {
-        let file = |name: &str, place: &str| Target::File(name.to_owned(), place.to_owned());
+        let file =
+            |name: &str, place: &str| ReferenceTarget::File(name.to_owned(), place.to_owned());
         for (base, reference, expected) in [
-            ("", "#/a", Target::Within("/a".to_owned())),
+            ("", "#/a", ReferenceTarget::Within("/a".to_owned())),
             ("", "pet.json", file("pet.json", "")),
             ("", "./a/../b/pet.yaml#/Pet", file("b/pet.yaml", "/Pet")),
             ("b/pet.yaml", "cat.yaml#", file("b/cat.yaml", "")),
@@ -196,7 +197,7 @@ mod tests {
         ] {
             assert_eq!(target(base, reference), expected, "{base} {reference}");
         }
-        for (base, reference, told) in [
+        for (base, reference, message) in [
             ("", "https://example.com/a.json", "is an address"),
             ("", "file:///etc/passwd", "is an address"),
             ("", "//example.com/a.json", "is an address"),
@@ -205,10 +206,10 @@ mod tests {
             ("", "a/%2e%2e/../a.yaml", "lies outside"),
             ("b/pet.yaml", "../../a.yaml", "lies outside"),
         ] {
-            let Target::Nowhere(what) = target(base, reference) else {
+            let ReferenceTarget::Nowhere(what) = target(base, reference) else {
                 panic!("{base} {reference} leads somewhere");
             };
-            assert!(what.starts_with(told), "{base} {reference}: {what}");
+            assert!(what.starts_with(message), "{base} {reference}: {what}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! Makes values that a schema allows.
 
-use super::document::{Document, EACH, Layers};
+use super::document::{EACH, OpenApiDocument, SchemaLayers};
 use super::pattern;
 use super::references;
-use crate::import::calls::Lua;
+use crate::import::calls::LuaLiteral;
 use crate::import::lua_text::comment;
 use crate::import::secrets::{self, Secrets};
 use serde_json::{Value, json};
@@ -18,47 +18,47 @@ const CHARACTERS: u64 = 10_000;
 
 /// Makes the values of one request.
 pub(super) struct Sampler<'a, 'b> {
-    document: &'a Document,
+    document: &'a OpenApiDocument,
     secrets: &'b mut Secrets,
     /// What is told.
-    pub(super) told: Vec<String>,
+    pub(super) notes: Vec<String>,
     references: Vec<&'a str>,
-    left: usize,
+    remaining: usize,
     depth: usize,
 }
 
 impl<'a, 'b> Sampler<'a, 'b> {
-    pub(super) fn new(document: &'a Document, secrets: &'b mut Secrets) -> Self {
+    pub(super) fn new(document: &'a OpenApiDocument, secrets: &'b mut Secrets) -> Self {
         Sampler {
             document,
             secrets,
-            told: Vec::new(),
+            notes: Vec::new(),
             references: Vec::new(),
-            left: VALUES,
+            remaining: VALUES,
             depth: 0,
         }
     }
 
     /// Returns a value for a media type, a header or a parameter: its example, or one of its schema. `None` if the schema
     /// is one of itself without end.
-    pub(super) fn of_content(&mut self, content: &'a Value, name: &str) -> Option<Lua> {
+    pub(super) fn of_content(&mut self, content: &'a Value, name: &str) -> Option<LuaLiteral> {
         match example(self.document, content) {
-            Some(value) => self.document.affordable(value).map(Lua::json),
+            Some(value) => self.document.affordable(value).map(LuaLiteral::json),
             None => self.of_schema(&content["schema"], name),
         }
     }
 
     /// Returns a value of a schema.
-    pub(super) fn of_schema(&mut self, schema: &'a Value, name: &str) -> Option<Lua> {
+    pub(super) fn of_schema(&mut self, schema: &'a Value, name: &str) -> Option<LuaLiteral> {
         let layers = self.document.layers(schema);
         let again = layers
             .references
             .iter()
             .any(|reference| self.references.contains(reference));
-        if again || self.depth >= DEEPEST || self.left == 0 {
+        if again || self.depth >= DEEPEST || self.remaining == 0 {
             return None;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         self.depth += 1;
         let length = self.references.len();
         self.references.extend(&layers.references);
@@ -68,9 +68,9 @@ impl<'a, 'b> Sampler<'a, 'b> {
         value
     }
 
-    fn of_layers(&mut self, layers: &Layers<'a>, name: &str) -> Option<Lua> {
-        if let Some(value) = layers.said() {
-            return self.document.affordable(value).map(Lua::json);
+    fn of_layers(&mut self, layers: &SchemaLayers<'a>, name: &str) -> Option<LuaLiteral> {
+        if let Some(value) = layers.preferred_value() {
+            return self.document.affordable(value).map(LuaLiteral::json);
         }
         Some(match layers.kind() {
             "object" => self.object(layers),
@@ -79,31 +79,31 @@ impl<'a, 'b> Sampler<'a, 'b> {
                 let items = layers.get("items").unwrap_or(&Value::Null);
                 let count = count.clamp(1, ITEMS);
                 let values = (0..count).map_while(|_| self.of_schema(items, name));
-                Lua::List(values.collect())
+                LuaLiteral::List(values.collect())
             }
-            "integer" => Lua::json(&json!(number(layers, true) as i64)),
+            "integer" => LuaLiteral::json(&json!(number(layers, true) as i64)),
             "number" => {
                 let number = number(layers, false);
                 if number.fract() == 0.0 && number.abs() < 9e15 {
-                    Lua::json(&json!(number as i64))
+                    LuaLiteral::json(&json!(number as i64))
                 } else {
-                    Lua::json(&json!(number))
+                    LuaLiteral::json(&json!(number))
                 }
             }
-            "boolean" => Lua::json(&json!(true)),
-            "null" => Lua::json(&Value::Null),
+            "boolean" => LuaLiteral::json(&json!(true)),
+            "null" => LuaLiteral::json(&Value::Null),
             _ => self.text(layers, name),
         })
     }
 
     /// Returns the properties that are required, all of them if none is, without those that only answers have.
-    fn object(&mut self, layers: &Layers<'a>) -> Lua {
+    fn object(&mut self, layers: &SchemaLayers<'a>) -> LuaLiteral {
         let properties = self.document.properties(layers);
         let required = self.document.required(layers);
         let any = properties.iter().any(|(name, _)| required.contains(name));
         let mut fields = Vec::new();
         for (name, schema) in properties {
-            if self.left == 0 {
+            if self.remaining == 0 {
                 break;
             }
             let read_only =
@@ -139,20 +139,20 @@ impl<'a, 'b> Sampler<'a, 'b> {
                 .next()
                 .map(|(value, _)| value.clone())
                 .or_else(of_name)?;
-            Some((name.to_owned(), Lua::text(&value)))
+            Some((name.to_owned(), LuaLiteral::text(&value)))
         });
         if let Some((name, value)) = choice {
-            fields.retain(|(known, _)| *known != name);
+            fields.retain(|(key, _)| *key != name);
             fields.push((name, value));
         }
-        Lua::Table(fields)
+        LuaLiteral::Table(fields)
     }
 
-    fn text(&mut self, layers: &Layers<'_>, name: &str) -> Lua {
+    fn text(&mut self, layers: &SchemaLayers<'_>, name: &str) -> LuaLiteral {
         let format = layers.text("format").unwrap_or_default();
         if format == "password" || secrets::is_secret(name) {
             let what = format!("field '{}'", comment(name));
-            return Lua::Expression(self.secrets.variable(name, "", &what));
+            return LuaLiteral::Expression(self.secrets.variable(name, "", &what));
         }
         let made = match format {
             "uuid" => "random.uuid()",
@@ -163,7 +163,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
             _ => "",
         };
         if !made.is_empty() {
-            return Lua::Expression(made.to_owned());
+            return LuaLiteral::Expression(made.to_owned());
         }
         let fixed = match format {
             "uri" | "url" | "iri" => "https://example.com/",
@@ -176,15 +176,17 @@ impl<'a, 'b> Sampler<'a, 'b> {
             _ => "",
         };
         if !fixed.is_empty() {
-            return Lua::text(fixed);
+            return LuaLiteral::text(fixed);
         }
         let bound = |name: &str| layers.get(name).and_then(Value::as_u64);
         let least = bound("minLength").unwrap_or(0).min(CHARACTERS) as usize;
         let most = bound("maxLength").unwrap_or(u64::MAX).max(least as u64);
         if let Some(text) = layers.text("pattern") {
             match pattern::matching(text, least) {
-                Some(found) if found.chars().count() as u64 <= most => return Lua::text(&found),
-                _ => self.told.push(format!(
+                Some(found) if found.chars().count() as u64 <= most => {
+                    return LuaLiteral::text(&found);
+                }
+                _ => self.notes.push(format!(
                     "'{}' is to match a pattern that is not understood: write a value",
                     comment(name)
                 )),
@@ -194,12 +196,12 @@ impl<'a, 'b> Sampler<'a, 'b> {
         let length = least
             .max(4)
             .min(usize::try_from(most).unwrap_or(usize::MAX));
-        Lua::text(&long[..length.min(long.len())])
+        LuaLiteral::text(&long[..length.min(long.len())])
     }
 }
 
 /// Returns the example of a media type, a header or a parameter.
-pub(super) fn example<'a>(document: &'a Document, content: &'a Value) -> Option<&'a Value> {
+pub(super) fn example<'a>(document: &'a OpenApiDocument, content: &'a Value) -> Option<&'a Value> {
     let first = || {
         let mut examples = content["examples"].as_object()?.values();
         document.resolve(examples.next()?).get("value")
@@ -208,7 +210,7 @@ pub(super) fn example<'a>(document: &'a Document, content: &'a Value) -> Option<
 }
 
 /// Returns a number within the bounds, 1 if that is.
-fn number(layers: &Layers<'_>, whole: bool) -> f64 {
+fn number(layers: &SchemaLayers<'_>, whole: bool) -> f64 {
     let step = if whole { 1.0 } else { 0.5 };
     let is_exclusive = |name: &str| layers.get(name) == Some(&Value::Bool(true));
     let mut least = layers.number("minimum");
@@ -253,7 +255,7 @@ mod tests {
 
     fn sample(schemas: Value, schema: Value) -> String {
         let file = json!({ "components": { "schemas": schemas } });
-        let document = Document::new(file, Default::default());
+        let document = OpenApiDocument::new(file, Default::default());
         let mut secrets = Secrets::default();
         let mut sampler = Sampler::new(&document, &mut secrets);
         let value = sampler.of_schema(&schema, "x");
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_formats_and_patterns_are_kept() {
+    fn bounds_formats_and_patterns_are_respected() {
         for (schema, expected) in [
             (json!({ "type": "integer" }), "1"),
             (json!({ "type": "integer", "minimum": 18 }), "18"),

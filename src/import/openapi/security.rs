@@ -1,7 +1,7 @@
 //! What an API wants to know of who asks: tokens, keys and passwords, which become variables.
 
-use super::document::{Document, EACH};
-use crate::import::calls::{Call, Lua};
+use super::document::{EACH, OpenApiDocument};
+use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::lua_text::comment;
 use crate::import::parts::is_token;
 use crate::import::secrets::Secrets;
@@ -9,15 +9,15 @@ use serde_json::Value;
 
 /// Adds the credentials of an operation to its call.
 pub(super) fn secure(
-    document: &Document,
+    document: &OpenApiDocument,
     operation: &Value,
     secrets: &mut Secrets,
-    call: &mut Call,
+    call: &mut OutlineCall,
 ) {
     let root = document.root();
-    let wanted = operation.get("security").unwrap_or(&root["security"]);
+    let requirements = operation.get("security").unwrap_or(&root["security"]);
     // The first of several ways; one without anything lets everybody in, and comes with others where it does not matter.
-    let mut ways = wanted
+    let mut ways = requirements
         .as_array()
         .into_iter()
         .flatten()
@@ -38,12 +38,12 @@ pub(super) fn secure(
                 let user = secrets.variable("USERNAME", "", &format!("the user name for '{shown}'"));
                 let password = secrets.variable("PASSWORD", "", &format!("the password for '{shown}'"));
                 let digest = if http == "digest" { ", digest = true" } else { "" };
-                let credentials = Lua::Expression(format!("{{ {user}, {password}{digest} }}"));
+                let credentials = LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
                 call.options.push(("auth".to_owned(), credentials));
             }
             ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
                 let token = secrets.variable("TOKEN", "", &format!("the token for '{shown}'"));
-                call.set("auth", "bearer", Lua::Expression(token));
+                call.set("auth", "bearer", LuaLiteral::Expression(token));
             }
             ("apiKey", _) => {
                 let key = scheme["name"].as_str().unwrap_or_default();
@@ -56,9 +56,9 @@ pub(super) fn secure(
                     continue;
                 }
                 let value = secrets.variable("API_KEY", "", &format!("the key for '{shown}'"));
-                call.set(option, key, Lua::Expression(value));
+                call.set(option, key, LuaLiteral::Expression(value));
             }
-            _ => call.told.push(format!(
+            _ => call.notes.push(format!(
                 "the security scheme '{shown}' is of a kind that is not imported: set it in 'headers' or 'auth'"
             )),
         }

@@ -7,7 +7,7 @@ use serde_saphyr::budget::BudgetBreach;
 
 /// What is wrong with a text.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct YamlFault {
     /// In words, with its place.
     pub(super) what: String,
     /// It stands for more than is read, which took its time to find out.
@@ -18,7 +18,7 @@ pub(super) struct Fault {
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(super) fn parse(text: &str) -> Result<Value, Fault> {
+pub(super) fn parse(text: &str) -> Result<Value, YamlFault> {
     let options = serde_saphyr::options! {
         with_snippet: false,
         strict_booleans: true,
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Value, Fault> {
             true => format!("it stands for more than is read ({text})"),
             false => text,
         };
-        Fault { what, is_large }
+        YamlFault { what, is_large }
     })
 }
 

@@ -1,8 +1,8 @@
 //! Where the requests of a collection go: texts with variables, or the parts of an address.
 
 use super::body::{enabled, text_of};
-use super::variables::{Variables, has_variables};
-use crate::import::calls::Calls;
+use super::variables::{PostmanVariables, has_variables};
+use crate::import::calls::PlanOutline;
 use crate::import::parts::Concatenation;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
@@ -25,9 +25,9 @@ const PATH: &AsciiSet = &CONTROLS
 
 /// An address, taken apart.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct PostmanAddress {
     /// `http://127.0.0.1:8080`, or the variable that nobody has given a value.
-    pub(super) origin: Origin,
+    pub(super) origin: AddressOrigin,
     /// With variables.
     path: String,
     query: Vec<(String, String)>,
@@ -36,13 +36,13 @@ pub(super) struct Address {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
-    Known(String),
+pub(super) enum AddressOrigin {
+    Fixed(String),
     Unknown(String),
 }
 
 /// Reads an address; `None` if there is none.
-pub(super) fn read(url: &Value, variables: &Variables) -> Option<Address> {
+pub(super) fn read(url: &Value, variables: &PostmanVariables) -> Option<PostmanAddress> {
     let raw = match url {
         Value::String(text) => text.clone(),
         Value::Object(_) => match url["raw"].as_str().filter(|raw| !raw.is_empty()) {
@@ -75,7 +75,7 @@ pub(super) fn read(url: &Value, variables: &Variables) -> Option<Address> {
     let (origin, path) = origin(before, variables)?;
     let named = enabled(&url["variable"]);
     let named = named.map(|pair| (text_of(&pair["key"]), text_of(&pair["value"])));
-    Some(Address {
+    Some(PostmanAddress {
         origin,
         path,
         query: pairs,
@@ -110,24 +110,24 @@ fn compose(url: &Value) -> String {
 }
 
 /// Splits an address into where it goes and its path.
-fn origin(text: &str, variables: &Variables) -> Option<(Origin, String)> {
+fn origin(text: &str, variables: &PostmanVariables) -> Option<(AddressOrigin, String)> {
     // Only what is before the path needs its value here.
     let scheme = text.find("://").map_or(0, |at| at + 3);
     let slash = text[scheme..]
         .find('/')
         .map_or(text.len(), |at| scheme + at);
-    let begin = variables.expanded(&text[..slash]);
-    let begin = match begin.find("://") {
-        _ if begin.starts_with("{{") => begin,
-        Some(_) => begin,
-        None => format!("http://{begin}"),
+    let prefix = variables.expanded(&text[..slash]);
+    let prefix = match prefix.find("://") {
+        _ if prefix.starts_with("{{") => prefix,
+        Some(_) => prefix,
+        None => format!("http://{prefix}"),
     };
     let rest = &text[slash..];
-    let scheme = begin.find("://").map_or(0, |at| at + 3);
-    let slash = begin[scheme..]
+    let scheme = prefix.find("://").map_or(0, |at| at + 3);
+    let slash = prefix[scheme..]
         .find('/')
-        .map_or(begin.len(), |at| scheme + at);
-    let (authority, path) = begin.split_at(slash);
+        .map_or(prefix.len(), |at| scheme + at);
+    let (authority, path) = prefix.split_at(slash);
     let path = if rest.is_empty() || path.ends_with('/') && rest.starts_with('/') {
         format!(
             "{}{rest}",
@@ -139,11 +139,16 @@ fn origin(text: &str, variables: &Variables) -> Option<(Origin, String)> {
         format!("{path}{rest}")
     };
     if has_variables(authority) {
-        return Some((Origin::Unknown(authority.to_owned()), path));
+        return Some((AddressOrigin::Unknown(authority.to_owned()), path));
     }
     let url = Url::parse(authority).ok()?;
-    let known = matches!(url.scheme(), "http" | "https") && url.has_host();
-    known.then(|| (Origin::Known(url.origin().ascii_serialization()), path))
+    let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
+    is_http.then(|| {
+        (
+            AddressOrigin::Fixed(url.origin().ascii_serialization()),
+            path,
+        )
+    })
 }
 
 fn decoded(text: &str) -> String {
@@ -154,7 +159,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// A path in a plan.
-pub(super) struct Path {
+pub(super) struct PostmanPath {
     /// The expression.
     pub(super) text: String,
     /// The name of its row, where the path is another in each request.
@@ -163,14 +168,14 @@ pub(super) struct Path {
     pub(super) shown: String,
 }
 
-impl Address {
+impl PostmanAddress {
     /// Returns the path as an expression; `before` is the origin where it is not the plan's.
     pub(super) fn path(
         &self,
         before: Option<&str>,
-        variables: &mut Variables,
-        calls: &mut Calls,
-    ) -> Path {
+        variables: &mut PostmanVariables,
+        calls: &mut PlanOutline,
+    ) -> PostmanPath {
         let mut whole = Concatenation::default();
         whole.literal(before.unwrap_or_default());
         let (mut shown, mut varies) = (String::new(), false);
@@ -187,7 +192,7 @@ impl Address {
             let named = name.map(|name| {
                 let mut values = self.named.iter();
                 let value = values
-                    .find(|(known, _)| known == name)
+                    .find(|(key, _)| key == name)
                     .map(|(_, value)| value.clone());
                 value
                     .filter(|value| !value.is_empty())
@@ -219,7 +224,7 @@ impl Address {
                 shown.push_str(&literal);
             }
         }
-        Path {
+        PostmanPath {
             text: whole.finish(),
             name: varies.then(|| shown.clone()),
             shown,

@@ -1,9 +1,9 @@
 //! What the requests of a collection carry.
 
-use super::request::Maker;
+use super::request::BodyMaker;
 use super::variables::has_variables;
 use crate::import::body::TABLE_BYTES;
-use crate::import::calls::{Call, Lua};
+use crate::import::calls::{LuaLiteral, OutlineCall};
 use serde_json::Value;
 
 /// What stands for a variable without quotation marks, while JSON is read.
@@ -15,10 +15,10 @@ const FIELDS: usize = 2_000;
 
 /// Adds the body to a call. `content_type` is what the request's own header says.
 pub(super) fn add_body(
-    maker: &mut Maker<'_>,
+    maker: &mut BodyMaker<'_>,
     body: &Value,
     content_type: Option<&str>,
-    call: &mut Call,
+    call: &mut OutlineCall,
 ) {
     if body["disabled"] == true {
         return;
@@ -28,7 +28,7 @@ pub(super) fn add_body(
         "raw" => raw(maker, body, content_type, call),
         "urlencoded" => {
             call.options
-                .push(("form".to_owned(), Lua::Table(Vec::new())));
+                .push(("form".to_owned(), LuaLiteral::Table(Vec::new())));
             for field in enabled(&body["urlencoded"]) {
                 let name = text_of(&field["key"]);
                 let value = maker.field(&name, &text_of(&field["value"]));
@@ -36,17 +36,17 @@ pub(super) fn add_body(
             }
         }
         "formdata" => {
-            let parts: Vec<Lua> = enabled(&body["formdata"])
+            let parts: Vec<LuaLiteral> = enabled(&body["formdata"])
                 .map(|field| part(maker, field, call))
                 .collect();
             call.options
-                .push(("multipart".to_owned(), Lua::List(parts)));
+                .push(("multipart".to_owned(), LuaLiteral::List(parts)));
         }
         "graphql" => {
             let graphql = &body["graphql"];
             let mut fields = vec![(
                 "query".to_owned(),
-                Lua::Expression(
+                LuaLiteral::Expression(
                     maker
                         .variables
                         .text(&text_of(&graphql["query"]), maker.calls),
@@ -55,30 +55,37 @@ pub(super) fn add_body(
             let variables = match &graphql["variables"] {
                 Value::String(text) if text.trim().is_empty() => None,
                 Value::String(text) => json(maker, text),
-                Value::Object(_) => Some(Lua::json(&graphql["variables"])),
+                Value::Object(_) => Some(LuaLiteral::json(&graphql["variables"])),
                 _ => None,
             };
             fields.extend(variables.map(|variables| ("variables".to_owned(), variables)));
             let operation = graphql["operationName"]
                 .as_str()
                 .filter(|name| !name.is_empty());
-            fields.extend(operation.map(|name| ("operationName".to_owned(), Lua::text(name))));
-            call.options.push(("json".to_owned(), Lua::Table(fields)));
+            fields
+                .extend(operation.map(|name| ("operationName".to_owned(), LuaLiteral::text(name))));
+            call.options
+                .push(("json".to_owned(), LuaLiteral::Table(fields)));
         }
         "file" => match body["file"]["content"].as_str() {
-            Some(content) => call.body = Some(maker.files.keep(content.to_owned(), "txt")),
+            Some(content) => call.body = Some(maker.files.store(content.to_owned(), "txt")),
             None => {
                 let source = text_of(&body["file"]["src"]);
                 let (content, told) = maker.files.stand_in(&source, content_type);
                 call.body = Some(content);
-                call.told.push(told);
+                call.notes.push(told);
             }
         },
         _ => {}
     }
 }
 
-fn raw(maker: &mut Maker<'_>, body: &Value, content_type: Option<&str>, call: &mut Call) {
+fn raw(
+    maker: &mut BodyMaker<'_>,
+    body: &Value,
+    content_type: Option<&str>,
+    call: &mut OutlineCall,
+) {
     let text = text_of(&body["raw"]);
     if text.is_empty() {
         return;
@@ -107,7 +114,7 @@ fn raw(maker: &mut Maker<'_>, body: &Value, content_type: Option<&str>, call: &m
     let is_plain =
         json.is_some() && crate::import::exchange::media_of(&media) == "application/json";
     if !is_plain && content_type.is_none() {
-        call.set("headers", "content-type", Lua::text(&media));
+        call.set("headers", "content-type", LuaLiteral::text(&media));
     }
     match json {
         Some(json) => call.options.push(("json".to_owned(), json)),
@@ -116,18 +123,18 @@ fn raw(maker: &mut Maker<'_>, body: &Value, content_type: Option<&str>, call: &m
         }
         None => {
             let ending = if is_json { "json" } else { "txt" };
-            call.body = Some(maker.files.keep(text, ending));
+            call.body = Some(maker.files.store(text, ending));
         }
     }
 }
 
-fn part(maker: &mut Maker<'_>, field: &Value, call: &mut Call) -> Lua {
+fn part(maker: &mut BodyMaker<'_>, field: &Value, call: &mut OutlineCall) -> LuaLiteral {
     let name = text_of(&field["key"]);
-    let mut part = vec![("name".to_owned(), Lua::text(&name))];
+    let mut part = vec![("name".to_owned(), LuaLiteral::text(&name))];
     let kind = field["contentType"]
         .as_str()
         .filter(|kind| kind.contains('/'));
-    part.extend(kind.map(|kind| ("type".to_owned(), Lua::text(kind))));
+    part.extend(kind.map(|kind| ("type".to_owned(), LuaLiteral::text(kind))));
     let data = if field["type"] == "file" {
         let source = match &field["src"] {
             Value::Array(sources) => sources.first().map(text_of).unwrap_or_default(),
@@ -135,30 +142,30 @@ fn part(maker: &mut Maker<'_>, field: &Value, call: &mut Call) -> Lua {
         };
         let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
         let base = if base.is_empty() { "file" } else { base };
-        part.push(("filename".to_owned(), Lua::text(base)));
+        part.push(("filename".to_owned(), LuaLiteral::text(base)));
         let (data, told) = maker.files.stand_in(base, kind);
-        call.told.push(told);
-        Lua::Expression(data)
+        call.notes.push(told);
+        LuaLiteral::Expression(data)
     } else {
         maker.field(&name, &text_of(&field["value"]))
     };
     part.push(("data".to_owned(), data));
-    Lua::Table(part)
+    LuaLiteral::Table(part)
 }
 
 /// Reads JSON with variables in and between its texts, and with comments.
-fn json(maker: &mut Maker<'_>, text: &str) -> Option<Lua> {
+fn json(maker: &mut BodyMaker<'_>, text: &str) -> Option<LuaLiteral> {
     let marked = marked(text);
     let value: Value = serde_json::from_str(&marked).ok()?;
     tree(maker, &value, "")
 }
 
-fn tree(maker: &mut Maker<'_>, value: &Value, name: &str) -> Option<Lua> {
+fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiteral> {
     match value {
         Value::Array(items) => {
-            let items: Option<Vec<Lua>> =
+            let items: Option<Vec<LuaLiteral>> =
                 items.iter().map(|item| tree(maker, item, name)).collect();
-            items.map(Lua::List)
+            items.map(LuaLiteral::List)
         }
         Value::Object(fields) => {
             let mut table = Vec::new();
@@ -168,7 +175,7 @@ fn tree(maker: &mut Maker<'_>, value: &Value, name: &str) -> Option<Lua> {
                 }
                 table.push((name.clone(), tree(maker, value, name)?));
             }
-            Some(Lua::Table(table))
+            Some(LuaLiteral::Table(table))
         }
         Value::String(text) => {
             let bare = text
@@ -179,7 +186,7 @@ fn tree(maker: &mut Maker<'_>, value: &Value, name: &str) -> Option<Lua> {
                 None => maker.field(name, text),
             })
         }
-        scalar => Some(Lua::json(scalar)),
+        scalar => Some(LuaLiteral::json(scalar)),
     }
 }
 

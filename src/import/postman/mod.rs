@@ -9,19 +9,19 @@ mod scripts;
 mod statements;
 mod variables;
 
-use super::calls::{self, Calls, Step, Task};
+use super::calls::{self, OutlineStep, OutlineTask, PlanOutline};
 use super::imported::Imported;
 use super::lua_text::comment;
-use super::request::Files;
+use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
-use address::Origin;
-use request::Maker;
-use scripts::Said;
+use address::AddressOrigin;
+use request::BodyMaker;
+use scripts::ScriptActions;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use variables::Variables;
+use variables::PostmanVariables;
 
 /// The most bytes of scripts that are read for all requests: each has those of its folders, too.
 const SCRIPTS: usize = 8 << 20;
@@ -58,35 +58,35 @@ pub(super) fn import(
         file = inner;
     }
     if file.contains_key("collections") {
-        let told = format!("{name} is a dump of all of Postman's data, not a collection");
-        return Err(Diagnostic::new(told).help(EXPORT));
+        let message = format!("{name} is a dump of all of Postman's data, not a collection");
+        return Err(Diagnostic::new(message).help(EXPORT));
     }
     if file.contains_key("values") && !file.contains_key("item") {
-        let told = format!("{name} is an environment of Postman, not a collection");
-        return Err(Diagnostic::new(told)
+        let message = format!("{name} is an environment of Postman, not a collection");
+        return Err(Diagnostic::new(message)
             .help("import the collection; give the values of the environment with '-e NAME=value' or '--env-file' when you run the plan"));
     }
     if file.contains_key("requests") && !file.contains_key("item") {
-        let told = format!("{name} is a collection of Postman's format 1");
-        return Err(Diagnostic::new(told).help(EXPORT));
+        let message = format!("{name} is a collection of Postman's format 1");
+        return Err(Diagnostic::new(message).help(EXPORT));
     }
     let collection = Value::Object(file);
     let schema = collection["info"]["schema"].as_str().unwrap_or_default();
     if schema.contains("v2.0") || schema.contains("v1.") {
-        let told = format!("{name} is a collection of Postman's format 2.0");
-        return Err(Diagnostic::new(told).help(EXPORT));
+        let message = format!("{name} is a collection of Postman's format 2.0");
+        return Err(Diagnostic::new(message).help(EXPORT));
     }
-    let mut found = Found::default();
-    found.walk(&collection, &Inherited::default(), None);
+    let mut found = CollectionItems::default();
+    found.walk(&collection, &InheritedOptions::default(), None);
     if found.requests.is_empty() {
-        let told = format!("{name} is a collection without a request");
-        return Err(Diagnostic::new(told).help("add requests in Postman, and export it again"));
+        let message = format!("{name} is a collection without a request");
+        return Err(Diagnostic::new(message).help("add requests in Postman, and export it again"));
     }
-    let mut calls = Calls {
+    let mut calls = PlanOutline {
         title: format!("The collection '{}'", title(&collection)),
         scenario: title(&collection),
         serial: true,
-        ..Calls::default()
+        ..PlanOutline::default()
     };
     if found.requests.len() > MOST {
         let more = found.requests.len() - MOST;
@@ -95,14 +95,14 @@ pub(super) fn import(
         ));
         found.requests.truncate(MOST);
     }
-    let mut files = Files {
-        wanted: choices.files,
-        ..Files::default()
+    let mut files = PlanAttachments {
+        enabled: choices.files,
+        ..PlanAttachments::default()
     };
     fill(&found, choices, &mut calls, &mut files);
     if calls.tasks.is_empty() {
-        let told = format!("{name} has no request that a plan could send");
-        return Err(Diagnostic::new(told).help("give its requests addresses of http or https"));
+        let message = format!("{name} has no request that a plan could send");
+        return Err(Diagnostic::new(message).help("give its requests addresses of http or https"));
     }
     Ok(calls::write(calls, files))
 }
@@ -121,7 +121,7 @@ fn title(item: &Value) -> String {
 
 /// What a request has from its folders.
 #[derive(Default, Clone)]
-struct Inherited<'a> {
+struct InheritedOptions<'a> {
     auth: Option<&'a Value>,
     scripts: Vec<&'a Value>,
     /// Names of the folders.
@@ -129,14 +129,19 @@ struct Inherited<'a> {
 }
 
 #[derive(Default)]
-struct Found<'a> {
-    requests: Vec<(&'a Value, Inherited<'a>)>,
+struct CollectionItems<'a> {
+    requests: Vec<(&'a Value, InheritedOptions<'a>)>,
     variables: Vec<&'a Value>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CollectionItems<'a> {
     /// Takes in a folder, or the collection. Folders lie no deeper than JSON is read.
-    fn walk(&mut self, folder: &'a Value, above: &Inherited<'a>, as_folder: Option<&'a Value>) {
+    fn walk(
+        &mut self,
+        folder: &'a Value,
+        above: &InheritedOptions<'a>,
+        as_folder: Option<&'a Value>,
+    ) {
         let mut here = above.clone();
         if folder["auth"].is_object() {
             here.auth = Some(&folder["auth"]);
@@ -160,17 +165,18 @@ impl<'a> Found<'a> {
 }
 
 /// Reads all scripts of a request, those of the folders first, as long as there are bytes `left` to be read.
-fn said(scripts: &[&Value], left: &mut usize) -> Said {
-    let mut said = Said::default();
+fn read_scripts(scripts: &[&Value], remaining: &mut usize) -> ScriptActions {
+    let mut findings = ScriptActions::default();
     for is_after in [false, true] {
-        let wanted = if is_after { "test" } else { "prerequest" };
+        let listener = if is_after { "test" } else { "prerequest" };
         let events = scripts
             .iter()
             .filter_map(|events| events.as_array())
             .flatten();
-        for event in events.filter(|event| event["listen"] == wanted && event["disabled"] != true) {
-            if *left == 0 {
-                return said;
+        for event in events.filter(|event| event["listen"] == listener && event["disabled"] != true)
+        {
+            if *remaining == 0 {
+                return findings;
             }
             let exec = &event["script"]["exec"];
             let text = match exec {
@@ -180,35 +186,40 @@ fn said(scripts: &[&Value], left: &mut usize) -> Said {
                 }
                 other => other.as_str().unwrap_or_default().to_owned(),
             };
-            let rest = left.checked_sub(text.len());
-            *left = rest.unwrap_or(0);
+            let rest = remaining.checked_sub(text.len());
+            *remaining = rest.unwrap_or(0);
             if rest.is_some() {
-                said.read(&text, is_after);
+                findings.read(&text, is_after);
             }
         }
     }
-    said
+    findings
 }
 
-fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Files) {
-    let mut left = SCRIPTS;
+fn fill(
+    found: &CollectionItems<'_>,
+    choices: &Choices,
+    calls: &mut PlanOutline,
+    files: &mut PlanAttachments,
+) {
+    let mut remaining = SCRIPTS;
     let each = found.requests.iter();
-    let all_said: Vec<Said> = each
-        .map(|(_, above)| said(&above.scripts, &mut left))
+    let all_findings: Vec<ScriptActions> = each
+        .map(|(_, above)| read_scripts(&above.scripts, &mut remaining))
         .collect();
-    if left == 0 {
-        let told = format!(
+    if remaining == 0 {
+        let message = format!(
             "left out scripts: all requests together have more than {} MiB of them",
             SCRIPTS >> 20
         );
-        calls.notes.push(told);
+        calls.notes.push(message);
     }
-    let set: BTreeSet<String> = all_said
+    let set: BTreeSet<String> = all_findings
         .iter()
-        .flat_map(|said| said.before.iter().chain(&said.after))
+        .flat_map(|findings| findings.before.iter().chain(&findings.after))
         .map(|(name, _)| name.clone())
         .collect();
-    let mut variables = Variables::new(&found.variables, set);
+    let mut variables = PostmanVariables::new(&found.variables, set);
     let read = |item: &Value| {
         let request = &item["request"];
         let url = if request.is_string() {
@@ -218,14 +229,14 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
         };
         address::read(url, &variables)
     };
-    let addresses: Vec<Option<address::Address>> =
+    let addresses: Vec<Option<address::PostmanAddress>> =
         found.requests.iter().map(|(item, ..)| read(item)).collect();
     let Some(site) = site(addresses.iter().flatten().map(|address| &address.origin)) else {
         return;
     };
     match &site {
-        Origin::Known(host) => calls.host = Some(host.clone()),
-        Origin::Unknown(text) => {
+        AddressOrigin::Fixed(host) => calls.host = Some(host.clone()),
+        AddressOrigin::Unknown(text) => {
             let text = comment(text);
             calls.notes.push(format!(
                 "say the host with '-H http://…': the collection has no value for '{text}'"
@@ -237,8 +248,8 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
     let mut folder: Option<*const Value> = None;
     let mut inner: Option<*const Value> = None;
     let mut names = BTreeSet::new();
-    let requests = found.requests.iter().zip(&all_said);
-    for (((item, above), said), address) in requests.zip(&addresses) {
+    let requests = found.requests.iter().zip(&all_findings);
+    for (((item, above), findings), address) in requests.zip(&addresses) {
         let Some(address) = address else {
             calls.notes.push(format!(
                 "left out '{}', whose address is not http or https",
@@ -246,21 +257,21 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
             ));
             continue;
         };
-        let kept = match &address.origin {
+        let retained = match &address.origin {
             origin if *origin == site => Some(None),
-            Origin::Known(origin)
+            AddressOrigin::Fixed(origin)
                 if choices.hosts.iter().any(|host| is_host_named(origin, host)) =>
             {
                 Some(Some(origin.as_str()))
             }
             other => {
-                let (Origin::Known(text) | Origin::Unknown(text)) = other;
+                let (AddressOrigin::Fixed(text) | AddressOrigin::Unknown(text)) = other;
                 let host = text.split("://").last().unwrap_or(text);
                 *others.entry(comment(host)).or_default() += 1;
                 None
             }
         };
-        let Some(before) = kept else { continue };
+        let Some(before) = retained else { continue };
         let top = above.folders.first().copied();
         let is_new = match top {
             Some(top) => folder != Some(std::ptr::from_ref(top)),
@@ -268,7 +279,7 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
         };
         let path = address.path(before, &mut variables, calls);
         let method = method(item);
-        let mut maker = Maker {
+        let mut maker = BodyMaker {
             place: format!("{method} {}", comment(&path.shown)),
             variables: &mut variables,
             calls,
@@ -276,12 +287,12 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
         };
         let mut call = maker.call(&method, address, path, &item["request"], above.auth);
         if item["protocolProfileBehavior"]["followRedirects"] == false {
-            let none = calls::Lua::Expression("0".to_owned());
+            let none = calls::LuaLiteral::Expression("0".to_owned());
             call.options.push(("max_redirects".to_owned(), none));
         }
-        maker.said(said, &item["response"], &mut call);
+        maker.apply_scripts(findings, &item["response"], &mut call);
         let place = maker.place;
-        for note in &mut call.told {
+        for note in &mut call.notes {
             *note = format!("{place}: {note}");
         }
         let early = std::mem::take(&mut variables.early);
@@ -290,7 +301,7 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
             .filter(|name| !variables.already.contains(*name))
         {
             let name = comment(name);
-            call.told.push(format!("{place}: '{name}' is sent before a script sets it: put a value in, or the request that brings it before"));
+            call.notes.push(format!("{place}: '{name}' is sent before a script sets it: put a value in, or the request that brings it before"));
         }
         if is_new {
             let mut name = title(top.unwrap_or(item));
@@ -303,12 +314,12 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
             let steps = if calls.tasks.is_empty() {
                 first
                     .iter()
-                    .map(|text| Step::Statement(text.clone()))
+                    .map(|text| OutlineStep::Statement(text.clone()))
                     .collect()
             } else {
                 Vec::new()
             };
-            calls.tasks.push(Task {
+            calls.tasks.push(OutlineTask {
                 name,
                 group: None,
                 tags: Vec::new(),
@@ -325,14 +336,14 @@ fn fill(found: &Found<'_>, choices: &Choices, calls: &mut Calls, files: &mut Fil
                 .iter()
                 .map(|folder| title(folder))
                 .collect();
-            task.steps.push(Step::Comment(names.join(", ")));
+            task.steps.push(OutlineStep::Comment(names.join(", ")));
         }
         inner = within;
-        task.steps.push(Step::Call(Box::new(call)));
+        task.steps.push(OutlineStep::Call(Box::new(call)));
     }
     if variables.are_too_long() {
-        let told = "left some '{{variables}}' as they are: their values, which are made of each other, are too long, so shorten them";
-        calls.notes.push(told.to_owned());
+        let message = "left some '{{variables}}' as they are: their values, which are made of each other, are too long, so shorten them";
+        calls.notes.push(message.to_owned());
     }
     if !others.is_empty() {
         let total: usize = others.values().sum();
@@ -361,10 +372,10 @@ fn method(item: &Value) -> String {
 }
 
 /// Returns where most requests go, the first of those that are equal.
-fn site<'a>(origins: impl Iterator<Item = &'a Origin>) -> Option<Origin> {
-    let mut counts: Vec<(&Origin, usize)> = Vec::new();
+fn site<'a>(origins: impl Iterator<Item = &'a AddressOrigin>) -> Option<AddressOrigin> {
+    let mut counts: Vec<(&AddressOrigin, usize)> = Vec::new();
     for origin in origins {
-        match counts.iter_mut().find(|(known, _)| *known == origin) {
+        match counts.iter_mut().find(|(key, _)| *key == origin) {
             Some((_, count)) => *count += 1,
             None => counts.push((origin, 1)),
         }

@@ -1,13 +1,13 @@
 //! One request of a collection as a call.
 
-use super::address::{Address, Path};
+use super::address::{PostmanAddress, PostmanPath};
 use super::body::{add_body, enabled, text_of};
-use super::scripts::{Said, Taken};
-use super::variables::{Variables, has_variables};
-use crate::import::calls::{Call, Calls, Lua};
+use super::scripts::{ScriptActions, ScriptValue};
+use super::variables::{PostmanVariables, has_variables};
+use crate::import::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::import::lua_text::{comment, quoted};
 use crate::import::parts::is_token;
-use crate::import::request::Files;
+use crate::import::request::PlanAttachments;
 use crate::import::secrets;
 use serde_json::Value;
 
@@ -24,40 +24,42 @@ const OWN: [&str; 6] = [
 const LINES: usize = 5;
 
 /// What the call of a request is made with.
-pub(super) struct Maker<'a> {
-    pub(super) variables: &'a mut Variables,
-    pub(super) calls: &'a mut Calls,
-    pub(super) files: &'a mut Files,
+pub(super) struct BodyMaker<'a> {
+    pub(super) variables: &'a mut PostmanVariables,
+    pub(super) calls: &'a mut PlanOutline,
+    pub(super) files: &'a mut PlanAttachments,
     /// Method and path, for messages.
     pub(super) place: String,
 }
 
-impl Maker<'_> {
+impl BodyMaker<'_> {
     /// Returns the value of a field, which is a variable of the environment if it is a secret.
-    pub(super) fn field(&mut self, name: &str, value: &str) -> Lua {
+    pub(super) fn field(&mut self, name: &str, value: &str) -> LuaLiteral {
         if secrets::is_secret(name) && !value.is_empty() && !has_variables(value) {
             let what = format!("field '{name}' of {}", self.place);
-            return Lua::Expression(self.calls.secrets.variable(name, value, &what));
+            return LuaLiteral::Expression(self.calls.secrets.variable(name, value, &what));
         }
-        Lua::Expression(self.variables.text(value, self.calls))
+        LuaLiteral::Expression(self.variables.text(value, self.calls))
     }
 
     /// Returns the call of a request.
     pub(super) fn call(
         &mut self,
         method: &str,
-        address: &Address,
-        path: Path,
+        address: &PostmanAddress,
+        path: PostmanPath,
         request: &Value,
         auth: Option<&Value>,
-    ) -> Call {
-        let mut call = Call {
+    ) -> OutlineCall {
+        let mut call = OutlineCall {
             method: method.to_owned(),
             path: path.text,
-            ..Call::default()
+            ..OutlineCall::default()
         };
-        call.options
-            .extend(path.name.map(|name| ("name".to_owned(), Lua::text(&name))));
+        call.options.extend(
+            path.name
+                .map(|name| ("name".to_owned(), LuaLiteral::text(&name))),
+        );
         for (name, value) in address.query() {
             let value = self.field(name, value);
             call.add("query", name, value);
@@ -86,7 +88,7 @@ impl Maker<'_> {
                         continue;
                     }
                     let value = self.variables.text(&value, self.calls);
-                    call.set("headers", "content-type", Lua::Expression(value));
+                    call.set("headers", "content-type", LuaLiteral::Expression(value));
                 }
                 "cookie" => {
                     for (name, value) in value.split(';').filter_map(|pair| pair.split_once('=')) {
@@ -123,26 +125,26 @@ impl Maker<'_> {
             && !is_table
             && let Some(kind) = &content_type
         {
-            let kind = Lua::Expression(self.variables.text(kind, self.calls));
+            let kind = LuaLiteral::Expression(self.variables.text(kind, self.calls));
             call.set("headers", "content-type", kind);
         }
         call
     }
 
     /// Returns a header's value: a variable of the environment, if it is a secret.
-    fn secret_or_text(&mut self, name: &str, value: &str) -> Lua {
+    fn secret_or_text(&mut self, name: &str, value: &str) -> LuaLiteral {
         let is_secret = secrets::is_secret_header(name)
             || ["session", "sid"].iter().any(|word| name.ends_with(word));
         if is_secret && !has_variables(value) && !value.is_empty() {
             let what = format!("'{name}' of {}", self.place);
-            return Lua::Expression(self.calls.secrets.variable(name, value, &what));
+            return LuaLiteral::Expression(self.calls.secrets.variable(name, value, &what));
         }
-        Lua::Expression(self.variables.text(value, self.calls))
+        LuaLiteral::Expression(self.variables.text(value, self.calls))
     }
 
-    fn bearer(&mut self, token: &str, call: &mut Call) {
+    fn bearer(&mut self, token: &str, call: &mut OutlineCall) {
         let token = self.secret(token, "TOKEN", "the bearer token");
-        call.set("auth", "bearer", Lua::Expression(token));
+        call.set("auth", "bearer", LuaLiteral::Expression(token));
     }
 
     /// Returns what must not stand in the plan: a variable.
@@ -158,7 +160,7 @@ impl Maker<'_> {
         self.calls.secrets.variable(name, value, &what)
     }
 
-    fn auth(&mut self, auth: &Value, call: &mut Call) {
+    fn auth(&mut self, auth: &Value, call: &mut OutlineCall) {
         let kind = auth["type"].as_str().unwrap_or("noauth");
         let get = |key: &str| {
             let parameters = &auth[kind];
@@ -192,7 +194,8 @@ impl Maker<'_> {
                 } else {
                     ""
                 };
-                let credentials = Lua::Expression(format!("{{ {user}, {password}{digest} }}"));
+                let credentials =
+                    LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
                 call.options.push(("auth".to_owned(), credentials));
             }
             "apikey" => {
@@ -205,9 +208,9 @@ impl Maker<'_> {
                 } else {
                     "headers"
                 };
-                call.set(option, &key, Lua::Expression(value));
+                call.set(option, &key, LuaLiteral::Expression(value));
             }
-            other => call.told.push(format!(
+            other => call.notes.push(format!(
                 "authorization of the kind '{}' is not imported: set it in 'headers' or 'auth'",
                 comment(other)
             )),
@@ -215,82 +218,95 @@ impl Maker<'_> {
     }
 
     /// Adds what scripts say, and the status of saved answers.
-    pub(super) fn said(&mut self, said: &Said, saved: &Value, call: &mut Call) {
-        for (name, taken) in &said.before {
+    pub(super) fn apply_scripts(
+        &mut self,
+        findings: &ScriptActions,
+        saved: &Value,
+        call: &mut OutlineCall,
+    ) {
+        for (name, taken) in &findings.before {
             if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
                 call.before.push(format!("{place} = {value}"));
                 self.variables.already.insert(name.clone());
             }
         }
-        let status = if said.status.is_empty() {
+        let status = if findings.status.is_empty() {
             saved_status(saved).into_iter().collect()
         } else {
-            said.status.clone()
+            findings.status.clone()
         };
-        let numbers: Vec<Lua> = status
+        let numbers: Vec<LuaLiteral> = status
             .iter()
-            .map(|status| Lua::Expression(status.to_string()))
+            .map(|status| LuaLiteral::Expression(status.to_string()))
             .collect();
         match numbers.as_slice() {
             [] => {}
             [one] => call.set("expect", "status", one.clone()),
-            _ => call.set("expect", "status", Lua::List(numbers)),
+            _ => call.set("expect", "status", LuaLiteral::List(numbers)),
         }
         if status.iter().any(|status| (300..400).contains(status)) {
-            call.options
-                .push(("max_redirects".to_owned(), Lua::Expression("0".to_owned())));
+            call.options.push((
+                "max_redirects".to_owned(),
+                LuaLiteral::Expression("0".to_owned()),
+            ));
         }
-        let texts: Vec<Lua> = said.texts.iter().map(|text| Lua::text(text)).collect();
+        let texts: Vec<LuaLiteral> = findings
+            .texts
+            .iter()
+            .map(|text| LuaLiteral::text(text))
+            .collect();
         if !texts.is_empty() {
-            call.set("expect", "text", Lua::List(texts));
+            call.set("expect", "text", LuaLiteral::List(texts));
         }
-        let json = said
+        let json = findings
             .json
             .iter()
-            .map(|(path, value)| (path.clone(), Lua::json(value)));
-        let json: Vec<(String, Lua)> = json.collect();
+            .map(|(path, value)| (path.clone(), LuaLiteral::json(value)));
+        let json: Vec<(String, LuaLiteral)> = json.collect();
         if !json.is_empty() {
-            call.set("expect", "json", Lua::Table(json));
+            call.set("expect", "json", LuaLiteral::Table(json));
         }
-        let headers = said.headers.iter().map(|(name, value)| {
+        let headers = findings.headers.iter().map(|(name, value)| {
             let value = value
                 .as_ref()
-                .map_or(Lua::Expression("true".to_owned()), |value| Lua::text(value));
+                .map_or(LuaLiteral::Expression("true".to_owned()), |value| {
+                    LuaLiteral::text(value)
+                });
             (name.clone(), value)
         });
-        let headers: Vec<(String, Lua)> = headers.collect();
+        let headers: Vec<(String, LuaLiteral)> = headers.collect();
         if !headers.is_empty() {
-            call.set("expect", "header", Lua::Table(headers));
+            call.set("expect", "header", LuaLiteral::Table(headers));
         }
-        for (name, taken) in &said.after {
+        for (name, taken) in &findings.after {
             if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
                 call.after.push(format!("{place} = {value}"));
                 self.variables.already.insert(name.clone());
             }
         }
-        if let Some(limit) = said.under_ms {
-            call.told.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
+        if let Some(limit) = findings.under_ms {
+            call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
         }
-        for line in said.unknown.iter().take(LINES) {
-            call.told.push(format!(
+        for line in findings.unknown.iter().take(LINES) {
+            call.notes.push(format!(
                 "write in Lua what the script does: {}",
                 comment(line)
             ));
         }
-        if said.unknown.len() > LINES {
-            let more = said.unknown.len() - LINES;
-            call.told
+        if findings.unknown.len() > LINES {
+            let more = findings.unknown.len() - LINES;
+            call.notes
                 .push(format!("and {more} more lines of its scripts"));
         }
     }
 
-    fn taken(&mut self, taken: &Taken) -> Option<String> {
+    fn taken(&mut self, taken: &ScriptValue) -> Option<String> {
         Some(match taken {
-            Taken::Json(steps) => format!("answer:json(){steps}"),
-            Taken::Header(name) => format!("answer:header({})", quoted(name)),
-            Taken::Cookie(name) => format!("user.cookies:get({})", quoted(name)),
-            Taken::Text(text) => self.variables.text(text, self.calls),
-            Taken::Number(number) => number.clone(),
+            ScriptValue::Json(steps) => format!("answer:json(){steps}"),
+            ScriptValue::Header(name) => format!("answer:header({})", quoted(name)),
+            ScriptValue::Cookie(name) => format!("user.cookies:get({})", quoted(name)),
+            ScriptValue::Text(text) => self.variables.text(text, self.calls),
+            ScriptValue::Number(number) => number.clone(),
         })
     }
 }
@@ -319,7 +335,7 @@ fn headers(headers: &Value) -> Vec<(String, String)> {
 fn saved_status(saved: &Value) -> Option<u64> {
     let codes = saved.as_array().into_iter().flatten();
     let codes: Vec<u64> = codes
-        .filter_map(|answer| answer["code"].as_u64())
+        .filter_map(|response| response["code"].as_u64())
         .filter(|code| (100..600).contains(code))
         .collect();
     let fine = codes.iter().find(|code| **code < 400);

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 /// Something that a script puts into a variable.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Taken {
+pub(super) enum ScriptValue {
     /// Steps into the JSON of the answer, as Lua after `:json()`.
     Json(String),
     Header(String),
@@ -21,10 +21,10 @@ pub(super) enum Taken {
 
 /// What scripts of a request say.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ScriptActions {
     /// Before the request: names and texts.
-    pub(super) before: Vec<(String, Taken)>,
-    pub(super) after: Vec<(String, Taken)>,
+    pub(super) before: Vec<(String, ScriptValue)>,
+    pub(super) after: Vec<(String, ScriptValue)>,
     pub(super) status: Vec<u64>,
     /// Paths into JSON, as `expect` writes them, and values.
     pub(super) json: Vec<(String, Value)>,
@@ -109,7 +109,7 @@ pattern!(
     r#"\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\["([^"]+)"\]|\['([^']+)'\]"#
 );
 
-impl Said {
+impl ScriptActions {
     /// Reads a script that runs before or after the request.
     pub(super) fn read(&mut self, script: &str, is_after: bool) {
         let mut names: HashMap<String, String> = HashMap::new();
@@ -134,8 +134,9 @@ impl Said {
         }
         if let Some(found) = SET.captures(text) {
             let taken = value(&found[2], names);
-            let taken = taken
-                .filter(|taken| is_after || matches!(taken, Taken::Text(_) | Taken::Number(_)));
+            let taken = taken.filter(|taken| {
+                is_after || matches!(taken, ScriptValue::Text(_) | ScriptValue::Number(_))
+            });
             let Some(taken) = taken else { return false };
             let list = if is_after {
                 &mut self.after
@@ -146,7 +147,7 @@ impl Said {
             return true;
         }
         if let Some(found) = PICKED.captures(text) {
-            let Some(Taken::Json(steps)) = value(&found[2], names) else {
+            let Some(ScriptValue::Json(steps)) = value(&found[2], names) else {
                 return false;
             };
             for pair in found[1].split(',').filter(|pair| !pair.trim().is_empty()) {
@@ -157,7 +158,7 @@ impl Said {
             return true;
         }
         if let Some(found) = BOUND.captures(text)
-            && let Some(Taken::Json(steps)) = value(&found[2], names)
+            && let Some(ScriptValue::Json(steps)) = value(&found[2], names)
         {
             names.insert(found[1].to_owned(), steps);
             return true;
@@ -181,11 +182,11 @@ impl Said {
             let value = found.get(2).map(|value| value.as_str().to_owned());
             self.headers.push((found[1].to_owned(), value));
         } else if let Some(found) = EQUALS.captures(text)
-            && let Some(Taken::Json(steps)) = value(&found[1], names)
-            && let Some(wanted) = scalar(&found[2])
+            && let Some(ScriptValue::Json(steps)) = value(&found[1], names)
+            && let Some(expected) = scalar(&found[2])
             && let Some(path) = dotted(&steps)
         {
-            self.json.push((path, wanted));
+            self.json.push((path, expected));
         } else {
             return false;
         }
@@ -194,7 +195,7 @@ impl Said {
 }
 
 /// Returns what an expression is worth; `None` if it is not understood.
-fn value(text: &str, names: &HashMap<String, String>) -> Option<Taken> {
+fn value(text: &str, names: &HashMap<String, String>) -> Option<ScriptValue> {
     let text = text.trim();
     let text = text.strip_suffix(".toString()").unwrap_or(text);
     let inner = text
@@ -202,33 +203,35 @@ fn value(text: &str, names: &HashMap<String, String>) -> Option<Taken> {
         .and_then(|text| text.strip_suffix(')'));
     let text = inner.unwrap_or(text).replace("?.", ".");
     if let Some(found) = ROOT.captures(&text) {
-        return Some(Taken::Json(steps(&found[1])));
+        return Some(ScriptValue::Json(steps(&found[1])));
     }
     if let Some(found) = RECEIVED.captures(&text) {
-        return Some(Taken::Header(found[1].to_owned()));
+        return Some(ScriptValue::Header(found[1].to_owned()));
     }
     if let Some(found) = COOKIE.captures(&text) {
-        return Some(Taken::Cookie(found[1].to_owned()));
+        return Some(ScriptValue::Cookie(found[1].to_owned()));
     }
     if let Some(found) = GOT.captures(&text) {
-        return Some(Taken::Text(format!("{{{{{}}}}}", &found[1])));
+        return Some(ScriptValue::Text(format!("{{{{{}}}}}", &found[1])));
     }
     if let Some(found) = REPLACED.captures(&text) {
-        return literal(&found[1]).map(Taken::Text);
+        return literal(&found[1]).map(ScriptValue::Text);
     }
     match text.as_str() {
-        "Date.now()" => return Some(Taken::Text("{{$timestamp}}000".to_owned())),
-        "new Date().toISOString()" => return Some(Taken::Text("{{$isoTimestamp}}".to_owned())),
+        "Date.now()" => return Some(ScriptValue::Text("{{$timestamp}}000".to_owned())),
+        "new Date().toISOString()" => {
+            return Some(ScriptValue::Text("{{$isoTimestamp}}".to_owned()));
+        }
         _ => {}
     }
     if let Some(found) = NAMED.captures(&text)
         && let Some(before) = names.get(&found[1])
     {
-        return Some(Taken::Json(format!("{before}{}", steps(&found[2]))));
+        return Some(ScriptValue::Json(format!("{before}{}", steps(&found[2]))));
     }
     match scalar(&text)? {
-        Value::String(text) => Some(Taken::Text(text)),
-        Value::Number(number) => Some(Taken::Number(number.to_string())),
+        Value::String(text) => Some(ScriptValue::Text(text)),
+        Value::Number(number) => Some(ScriptValue::Number(number.to_string())),
         _ => None,
     }
 }
@@ -310,15 +313,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(script: &str) -> Said {
-        let mut said = Said::default();
-        said.read(script, true);
-        said
+    fn read(script: &str) -> ScriptActions {
+        let mut findings = ScriptActions::default();
+        findings.read(script, true);
+        findings
     }
 
     #[test]
     fn the_usual_expectations_are_understood() {
-        let said = read(
+        let findings = read(
             "// a comment\n\
              pm.test(\"Status code is 201\", function () {\n    pm.response.to.have.status(201);\n});\n\
              pm.test('quick', () => pm.expect(pm.response.responseTime).to.be.below(200));\n\
@@ -326,11 +329,11 @@ mod tests {
              \x20 pm.expect(pm.response.text()).to.include('kettle');\n\
              \x20 pm.response.to.have.header(\"Content-Type\");\n});\n",
         );
-        assert_eq!(said.unknown, [""; 0]);
-        assert_eq!((said.status, said.under_ms), (vec![201], Some(200)));
-        assert_eq!(said.json, [("items.1.name".to_owned(), json!("tea"))]);
-        assert_eq!(said.texts, ["kettle"]);
-        assert_eq!(said.headers, [("Content-Type".to_owned(), None)]);
+        assert_eq!(findings.unknown, [""; 0]);
+        assert_eq!((findings.status, findings.under_ms), (vec![201], Some(200)));
+        assert_eq!(findings.json, [("items.1.name".to_owned(), json!("tea"))]);
+        assert_eq!(findings.texts, ["kettle"]);
+        assert_eq!(findings.headers, [("Content-Type".to_owned(), None)]);
         for script in [
             "pm.test(\"s\", function () { pm.expect(pm.response.code).to.be.oneOf([200, 202]); });",
             "pm.test('s', () => { pm.expect(pm.response.code).to.be.oneOf([200,202]) })",
@@ -344,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_comes_from_the_answer() {
-        let said = read(
+    fn what_is_set_comes_from_the_response() {
+        let findings = read(
             "var jsonData = JSON.parse(responseBody);\n\
              postman.setEnvironmentVariable(\"token\", jsonData.data.token);\n\
              const { id, name: title } = pm.response.json();\n\
@@ -354,35 +357,35 @@ mod tests {
              pm.globals.set(\"place\", pm.response.headers.get('Location'));\n\
              if (pm.response.code === 200) {\n  pm.environment.set(\"kept\", title);\n}\n",
         );
-        let after: Vec<(&str, Taken)> = said
+        let after: Vec<(&str, ScriptValue)> = findings
             .after
             .iter()
             .map(|(name, taken)| (name.as_str(), taken.clone()))
             .collect();
-        let json = |steps: &str| Taken::Json(steps.to_owned());
+        let json = |steps: &str| ScriptValue::Json(steps.to_owned());
         assert_eq!(
             after,
             [
                 ("token", json(".data.token")),
                 ("order_id", json(".id")),
                 ("first", json("[1][\"na-me\"]")),
-                ("place", Taken::Header("Location".to_owned())),
+                ("place", ScriptValue::Header("Location".to_owned())),
                 ("kept", json(".name")),
             ]
         );
-        assert_eq!(said.unknown, [""; 0]);
+        assert_eq!(findings.unknown, [""; 0]);
     }
 
     #[test]
-    fn what_is_not_understood_is_told_and_not_guessed() {
-        let said = read(
+    fn what_is_not_understood_is_reported_and_not_guessed() {
+        let findings = read(
             "if (json.total > 3) {\n  pm.environment.set(\"x\", 1);\n} else {\n  pm.environment.set(\"x\", 2);\n}\n\
              pm.environment.set(\"y\", compute(json));\n\
              pm.expect(pm.response.json().list).to.be.an('array');\n",
         );
-        assert!(said.after.is_empty(), "{:?}", said.after);
+        assert!(findings.after.is_empty(), "{:?}", findings.after);
         assert_eq!(
-            said.unknown,
+            findings.unknown,
             [
                 "if (json.total > 3) {",
                 "pm.environment.set(\"y\", compute(json))",

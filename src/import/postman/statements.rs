@@ -129,7 +129,7 @@ fn balance(line: &str) -> i32 {
         match (quote, c) {
             _ if escaped => escaped = false,
             (Some(_), '\\') => escaped = true,
-            (Some(begin), c) if begin == c => quote = None,
+            (Some(opening), c) if opening == c => quote = None,
             (Some(_), _) => {}
             (None, '\'' | '"' | '`') => quote = Some(c),
             (None, '(' | '{' | '[') => open += 1,

@@ -1,7 +1,7 @@
 //! The variables of a collection, `{{name}}`: those with a value become locals of the plan, secrets and what the collection
 //! does not define are asked of the environment, and what scripts set is kept with the user.
 
-use crate::import::calls::{Calls, Lua};
+use crate::import::calls::{LuaLiteral, PlanOutline};
 use crate::import::lua_text::{field, quoted};
 use crate::import::parts::Concatenation;
 use crate::import::places::named_token;
@@ -48,13 +48,13 @@ const DYNAMIC: [(&str, &str); 20] = [
 ];
 
 /// A variable as the collection has it.
-struct Defined {
+struct DefinedVariable {
     value: String,
     is_secret: bool,
 }
 
-pub(super) struct Variables {
-    defined: BTreeMap<String, Defined>,
+pub(super) struct PostmanVariables {
+    defined: BTreeMap<String, DefinedVariable>,
     /// Set by scripts: names, and fields of `user.data`.
     set: BTreeMap<String, String>,
     /// Locals of the plan that there are.
@@ -63,28 +63,28 @@ pub(super) struct Variables {
     pub(super) early: BTreeSet<String>,
     pub(super) already: BTreeSet<String>,
     /// Bytes that values may still put in place of variables.
-    left: Cell<usize>,
+    remaining: Cell<usize>,
 }
 
 /// A piece of a text.
-enum Piece<'a> {
+enum TextPiece<'a> {
     Literal(&'a str),
     Variable(&'a str),
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     for found in TEMPLATE.captures_iter(text) {
         let (whole, name) = (found.get_match(), found.get(1));
         if whole.start() > from {
-            pieces.push(Piece::Literal(&text[from..whole.start()]));
+            pieces.push(TextPiece::Literal(&text[from..whole.start()]));
         }
-        pieces.extend(name.map(|name| Piece::Variable(name.as_str())));
+        pieces.extend(name.map(|name| TextPiece::Variable(name.as_str())));
         from = whole.end();
     }
     if from < text.len() {
-        pieces.push(Piece::Literal(&text[from..]));
+        pieces.push(TextPiece::Literal(&text[from..]));
     }
     pieces
 }
@@ -94,7 +94,7 @@ pub(super) fn has_variables(text: &str) -> bool {
     TEMPLATE.is_match(text)
 }
 
-impl Variables {
+impl PostmanVariables {
     /// Takes in those of collection and folders; `set` are the names that scripts set.
     pub(super) fn new(lists: &[&Value], set: BTreeSet<String>) -> Self {
         let mut defined = BTreeMap::new();
@@ -110,33 +110,33 @@ impl Variables {
             };
             let is_secret =
                 variable["type"] == "secret" || secrets::is_secret(key) || named_token(key);
-            defined.insert(key.to_owned(), Defined { value, is_secret });
+            defined.insert(key.to_owned(), DefinedVariable { value, is_secret });
         }
-        let mut fields = crate::import::names::Names::default();
+        let mut fields = crate::import::names::UsedNames::default();
         let set = set.into_iter().map(|name| {
             let unique = fields.unique(&name);
             (name, unique)
         });
-        Variables {
+        PostmanVariables {
             defined,
             set: set.collect(),
             locals: BTreeMap::new(),
             early: BTreeSet::new(),
             already: BTreeSet::new(),
-            left: Cell::new(EXPANDED),
+            remaining: Cell::new(EXPANDED),
         }
     }
 
     /// Returns whether a value may be put in place of its variable. Once one may not, none may.
     fn spend(&self, value: &str) -> bool {
-        let left = self.left.get().checked_sub(value.len());
-        self.left.set(left.unwrap_or(0));
-        left.is_some()
+        let remaining = self.remaining.get().checked_sub(value.len());
+        self.remaining.set(remaining.unwrap_or(0));
+        remaining.is_some()
     }
 
     /// Returns whether variables stand where their values would be, since these are too long.
     pub(super) fn are_too_long(&self) -> bool {
-        self.left.get() == 0
+        self.remaining.get() == 0
     }
 
     /// Returns the statements that set what scripts change to what it is at first.
@@ -170,8 +170,8 @@ impl Variables {
         let mut out = String::new();
         for piece in pieces(text) {
             match piece {
-                Piece::Literal(text) => out.push_str(text),
-                Piece::Variable(name) => match self.defined.get(name) {
+                TextPiece::Literal(text) => out.push_str(text),
+                TextPiece::Variable(name) => match self.defined.get(name) {
                     Some(defined)
                         if deep > 0
                             && !self.set.contains_key(name)
@@ -189,23 +189,23 @@ impl Variables {
     }
 
     /// Returns a text as an expression.
-    pub(super) fn text(&mut self, text: &str, calls: &mut Calls) -> String {
+    pub(super) fn text(&mut self, text: &str, calls: &mut PlanOutline) -> String {
         self.text_within(text, calls, DEEPEST)
     }
 
-    fn text_within(&mut self, text: &str, calls: &mut Calls, deep: usize) -> String {
+    fn text_within(&mut self, text: &str, calls: &mut PlanOutline, deep: usize) -> String {
         let mut whole = Concatenation::default();
         for piece in pieces(text) {
             match piece {
-                Piece::Literal(text) => whole.literal(text),
-                Piece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
+                TextPiece::Literal(text) => whole.literal(text),
+                TextPiece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
             }
         }
         whole.finish()
     }
 
     /// Returns a variable that stands in JSON without quotation marks: a number as a rule.
-    pub(super) fn bare(&mut self, name: &str, calls: &mut Calls) -> Lua {
+    pub(super) fn bare(&mut self, name: &str, calls: &mut PlanOutline) -> LuaLiteral {
         let value = self
             .defined
             .get(name)
@@ -213,25 +213,25 @@ impl Variables {
         let value = value.filter(|_| !self.set.contains_key(name));
         let value = value.filter(|value| self.spend(value));
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
-            return Lua::json(&value);
+            return LuaLiteral::json(&value);
         }
         let expression = self.variable(name, calls, DEEPEST);
         let is_any = expression.starts_with("user.data") || expression.contains('(');
-        Lua::Expression(if is_any {
+        LuaLiteral::Expression(if is_any {
             expression
         } else {
             format!("(tonumber({expression}) or {expression})")
         })
     }
 
-    fn variable(&mut self, name: &str, calls: &mut Calls, deep: usize) -> String {
+    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> String {
         if let Some(place) = self.place(name) {
             if !self.already.contains(name) {
                 self.early.insert(name.to_owned());
             }
             return place;
         }
-        if let Some((_, made)) = DYNAMIC.iter().find(|(known, _)| *known == name) {
+        if let Some((_, made)) = DYNAMIC.iter().find(|(key, _)| *key == name) {
             return (*made).to_owned();
         }
         if name.starts_with('$') {

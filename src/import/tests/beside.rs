@@ -93,7 +93,7 @@ fn references_to_files_beside_are_followed_in_json_and_yaml() {
 }
 
 #[test]
-fn a_choice_between_files_is_told_by_its_name() {
+fn a_choice_between_files_is_reported_by_its_name() {
     let cat = "type: object\nproperties: { kind: { type: string }, name: { type: string, example: tom } }\n";
     let folder = folder(&[("Cat.yaml", cat), ("dog.yaml", "Dog: { type: object }\n")]);
     let choice = |mapping: Value| {
@@ -111,7 +111,7 @@ fn a_choice_between_files_is_told_by_its_name() {
 }
 
 #[test]
-fn what_is_not_read_is_told_with_its_place_and_what_to_do() {
+fn what_is_not_read_is_reported_with_its_place_and_what_to_do() {
     let folder = folder(&[
         ("in/bad.json", "{ \"a\": 1, }"),
         ("bad.yaml", "a: [1\nb: }"),
@@ -137,7 +137,7 @@ fn what_is_not_read_is_told_with_its_place_and_what_to_do() {
     ] {
         std::os::unix::fs::symlink(to, api.join(link)).expect("a link");
     }
-    for (to, told, help) in [
+    for (to, message, help) in [
         (
             "none.yaml#/Pet",
             "cannot be read: No such file",
@@ -189,7 +189,7 @@ fn what_is_not_read_is_told_with_its_place_and_what_to_do() {
         let place = "at '/paths/~1pets/post/requestBody/content/application~1json/schema' the document refers to '";
         let notes = &imported.notes;
         assert!(notes[0].starts_with(place), "{to}: {notes:?}");
-        assert!(notes[0].contains(told), "{to}: {notes:?}");
+        assert!(notes[0].contains(message), "{to}: {notes:?}");
         assert!(notes[0].contains(help), "{to}: {notes:?}");
         assert!(!imported.plan.contains("secret"), "{}", imported.plan);
         assert!(notes.iter().all(|note| note.len() < 500), "{notes:?}");
@@ -266,9 +266,9 @@ fn more_files_than_anybody_writes_are_not_read() {
     }
     let notes = read(&folder, &document(reference("0.yaml"))).notes;
     assert_eq!(notes.len(), 1, "{notes:?}");
-    let begin =
+    let start =
         "in '999.yaml' the document refers to '1000.yaml', which is one of more than 1000 files";
-    assert!(notes[0].starts_with(begin), "{notes:?}");
+    assert!(notes[0].starts_with(start), "{notes:?}");
     // Together they are large.
     let text = format!("a: {}\n", "x".repeat(12 << 20));
     for name in ["l1.yaml", "l2.yaml", "l3.yaml"] {

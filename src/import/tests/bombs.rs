@@ -60,9 +60,9 @@ fn variables_of_a_collection_that_are_made_of_each_other_have_an_end() {
     for last in ["x", "{{$guid}}", "{{none}}"] {
         let imported = read(&collection(last));
         assert!(imported.plan.len() < 32 << 20, "{}", imported.plan.len());
-        let told = imported.notes.iter();
-        let told = told.filter(|note| note.starts_with("left some '{{variables}}' as they are"));
-        assert_eq!(told.count(), 1, "{:?}", imported.notes);
+        let notes = imported.notes.iter();
+        let notes = notes.filter(|note| note.starts_with("left some '{{variables}}' as they are"));
+        assert_eq!(notes.count(), 1, "{:?}", imported.notes);
     }
 }
 
@@ -123,15 +123,15 @@ fn scripts_that_all_requests_share_are_read_as_often_as_fits() {
     let imported = read(&json!({
         "info": { "name": "a" }, "event": event, "item": vec![request; 500],
     }));
-    let told = imported.notes.iter();
-    let told = told.filter(|note| note.starts_with("left out scripts"));
-    assert_eq!(told.count(), 1, "{:?}", imported.notes);
+    let notes = imported.notes.iter();
+    let notes = notes.filter(|note| note.starts_with("left out scripts"));
+    assert_eq!(notes.count(), 1, "{:?}", imported.notes);
     assert!(imported.plan.len() < 30 << 20, "{}", imported.plan.len());
 }
 
 #[test]
 fn names_that_others_have_get_the_next_number() {
-    let mut names = crate::import::names::Names::default();
+    let mut names = crate::import::names::UsedNames::default();
     let mut secrets = crate::import::secrets::Secrets::default();
     for expected in ["id", "id_2", "id_3"] {
         assert_eq!(names.unique("id"), expected);

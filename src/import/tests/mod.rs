@@ -109,7 +109,7 @@ scenario { \"visitor\", order = \"serial\",
 }
 
 #[test]
-fn hosts_that_are_named_are_kept() {
+fn hosts_that_are_named_are_retained() {
     let entries = har(&[
         entry(
             0,
@@ -204,7 +204,7 @@ fn redirects_are_followed_by_the_client_but_not_to_other_hosts() {
 }
 
 #[test]
-fn odd_entries_are_left_out_and_null_is_no_field() {
+fn odd_entries_are_omitted_and_null_is_no_field() {
     let mut odd = entry(1, "GET", "https://shop.example/blocked", "empty", "", "");
     odd["response"]["status"] = json!(0);
     let mut bare = entry(
@@ -259,7 +259,7 @@ fn odd_entries_are_left_out_and_null_is_no_field() {
 }
 
 #[test]
-fn a_multipart_body_keeps_its_parts_and_tells_of_missing_files() {
+fn a_multipart_body_retains_its_parts_and_reports_missing_files() {
     let mut upload = entry(
         0,
         "POST",
@@ -288,7 +288,7 @@ fn a_multipart_body_keeps_its_parts_and_tells_of_missing_files() {
 }
 
 #[test]
-fn the_same_recording_gives_the_same_plan() {
+fn the_same_recording_makes_the_same_plan() {
     let entries = har(&[entry(
         0,
         "GET",

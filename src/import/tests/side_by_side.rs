@@ -4,16 +4,16 @@ use super::{Choices, PAGE, entry, har, read, read_with};
 use serde_json::{Value, json};
 
 /// A call that was sent and ended so many milliseconds after the page.
-fn call(method: &str, path: &str, (begin, end): (u32, u32), text: &str) -> Value {
-    let (begin, end) = (begin + 200, end + 200);
+fn call(method: &str, path: &str, (start, end): (u32, u32), text: &str) -> Value {
+    let (start, end) = (start + 200, end + 200);
     let url = format!("https://shop.example{path}");
     let mut call = entry(0, method, &url, "empty", "application/json", text);
     call["startedDateTime"] = json!(format!(
         "2026-05-04T10:00:{:02}.{:03}Z",
-        begin / 1000,
-        begin % 1000
+        start / 1000,
+        start % 1000
     ));
-    call["time"] = json!(end - begin);
+    call["time"] = json!(end - start);
     call
 }
 
@@ -65,7 +65,7 @@ fn calls_that_overlap_are_a_batch_and_others_are_not() {
 }
 
 #[test]
-fn what_was_sent_once_an_answer_had_begun_is_not_side_by_side_with_it() {
+fn what_was_sent_once_a_response_had_started_is_not_side_by_side_with_it() {
     let mut first = get("/api/a", (0, 500));
     first["timings"] = json!({ "receive": 480 });
     let plan = read(&visit(&[first, get("/api/b", (20, 100))])).plan;
@@ -76,7 +76,7 @@ fn what_was_sent_once_an_answer_had_begun_is_not_side_by_side_with_it() {
 }
 
 #[test]
-fn what_needs_an_answer_comes_after_it_and_the_rest_goes_together() {
+fn what_needs_a_response_comes_after_it_and_the_rest_goes_together() {
     let token = "550e8400-e29b-41d4-a716-446655440000";
     let mut late = get("/api/late", (20, 100));
     let headers = late["request"]["headers"].as_array_mut().expect("a list");
@@ -114,7 +114,7 @@ fn what_needs_an_answer_comes_after_it_and_the_rest_goes_together() {
 }
 
 #[test]
-fn what_sends_a_cookie_comes_after_the_answer_that_sets_it() {
+fn what_sends_a_cookie_comes_after_the_response_that_sets_it() {
     let set = |mut call: Value, pair: &str| {
         call["response"]["headers"] =
             json!([{ "name": "Set-Cookie", "value": format!("{pair}; Path=/") }]);
@@ -209,7 +209,7 @@ fn calls_of_two_pages_are_apart_and_so_is_what_waits_for_news() {
 }
 
 #[test]
-fn times_that_say_nothing_leave_calls_one_after_another() {
+fn times_that_show_nothing_leave_calls_one_after_another() {
     for time in [json!(null), json!("NaN"), json!(-5), json!(0)] {
         let calls = ["/api/a", "/api/b"].map(|path| {
             let mut call = get(path, (0, 100));
@@ -244,12 +244,12 @@ fn a_note_about_one_of_a_batch_has_its_line() {
         get("/api/b?id=550e8400-e29b-41d4-a716-446655440000", (0, 100)),
     ]));
     let line = imported.plan.lines().position(|line| line.contains("550e"));
-    let begin = format!(
+    let start = format!(
         "line {}: GET /api/b: 'id' looks made for this visit",
         line.expect("it is in the plan") + 1
     );
     assert!(
-        imported.notes[0].starts_with(&begin),
+        imported.notes[0].starts_with(&start),
         "{:?}",
         imported.notes
     );

@@ -42,7 +42,7 @@ fn tokens_of_pages_and_headers_become_extractions() {
 }
 
 #[test]
-fn what_changes_and_was_not_found_is_told_with_its_line() {
+fn what_changes_without_a_source_is_reported_with_its_line() {
     let imported = read(&har(&[
         entry(
             0,
@@ -79,7 +79,7 @@ fn what_changes_and_was_not_found_is_told_with_its_line() {
 }
 
 #[test]
-fn what_changes_in_many_requests_is_told_once_with_all_lines() {
+fn what_changes_in_many_requests_is_reported_once_with_all_lines() {
     let call = |second, id: &str| {
         let url = format!("https://shop.example/x?id={id}");
         entry(second, "GET", &url, "empty", "application/json", "{}")
@@ -97,7 +97,7 @@ fn what_changes_in_many_requests_is_told_once_with_all_lines() {
             .split_once("; also in lines ")
             .expect("the lines");
         assert!(
-            lines.split(", ").any(|told| told == line),
+            lines.split(", ").any(|listed| listed == line),
             "{:?}",
             imported.notes
         );
@@ -152,7 +152,7 @@ fn secrets_are_variables() {
 }
 
 #[test]
-fn each_of_many_tokens_comes_from_the_answer_before_it() {
+fn each_of_many_tokens_comes_from_the_response_before_it() {
     let token = |number: u64| {
         let part = |factor: u64| number.wrapping_mul(factor);
         let (a, b) = (part(0x9e37_79b9_7f4a_7c15), part(0xc2b2_ae3d_27d4_eb4f));
@@ -170,6 +170,6 @@ fn each_of_many_tokens_comes_from_the_answer_before_it() {
     // The first one was sent before any answer had it.
     assert!(imported.plan.contains(&token(1)), "{}", imported.plan);
     assert!(!imported.plan.contains(".again"), "{}", imported.plan);
-    let left = (2..=300).filter(|number| imported.plan.contains(&token(*number)));
-    assert_eq!(left.count(), 0, "{}", imported.plan);
+    let remaining = (2..=300).filter(|number| imported.plan.contains(&token(*number)));
+    assert_eq!(remaining.count(), 0, "{}", imported.plan);
 }

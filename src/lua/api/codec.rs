@@ -1,6 +1,6 @@
 //! `url`, `base64` and `hash`: encodings and digests of texts.
 
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, encode_form, escape_invalid, shorten};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
@@ -26,11 +26,11 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let encode = |lua: &Lua, value: Value| match &value {
         Value::Table(_) => {
-            let mut budget = Host::of(lua).budget(lua);
+            let mut budget = VmHost::of(lua).budget(lua);
             encode_form(&value, "url.encode", &mut budget).map_err(mlua::Error::runtime)
         }
         value => {
-            let mut budget = Host::of(lua).budget(lua);
+            let mut budget = VmHost::of(lua).budget(lua);
             let text = crate::lua::values::read_scalar(value, "url.encode(text): the text");
             text.and_then(|text| {
                 budget.take(text.len().saturating_mul(3))?;
@@ -49,7 +49,7 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     let join = |lua: &Lua, (base, link): (String, String)| {
         // Each byte may become three, and both are put together more than once.
         let most = base.len().saturating_add(link.len()).saturating_mul(8);
-        let mut budget = Host::of(lua).budget(lua);
+        let mut budget = VmHost::of(lua).budget(lua);
         budget.take(most).map_err(mlua::Error::runtime)?;
         joined(&base, &link).map_err(mlua::Error::runtime)
     };
@@ -59,7 +59,7 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
 
 /// Takes memory for the result of a call, before it is allocated.
 fn take(lua: &Lua, bytes: usize) -> mlua::Result<()> {
-    let taken = Host::of(lua).budget(lua).take(bytes);
+    let taken = VmHost::of(lua).budget(lua).take(bytes);
     taken.map_err(mlua::Error::runtime)
 }
 
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percent_encoding_keeps_what_is_unreserved_and_is_undone() {
+    fn percent_encoding_preserves_what_is_unreserved_and_is_undone() {
         let text = "a b/c?d=ü&e+f~";
         let encoded = percent_encoded(text.as_bytes());
         assert_eq!(encoded, "a%20b%2Fc%3Fd%3D%C3%BC%26e%2Bf~");

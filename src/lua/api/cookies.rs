@@ -1,8 +1,8 @@
 //! `user.cookies`: the jar of a user, read and changed by its plan.
 
 use crate::config::unknown_word;
-use crate::http::{CookieScope, KeptCookie};
-use crate::lua::sandbox::Host;
+use crate::http::{CookieScope, StoredCookie};
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{
     DisplayText, describe_mismatch, read_flag, read_string, shorten, to_one_line, unwrap_view,
 };
@@ -27,17 +27,17 @@ pub(in crate::lua) const COOKIE: [&str; 8] = [
 pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     let get = |lua: &Lua, (_, DisplayText(name)): (Value, DisplayText)| {
-        Ok(Host::user_session(lua)?.cookie(&name))
+        Ok(VmHost::user_session(lua)?.cookie(&name))
     };
     cookies.raw_set("get", lua.create_function(get)?)?;
     cookies.raw_set("set", lua.create_function(set)?)?;
     cookies.raw_set("list", lua.create_function(list)?)?;
     let delete = |lua: &Lua, (_, DisplayText(name), scope): (Value, DisplayText, Value)| {
-        Ok(Host::user_session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
+        Ok(VmHost::user_session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
     };
     cookies.raw_set("delete", lua.create_function(delete)?)?;
     let clear = |lua: &Lua, _: Value| {
-        Host::user_session(lua)?.clear_cookies();
+        VmHost::user_session(lua)?.clear_cookies();
         Ok(())
     };
     cookies.raw_set("clear", lua.create_function(clear)?)?;
@@ -46,7 +46,7 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
 
 fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> mlua::Result<()> {
     let scope = read_scope(&scope)?;
-    if Host::user_session(lua)?.set_cookie(&name, &value, &scope) {
+    if VmHost::user_session(lua)?.set_cookie(&name, &value, &scope) {
         Ok(())
     } else {
         let mut shown = format!("{name}={value}");
@@ -64,17 +64,17 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
 }
 
 fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
-    let kept = Host::user_session(lua)?.cookies_kept();
-    let bytes = |cookie: &KeptCookie| {
+    let cookies = VmHost::user_session(lua)?.stored_cookies();
+    let bytes = |cookie: &StoredCookie| {
         let texts = [&cookie.name, &cookie.value, &cookie.domain, &cookie.path];
         512 + texts.map(String::len).iter().sum::<usize>()
     };
-    let mut budget = Host::of(lua).budget(lua);
+    let mut budget = VmHost::of(lua).budget(lua);
     budget
-        .take(kept.iter().map(bytes).sum())
+        .take(cookies.iter().map(bytes).sum())
         .map_err(mlua::Error::runtime)?;
-    let list = lua.create_table_with_capacity(kept.len(), 0)?;
-    for cookie in kept {
+    let list = lua.create_table_with_capacity(cookies.len(), 0)?;
+    for cookie in cookies {
         let values = [
             cookie.name.into_lua(lua)?,
             cookie.value.into_lua(lua)?,

@@ -4,9 +4,9 @@
 use super::file;
 use super::names::unknown;
 use crate::config::unknown_word;
-use crate::lua::plan_files::{DataFormat, DataRow, RowOrder, Rows};
+use crate::lua::plan_files::{DataFormat, DataRow, DataRows, RowOrder};
 use crate::lua::requests::marker;
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid, to_one_line};
 use mlua::{
     Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Rows as a plan holds them: with their order and the number that its own user has taken.
 #[derive(Debug)]
 pub(super) struct RowReader {
-    rows: Arc<Rows>,
+    rows: Arc<DataRows>,
     order: RowOrder,
     own: Cell<u64>,
 }
@@ -84,10 +84,10 @@ fn open(
     let file = escape_invalid(file);
     let (order, format) = read_options(name, format, options).map_err(mlua::Error::runtime)?;
     let key = format!("{format:?} {order:?} {file}");
-    if let known @ Value::UserData(_) = opened.raw_get(key.as_str())? {
-        return Ok(known);
+    if let module @ Value::UserData(_) = opened.raw_get(key.as_str())? {
+        return Ok(module);
     }
-    let library = &Host::of(lua).program.data;
+    let library = &VmHost::of(lua).program.data;
     let rows = library.open(format, &file).map_err(mlua::Error::runtime)?;
     if let (Some(json), None) = (rows.json(), order) {
         return lua.to_value(json);
@@ -121,7 +121,7 @@ fn read_options(
             return Err(describe_mismatch(&what, kind, other));
         }
     };
-    let known = match format {
+    let names = match format {
         DataFormat::Csv(_) => [&OPTIONS[..], &CSV_OPTIONS].concat(),
         _ => OPTIONS.to_vec(),
     };
@@ -129,9 +129,9 @@ fn read_options(
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let key = key.to_string().unwrap_or_default();
-        if !known.contains(&key.as_str()) {
+        if !names.contains(&key.as_str()) {
             let owner = format!("data.{name}");
-            return Err(to_one_line(unknown_word("option", &key, &owner, &known)));
+            return Err(to_one_line(unknown_word("option", &key, &owner, &names)));
         }
         let Value::String(value) = &value else {
             let what = format!("option '{key}'");
@@ -142,9 +142,9 @@ fn read_options(
             continue;
         }
         let value = escape_invalid(value);
-        let known = RowOrder::parse(&value)
+        let parsed = RowOrder::parse(&value)
             .ok_or_else(|| to_one_line(unknown_word("order", &value, "rows", &RowOrder::NAMES)))?;
-        order = Some(known);
+        order = Some(parsed);
     }
     Ok((order, format))
 }
@@ -168,8 +168,8 @@ where
         Value::Integer(place) => nth(lua, this, place),
         key => {
             let name = key.to_string()?;
-            let known = MEMBERS.map(str::to_owned);
-            let message = unknown(&format!("rows.{name}"), "rows", &name, &known);
+            let members = MEMBERS.map(str::to_owned);
+            let message = unknown(&format!("rows.{name}"), "rows", &name, &members);
             Err(mlua::Error::runtime(message))
         }
     });
@@ -185,7 +185,7 @@ fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
 
 /// Takes the next row; nil after a warning if all have been taken.
 fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.
     if host.user == 0 {
         return nth(lua, &rows, 1);
@@ -207,16 +207,16 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
 }
 
 /// Warns once, in the log and in the report, why users stop.
-fn warn(host: &Host, rows: &Rows) {
+fn warn(host: &VmHost, rows: &DataRows) {
     let (file, count) = (&rows.file, rows.len());
-    let told = format!(
+    let message = format!(
         "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
     );
     let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{told}");
+    tracing::warn!(target: "plan", user, scenario, "{message}");
     // There is no recorder while the file's top level runs.
     if let Some(recorder) = host.recorder.get() {
-        recorder.borrow_mut().warn(told);
+        recorder.borrow_mut().warn(message);
     }
 }
 

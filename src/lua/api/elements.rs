@@ -2,7 +2,7 @@
 
 use super::names::refuse_unknown;
 use crate::html::{self, Document, NodeKey, Selector};
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
 use mlua::{Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(super) struct Element {
 /// Returns the selector that a plan gives, from the process's cache.
 pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
-        Value::String(css) => Host::of(lua)
+        Value::String(css) => VmHost::of(lua)
             .program
             .patterns
             .selector(&escape_invalid(css))
@@ -42,7 +42,7 @@ pub(super) fn find(
 ) -> mlua::Result<Vec<NodeKey>> {
     /// What one step counts as, in bytes.
     const WEIGHT: u64 = 64;
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let go_on = || host.limits.spend(lua, html::STEPS as u64 * WEIGHT).is_ok();
     let found = document.select_while(selector, within, &go_on);
     host.limits.reraise()?;
@@ -100,7 +100,7 @@ impl Element {
     fn html(&self, lua: &Lua) -> mlua::Result<String> {
         /// What writing one piece counts as, in bytes: a text is looked through for each of its characters to escape.
         const WEIGHT: u64 = 8 << 10;
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let mut go_on = || host.limits.spend(lua, WEIGHT).is_ok();
         let html = host.budget(lua).make(|most| {
             let (html, is_whole) = self.document.html_while(self.key, most, &mut go_on);

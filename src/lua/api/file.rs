@@ -3,7 +3,7 @@
 
 use super::names::refuse_unknown;
 use crate::lua::plan_files::{DataFormat, PlanFile};
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use mlua::{Lua, LuaString, UserData, UserDataFields, UserDataMethods, Value};
 
@@ -33,14 +33,14 @@ fn open(lua: &Lua, call: &str, name: &Value) -> mlua::Result<PlanFile> {
         )));
     };
     let name = escape_invalid(name);
-    let rows = Host::of(lua).program.data.open(DataFormat::Whole, &name);
+    let rows = VmHost::of(lua).program.data.open(DataFormat::Whole, &name);
     let rows = rows.map_err(mlua::Error::runtime)?;
     let whole = rows.whole();
     whole.ok_or_else(|| mlua::Error::runtime(format!("'{name}' cannot be read as a whole")))
 }
 
 /// Returns a file, or the one with that name.
-fn given(lua: &Lua, call: &str, value: &Value) -> mlua::Result<PlanFile> {
+fn get_file(lua: &Lua, call: &str, value: &Value) -> mlua::Result<PlanFile> {
     match value.as_userdata().map(|file| file.borrow::<PlanFile>()) {
         Some(Ok(file)) => Ok(file.clone()),
         _ => open(lua, call, value),
@@ -49,12 +49,12 @@ fn given(lua: &Lua, call: &str, value: &Value) -> mlua::Result<PlanFile> {
 
 /// Returns the bytes of a file as a string.
 pub(super) fn bytes(lua: &Lua, file: Value) -> mlua::Result<LuaString> {
-    lua.create_string(given(lua, "data.bytes", &file)?.bytes)
+    lua.create_string(get_file(lua, "data.bytes", &file)?.bytes)
 }
 
 /// Returns the text of a file, without the byte order mark that some editors write.
 pub(super) fn text(lua: &Lua, file: Value) -> mlua::Result<LuaString> {
-    let file = given(lua, "data.text", &file)?;
+    let file = get_file(lua, "data.text", &file)?;
     let text = file
         .bytes
         .strip_prefix(b"\xef\xbb\xbf")

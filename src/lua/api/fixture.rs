@@ -9,7 +9,7 @@ use mlua::{
 
 /// Returns every class of the stubs that is a userdata, with the names of its members.
 pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
-    let mut rows = Members::default();
+    let mut rows = MemberNames::default();
     data::register(&mut rows, next);
     vec![
         ("lgoose.Element", of::<elements::Element>()),
@@ -22,7 +22,7 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
 }
 
 fn of<T: UserData>() -> Vec<String> {
-    let mut members = Members::default();
+    let mut members = MemberNames::default();
     T::add_fields(&mut members);
     T::add_methods(&mut members);
     members.0
@@ -30,15 +30,15 @@ fn of<T: UserData>() -> Vec<String> {
 
 /// The names of members, without metamethods.
 #[derive(Default)]
-struct Members(Vec<String>);
+struct MemberNames(Vec<String>);
 
-impl Members {
+impl MemberNames {
     fn add(&mut self, name: impl Into<String>) {
         self.0.push(name.into());
     }
 }
 
-impl<T> UserDataMethods<T> for Members {
+impl<T> UserDataMethods<T> for MemberNames {
     fn add_method<M, A, R>(&mut self, name: impl Into<String>, _: M)
     where
         M: Fn(&Lua, &T, A) -> Result<R> + 'static,
@@ -108,7 +108,7 @@ impl<T> UserDataMethods<T> for Members {
     }
 }
 
-impl<T> UserDataFields<T> for Members {
+impl<T> UserDataFields<T> for MemberNames {
     fn add_field<V: IntoLua + 'static>(&mut self, name: impl Into<String>, _: V) {
         self.add(name);
     }

@@ -4,9 +4,9 @@
 use super::elements::{find, selector};
 use super::log;
 use crate::error::nearest;
-use crate::html::{self, Document, Form, Place};
+use crate::html::{self, ControlPosition, Document, Form};
 use crate::lua::diagnostics::plan_line;
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use indexmap::IndexSet;
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
@@ -25,12 +25,12 @@ fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let wanted = css.as_string().map_or_else(
+    let selector = css.as_string().map_or_else(
         || "what was looked for".to_owned(),
         |css| format!("'{}'", escape_invalid(css)),
     );
     let there = there.join(", ");
-    format!("no form of {page} is {wanted}; there are {there}{more}")
+    format!("no form of {page} is {selector}; there are {there}{more}")
 }
 
 /// Finds the form that the selector names, or the first one without it.
@@ -45,10 +45,11 @@ pub(super) fn form(
         css => Some(find(lua, document, &*selector(lua, css)?, None)?),
     };
     let find = |most| html::find_form_within(document, among.as_deref(), page, most).ok();
-    let found = Host::of(lua).budget(lua).make(find);
+    let found = VmHost::of(lua).budget(lua).make(find);
     let found = found.map_err(mlua::Error::runtime)?;
     let Some(form) = found else {
-        *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
+        *VmHost::of(lua).missing_form_message.borrow_mut() =
+            describe_missing_form(document, css, page);
         return Ok(None);
     };
     to_table(lua, form, page).map(Some)
@@ -56,7 +57,8 @@ pub(super) fn form(
 
 /// Notes why a page has no form: its request had no response.
 pub(super) fn note_failed_page(lua: &Lua, why: &str) {
-    *Host::of(lua).missed_form.borrow_mut() = format!("the request of its page failed: {why}");
+    *VmHost::of(lua).missing_form_message.borrow_mut() =
+        format!("the request of its page failed: {why}");
 }
 
 fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
@@ -88,8 +90,8 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
         buttons.raw_push(table)?;
     }
     let order = form.order.into_iter().map(|place| match place {
-        Place::Field(name) => name.into_lua(lua),
-        Place::Button(place) => (place + 1).into_lua(lua),
+        ControlPosition::Field(name) => name.into_lua(lua),
+        ControlPosition::Button(place) => (place + 1).into_lua(lua),
     });
     let table = lua.create_table()?;
     table.raw_set("action", form.action.as_str())?;
@@ -120,7 +122,7 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
     };
     let form = unwrap_view(&form);
     let preset: Table = unwrap_view(&form.raw_get("fields")?);
-    let mut known = None;
+    let mut field_names = None;
     for pair in unwrap_view(&fields).pairs::<Value, Value>() {
         let Ok((Value::String(name), _)) = pair else {
             continue;
@@ -128,13 +130,13 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
         if !preset.raw_get::<Value>(&name)?.is_nil() {
             continue;
         }
-        let known = match &mut known {
-            Some(known) => known,
+        let field_names = match &mut field_names {
+            Some(field_names) => field_names,
             none => none.insert(names(&form, &order)?),
         };
         let name = escape_invalid(&name);
-        if !known.contains(&name) {
-            warn_of(lua, &form, &name, known);
+        if !field_names.contains(&name) {
+            warn_of(lua, &form, &name, field_names);
         }
     }
     Ok(())
@@ -173,16 +175,16 @@ fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value) -> mlua::Result<()> {
 
 /// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have
 /// many addresses. `tell` is given the form's path and the field's name.
-fn warn_once(lua: &Lua, form: &Table, name: &str, tell: impl FnOnce(&str, &str) -> String) {
-    let host = Host::of(lua);
+fn warn_once(lua: &Lua, form: &Table, name: &str, describe: impl FnOnce(&str, &str) -> String) {
+    let host = VmHost::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
     if !host.program.claim_warning(&format!("{line}{name}")) {
         return;
     }
     let action = form.raw_get::<String>("action").unwrap_or_default();
     let path = Url::parse(&action).map_or(action, |url| url.path().to_owned());
-    let told = tell(&shorten(&path), &shorten(name));
-    log::warn_in_report(lua, format!("{line}{told}"));
+    let message = describe(&shorten(&path), &shorten(name));
+    log::warn_in_report(lua, format!("{line}{message}"));
 }
 
 /// Returns the names of a form's fields and buttons, each once.
@@ -205,16 +207,16 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
 }
 
 /// Warns about a field that the form does not have.
-fn warn_of(lua: &Lua, form: &Table, name: &str, known: &IndexSet<String>) {
+fn warn_of(lua: &Lua, form: &Table, name: &str, names: &IndexSet<String>) {
     const MOST: usize = 20;
     warn_once(lua, form, name, |path, name| {
-        let near = nearest(name, known.iter().map(String::as_str));
+        let near = nearest(name, names.iter().map(String::as_str));
         let near = near.map_or_else(
             || ".".to_owned(),
             |near| format!("; did you mean '{near}'?"),
         );
-        let there: Vec<String> = known.iter().take(MOST).map(|name| shorten(name)).collect();
-        let more = match known.len().saturating_sub(MOST) {
+        let there: Vec<String> = names.iter().take(MOST).map(|name| shorten(name)).collect();
+        let more = match names.len().saturating_sub(MOST) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

@@ -1,7 +1,7 @@
 //! `json`: `encode`, `decode`, `array` and `null`.
 
 use crate::lua::requests::encode_json;
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::describe_mismatch;
 use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -18,7 +18,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         lua.create_function(|lua, text: LuaString| decode(lua, &text.as_bytes()))?,
     )?;
     let encode = lua.create_function(|lua, value: Value| {
-        let mut budget = Host::of(lua).budget(lua);
+        let mut budget = VmHost::of(lua).budget(lua);
         encode_json(&value, &mut budget).map_err(mlua::Error::runtime)
     })?;
     library.raw_set("encode", encode)?;
@@ -36,9 +36,9 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
             return Err(mlua::Error::runtime(message));
         }
     };
-    let known = lua.array_metatable();
+    let array_metatable = lua.array_metatable();
     match table.metatable() {
-        Some(metatable) if metatable == known => return Ok(table),
+        Some(metatable) if metatable == array_metatable => return Ok(table),
         Some(_) => {
             let message =
                 "json.array(list): this table has a metatable already, or is read-only; copy it";
@@ -53,16 +53,16 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
             return Err(mlua::Error::runtime(message));
         }
     }
-    table.set_metatable(Some(known))?;
+    table.set_metatable(Some(array_metatable))?;
     Ok(table)
 }
 
 /// Decodes JSON text to a Lua value; null becomes `json.null`. Builds the value in Lua as it reads, where the limit of
 /// the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
-    let decoder = Decoder {
+    let decoder = JsonDecoder {
         lua,
-        host: Host::of(lua),
+        host: VmHost::of(lua),
         failure: RefCell::default(),
     };
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -76,25 +76,25 @@ pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
 }
 
 /// Makes Lua values of what a deserializer reads.
-struct Decoder<'a> {
+struct JsonDecoder<'a> {
     lua: &'a Lua,
-    host: Rc<Host>,
+    host: Rc<VmHost>,
     /// What Lua raised, such as that there is no memory left.
     failure: RefCell<Option<mlua::Error>>,
 }
 
-impl Decoder<'_> {
+impl JsonDecoder<'_> {
     /// Notes what Lua has raised, for which errors of serde have no room.
     fn check<T, E: serde::de::Error>(&self, made: mlua::Result<T>) -> Result<T, E> {
         made.map_err(|error| {
-            let told = E::custom("Lua raised an error");
+            let raised = E::custom("Lua raised an error");
             self.failure.replace(Some(error));
-            told
+            raised
         })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &Decoder<'_> {
+impl<'de> DeserializeSeed<'de> for &JsonDecoder<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -102,7 +102,7 @@ impl<'de> DeserializeSeed<'de> for &Decoder<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for &Decoder<'_> {
+impl<'de> Visitor<'de> for &JsonDecoder<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

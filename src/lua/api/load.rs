@@ -1,6 +1,6 @@
 //! `load`: compiles text to a function in the plan's own environment. It refuses bytecode, which could do anything.
 
-use crate::lua::sandbox::{ENVIRONMENT, Host};
+use crate::lua::sandbox::{ENVIRONMENT, VmHost};
 use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
@@ -27,7 +27,7 @@ pub(super) fn load(
             "load takes at most {MOST_BYTES} bytes of text, not {bytes}: read data by json.decode, data.json or data.csv"
         ));
     }
-    Host::of(lua).limits.spend(lua, bytes as u64 * 16)?;
+    VmHost::of(lua).limits.spend(lua, bytes as u64 * 16)?;
     let environment = match environment {
         Some(environment) => environment,
         None => lua.named_registry_value(ENVIRONMENT)?,

@@ -4,7 +4,7 @@
 use super::elements::Element;
 use super::shown::{is_response, response};
 use crate::lua::limits::TABLE_LOOK;
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
 
@@ -100,7 +100,7 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua:
         out.push_str("{ … }");
         return Ok(());
     }
-    Host::of(lua).limits.spend(lua, TABLE_LOOK)?;
+    VmHost::of(lua).limits.spend(lua, TABLE_LOOK)?;
     let listed = table.raw_len();
     let list = (1..=listed.min(MOST_FIELDS)).map(|place| (None, table.raw_get(place)));
     let list = list.map_while(|(name, value)| Some((name, value.ok()?)));
@@ -168,7 +168,7 @@ fn scalar(value: &Value) -> String {
 }
 
 fn write(lua: &Lua, level: &str, text: &str) {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let text = crate::error::printable(text);
     let (user, scenario) = (host.user, host.scenario.as_str());
     let names = &host.program.task_names;
@@ -182,11 +182,11 @@ fn write(lua: &Lua, level: &str, text: &str) {
 }
 
 /// Writes a warning about the plan into the log and the report.
-pub(super) fn warn_in_report(lua: &Lua, told: String) {
-    let host = Host::of(lua);
+pub(super) fn warn_in_report(lua: &Lua, message: String) {
+    let host = VmHost::of(lua);
     let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{told}");
+    tracing::warn!(target: "plan", user, scenario, "{message}");
     if let Some(recorder) = host.recorder.get() {
-        recorder.borrow_mut().warn(told);
+        recorder.borrow_mut().warn(message);
     }
 }

@@ -1,7 +1,7 @@
 //! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
 //! only what its plan needs.
 
-use super::parts::{self, Part};
+use super::parts::{self, PreludePart};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
     response, run, session, tags, wait,
@@ -10,21 +10,21 @@ use crate::error::Diagnostic;
 use crate::lua::diagnostics;
 use crate::lua::limits;
 use crate::lua::requests;
-use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::sandbox::{self, VmHost, error_at_plan_line};
 use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
 
 /// A value, and the word for how the prelude turns it into what a plan sees; `None` if the value is that already.
-pub(in crate::lua) type Member = (Value, Option<&'static str>);
+pub(in crate::lua) type MemberValue = (Value, Option<&'static str>);
 
 /// Loads a part of the prelude, which makes the member that was asked for and others.
-pub(super) fn part(lua: &Lua, part: &'static Part) -> mlua::Result<Member> {
+pub(super) fn part(lua: &Lua, part: &'static PreludePart) -> mlua::Result<MemberValue> {
     Ok((Value::Function(part.load(lua)?), Some("part")))
 }
 
 /// Returns the value of a name, or nil: `global:x` for a plan's globals, `user:x` for the members of its user,
 /// `response:x` for the methods of a response, or the plain name of a function that the prelude uses itself.
-pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Member> {
+pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<MemberValue> {
     if let Some(member) = name.strip_prefix("user:") {
         return session::user_member(lua, member);
     }
@@ -58,7 +58,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             "warn" => lua.create_function(log::warn)?.into_lua(lua),
-            "pairs" if Host::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
+            "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
             "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
         };
@@ -79,14 +79,14 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
             .into_lua(lua),
         "reraise" => lua
-            .create_function(|lua, ()| Host::of(lua).limits.reraise())?
+            .create_function(|lua, ()| VmHost::of(lua).limits.reraise())?
             .into_lua(lua),
         "catch" => lua
-            .create_function(|lua, ()| Host::of(lua).limits.catch())?
+            .create_function(|lua, ()| VmHost::of(lua).limits.catch())?
             .into_lua(lua),
         "note_full" => lua
             .create_function(|lua, ()| {
-                Host::of(lua).limits.note_full();
+                VmHost::of(lua).limits.note_full();
                 Ok(())
             })?
             .into_lua(lua),
@@ -99,13 +99,13 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "check_fields" => lua.create_function(forms::check_fields)?.into_lua(lua),
         "missed_form" => lua
-            .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
+            .create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))?
             .into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
         "share" => lua.create_function(session::share)?.into_lua(lua),
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
-        "begin_tagged" => lua.create_function(tags::begin_transaction)?.into_lua(lua),
+        "begin_tagged" => lua.create_function(tags::start_transaction)?.into_lua(lua),
         "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
         "enter_tagged" => lua.create_function(tags::enter_coroutine)?.into_lua(lua),
         "leave_tagged" => lua.create_function(tags::leave_coroutine)?.into_lua(lua),
@@ -123,7 +123,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
 }
 
 fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let own = host.program.scenario_env.get(&host.scenario);
     if let Some(value) = own.and_then(|own| own.get(&name)) {
         return lua.create_string(value)?.into_lua(lua);
@@ -139,7 +139,7 @@ fn task_name(lua: &Lua, current: Value) -> mlua::Result<Value> {
     let Some(place) = current.as_usize() else {
         return Ok(current);
     };
-    let names = &Host::of(lua).program.task_names;
+    let names = &VmHost::of(lua).program.task_names;
     let name = names.get(place.wrapping_sub(1)).and_then(Option::as_deref);
     lua.create_string(name.unwrap_or(""))?.into_lua(lua)
 }
@@ -147,7 +147,7 @@ fn task_name(lua: &Lua, current: Value) -> mlua::Result<Value> {
 /// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is
 /// missing there.
 fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Result<()> {
-    let declared = &Host::of(lua).program.task_names;
+    let declared = &VmHost::of(lua).program.task_names;
     let task = |name: &str| match name {
         "" => "a task without a name".to_owned(),
         name => format!("task '{name}'"),
@@ -184,7 +184,7 @@ fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.message().into_lua(lua);
     }
-    let raised = diagnostics::to_raised(error, &Host::of(lua).program.sources);
+    let raised = diagnostics::to_raised(error, &VmHost::of(lua).program.sources);
     match raised.line {
         Some(line) => format!("{line}: {}", raised.message).into_lua(lua),
         None => raised.message.into_lua(lua),

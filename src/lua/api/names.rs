@@ -127,7 +127,7 @@ pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Resul
             "'{name}' belongs at the top level of the file, not inside a task"
         ));
     }
-    let known = GLOBALS
+    let names = GLOBALS
         .iter()
         .chain(&sandbox::BASE)
         .copied()
@@ -136,7 +136,7 @@ pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Resul
     if let Some((_, ours)) = elsewhere {
         return Ok(format!("global '{name}' is not declared; {ours}"));
     }
-    let hint = match (nearest(&name, known), name.as_str()) {
+    let hint = match (nearest(&name, names), name.as_str()) {
         (_, "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
@@ -156,26 +156,26 @@ pub(super) fn unknown_member(
     if (library.as_str(), name.as_str()) == ("os", "getenv") {
         return Ok("'os.getenv' does not exist; env(\"NAME\") reads a variable".to_owned());
     }
-    let mut known: Vec<String> = members
+    let mut names: Vec<String> = members
         .pairs::<String, Value>()
         .filter_map(Result::ok)
         .map(|(name, _)| name)
         .filter(|name| !name.starts_with("__"))
         .collect();
-    known.sort();
+    names.sort();
     Ok(unknown(
         &format!("{library}.{name}"),
         &library,
         &name,
-        &known,
+        &names,
     ))
 }
 
 /// Formats the message for an unknown field of `user`.
 pub(super) fn unknown_user_field(_: &Lua, DisplayText(name): DisplayText) -> mlua::Result<String> {
     let name = shorten(&name);
-    let known: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
-    Ok(unknown(&format!("user.{name}"), "user", &name, &known))
+    let names: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
+    Ok(unknown(&format!("user.{name}"), "user", &name, &names))
 }
 
 /// Makes a userdata refuse unknown names; `known` are those that it registers. Meant for types that have a function as
@@ -183,24 +183,24 @@ pub(super) fn unknown_user_field(_: &Lua, DisplayText(name): DisplayText) -> mlu
 pub(super) fn refuse_unknown<T, M: UserDataMethods<T>>(
     methods: &mut M,
     owner: &'static str,
-    known: &'static [&'static str],
+    names: &'static [&'static str],
 ) {
     let refuse = move |_: &Lua, _: &T, DisplayText(name): DisplayText| -> mlua::Result<()> {
         let name = shorten(&name);
-        let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let noun = owner.rsplit(' ').next().unwrap_or(owner);
-        let message = unknown(&format!("{noun}.{name}"), owner, &name, &known);
+        let message = unknown(&format!("{noun}.{name}"), owner, &name, &names);
         Err(mlua::Error::runtime(message))
     };
     methods.add_meta_method(MetaMethod::Index, refuse);
 }
 
 /// Formats `'x.y' does not exist; did you mean 'x.z'? x has: …`.
-pub(super) fn unknown(shown: &str, owner: &str, name: &str, known: &[String]) -> String {
-    let near = nearest(name, known.iter().map(String::as_str));
+pub(super) fn unknown(shown: &str, owner: &str, name: &str, names: &[String]) -> String {
+    let near = nearest(name, names.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     format!(
         "'{shown}' does not exist; {hint}{owner} has: {}",
-        known.join(", ")
+        names.join(", ")
     )
 }

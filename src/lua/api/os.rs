@@ -1,6 +1,6 @@
 //! `os`, of which plans have `time`, `clock` and `date`. Reads the clock and the machine's time zone, nothing else.
 
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::describe_mismatch;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
 use jiff::tz::TimeZone;
@@ -15,7 +15,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         Some(table) => time_of(&table, TimeZone::system()).map_err(mlua::Error::runtime),
     };
     library.raw_set("time", lua.create_function(time)?)?;
-    let clock = |lua: &Lua, (): ()| Ok(Host::of(lua).begin.elapsed().as_secs_f64());
+    let clock = |lua: &Lua, (): ()| Ok(VmHost::of(lua).start.elapsed().as_secs_f64());
     library.raw_set("clock", lua.create_function(clock)?)?;
     library.raw_set("date", lua.create_function(date)?)?;
     Ok(library)

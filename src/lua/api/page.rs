@@ -3,8 +3,8 @@
 use super::names::refuse_unknown;
 use super::{elements, forms};
 use crate::html::{self, Document};
-use crate::lua::limits::Held;
-use crate::lua::sandbox::Host;
+use crate::lua::limits::HeldBytes;
+use crate::lua::sandbox::VmHost;
 use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
 use url::Url;
@@ -17,7 +17,7 @@ const NOWHERE: &str = "http://page.invalid/";
 /// A page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Page {
-    _held: Held,
+    _held: HeldBytes,
     document: Rc<Document>,
     title: Option<String>,
     url: Url,
@@ -29,7 +29,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let parse = |lua: &Lua, (text, url): (LuaString, Option<String>)| {
         let url = url.as_deref().unwrap_or(NOWHERE);
         let bytes = text.as_bytes();
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let document = host.document(lua, &bytes)?;
         Ok(Page {
             _held: host.hold(lua, document.weight())?,

@@ -4,7 +4,7 @@ use super::log;
 use crate::html::PageAddress;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::list_of_texts;
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, shorten};
 use indexmap::IndexMap;
 use mlua::{Function, Lua, Table, Value};
@@ -12,7 +12,7 @@ use url::Url;
 
 /// Finds the URLs of a body within that many bytes of memory, and those that are left out because they are another
 /// site's.
-pub(super) type Find = fn(&[u8], &PageAddress, usize) -> Option<(Vec<String>, Vec<String>)>;
+pub(super) type UrlFinder = fn(&[u8], &PageAddress, usize) -> Option<(Vec<String>, Vec<String>)>;
 
 /// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
 pub(super) fn list(
@@ -20,26 +20,26 @@ pub(super) fn list(
     page: &PageAddress,
     body: &[u8],
     filter: Value,
-    find: Find,
+    find: UrlFinder,
 ) -> mlua::Result<Table> {
-    let mut budget = Host::of(lua).budget(lua);
+    let mut budget = VmHost::of(lua).budget(lua);
     let found = budget.make(|most| find(body, page, most));
-    let (found, left_out) = found.map_err(mlua::Error::runtime)?;
-    Host::of(lua).remember(page.as_str(), &found);
-    let keep = Filter::read(filter)?;
-    let vm = Host::of(lua);
-    if !left_out.is_empty() {
-        let mut wanted = Vec::new();
-        for url in &left_out {
-            vm.limits.spend(lua, keep.work())?;
-            wanted.extend(keep.wants(url).then_some(url));
+    let (found, excluded) = found.map_err(mlua::Error::runtime)?;
+    VmHost::of(lua).remember(page.as_str(), &found);
+    let accepting = UrlFilter::read(filter)?;
+    let vm = VmHost::of(lua);
+    if !excluded.is_empty() {
+        let mut accepted = Vec::new();
+        for url in &excluded {
+            vm.limits.spend(lua, accepting.work())?;
+            accepted.extend(accepting.accepts(url).then_some(url));
         }
-        tell_left_out(lua, page, wanted);
+        warn_of_excluded(lua, page, accepted);
     }
     let mut list = Vec::with_capacity(found.len());
     for url in found {
-        vm.limits.spend(lua, keep.work())?;
-        if keep.passes(&url)? {
+        vm.limits.spend(lua, accepting.work())?;
+        if accepting.passes(&url)? {
             list.push(url);
         }
     }
@@ -47,20 +47,20 @@ pub(super) fn list(
 }
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.
-fn tell_left_out(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
+fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     const MOST: usize = 8;
     let mut hosts: IndexMap<String, usize> = IndexMap::new();
     for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
         let host = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
         *hosts.entry(host).or_default() += 1;
     }
-    let vm = Host::of(lua);
+    let vm = VmHost::of(lua);
     hosts.retain(|host, _| vm.program.claim_warning(&format!("assets of {host}")));
     if hosts.is_empty() {
         return;
     }
-    let told = hosts.iter().take(MOST);
-    let told: Vec<String> = told
+    let listed = hosts.iter().take(MOST);
+    let listed: Vec<String> = listed
         .map(|(host, count)| format!("{count} of '{}'", shorten(host)))
         .collect();
     let more = match hosts.len().saturating_sub(MOST) {
@@ -73,28 +73,28 @@ fn tell_left_out(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
         format!(
             "{line}assets of other hosts than the page's are left out: {}{more} on {}; where a host is the site itself, \
              its pages say so by <link rel=\"canonical\">",
-            told.join(", "),
+            listed.join(", "),
             shorten(page.path())
         ),
     );
 }
 
-enum Filter {
+enum UrlFilter {
     All,
     Containing(Vec<String>),
     Function(Function),
 }
 
-impl Filter {
-    fn read(value: Value) -> mlua::Result<Filter> {
+impl UrlFilter {
+    fn read(value: Value) -> mlua::Result<UrlFilter> {
         match value {
-            Value::Nil => Ok(Filter::All),
-            Value::String(text) => Ok(Filter::Containing(vec![text.to_str()?.to_owned()])),
+            Value::Nil => Ok(UrlFilter::All),
+            Value::String(text) => Ok(UrlFilter::Containing(vec![text.to_str()?.to_owned()])),
             Value::Table(list) => list
                 .sequence_values()
                 .collect::<mlua::Result<_>>()
-                .map(Filter::Containing),
-            Value::Function(function) => Ok(Filter::Function(function)),
+                .map(UrlFilter::Containing),
+            Value::Function(function) => Ok(UrlFilter::Function(function)),
             other => Err(mlua::Error::runtime(describe_mismatch(
                 "a filter",
                 "a string, a list of strings or a function",
@@ -107,21 +107,23 @@ impl Filter {
     fn work(&self) -> u64 {
         const EACH: u64 = 64;
         match self {
-            Filter::Containing(parts) => EACH * parts.len() as u64,
-            Filter::All | Filter::Function(_) => EACH,
+            UrlFilter::Containing(parts) => EACH * parts.len() as u64,
+            UrlFilter::All | UrlFilter::Function(_) => EACH,
         }
     }
 
     /// Returns whether a URL passes, as far as that is known without calling the plan.
-    fn wants(&self, url: &str) -> bool {
-        !matches!(self, Filter::Function(_)) && self.passes(url).unwrap_or(false)
+    fn accepts(&self, url: &str) -> bool {
+        !matches!(self, UrlFilter::Function(_)) && self.passes(url).unwrap_or(false)
     }
 
     fn passes(&self, url: &str) -> mlua::Result<bool> {
         match self {
-            Filter::All => Ok(true),
-            Filter::Containing(parts) => Ok(parts.iter().any(|part| url.contains(part.as_str()))),
-            Filter::Function(function) => function.call(url),
+            UrlFilter::All => Ok(true),
+            UrlFilter::Containing(parts) => {
+                Ok(parts.iter().any(|part| url.contains(part.as_str())))
+            }
+            UrlFilter::Function(function) => function.call(url),
         }
     }
 }

@@ -6,29 +6,36 @@ use mlua::{Function, Lua};
 use std::sync::OnceLock;
 
 /// The code of a part: its text, and its bytecode once that is needed.
-pub(super) struct Part {
+pub(super) struct PreludePart {
     source: &'static str,
     code: OnceLock<Vec<u8>>,
 }
 
 /// `user:transaction`, `user:stop`, `user:exit_iteration`, `user:set_host` and `user:log`.
-pub(super) static ACTIONS: Part = Part::of(include_str!("../../../lua/prelude/actions.lua"));
+pub(super) static ACTIONS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/actions.lua"));
 /// `pcall`, `xpcall` and `coroutine`.
-pub(super) static CALLS: Part = Part::of(include_str!("../../../lua/prelude/calls.lua"));
+pub(super) static CALLS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/calls.lua"));
 /// `user:request` and `user:submit`.
-pub(super) static FORMS: Part = Part::of(include_str!("../../../lua/prelude/forms.lua"));
+pub(super) static FORMS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/forms.lua"));
 /// `user:fetch` and `user:batch`.
-pub(super) static LISTS: Part = Part::of(include_str!("../../../lua/prelude/lists.lua"));
+pub(super) static LISTS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/lists.lua"));
 /// `user:retry`.
-pub(super) static RETRY: Part = Part::of(include_str!("../../../lua/prelude/retry.lua"));
+pub(super) static RETRY: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/retry.lua"));
 /// What waits in `lgoose.shared`.
-pub(super) static SHARED: Part = Part::of(include_str!("../../../lua/prelude/shared.lua"));
+pub(super) static SHARED: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/shared.lua"));
 /// Libraries as plans see them.
-pub(super) static VIEW: Part = Part::of(include_str!("../../../lua/prelude/view.lua"));
+pub(super) static VIEW: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/view.lua"));
 
-impl Part {
-    const fn of(source: &'static str) -> Part {
-        Part {
+impl PreludePart {
+    const fn of(source: &'static str) -> PreludePart {
+        PreludePart {
             source,
             code: OnceLock::new(),
         }

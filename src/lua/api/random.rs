@@ -1,7 +1,7 @@
 //! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
 //! so that a run can be repeated.
 
-use crate::lua::sandbox::{self, Host};
+use crate::lua::sandbox::{self, VmHost};
 use crate::lua::values::unwrap_view;
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
@@ -41,7 +41,7 @@ pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
 }
 
 fn with<R>(lua: &Lua, draw: impl FnOnce(&mut Xoshiro256PlusPlus) -> R) -> R {
-    draw(&mut Host::of(lua).random.borrow_mut())
+    draw(&mut VmHost::of(lua).random.borrow_mut())
 }
 
 fn problem(message: &str) -> mlua::Error {
@@ -84,10 +84,10 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
             "random.weighted { name = weight }: at least one weight must be above 0",
         ));
     }
-    let mut left = with(lua, |random| random.random::<f64>()) * total;
+    let mut remaining = with(lua, |random| random.random::<f64>()) * total;
     for (key, weight) in &entries {
-        left -= weight.max(0.0);
-        if left < 0.0 {
+        remaining -= weight.max(0.0);
+        if remaining < 0.0 {
             return Ok(key.clone());
         }
     }
@@ -99,7 +99,7 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
 fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
     /// What a key takes beside its text, with its weight and its place in Lua's list of what Rust holds.
     const EACH: usize = 192;
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let mut budget = host.budget(lua);
     let mut named = Vec::new();
     for pair in weights.pairs::<Value, f64>() {

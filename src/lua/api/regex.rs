@@ -3,8 +3,8 @@
 
 use crate::lua::limits::Budget;
 use crate::lua::plan_files::Pattern;
-use crate::lua::requests::Address;
-use crate::lua::sandbox::Host;
+use crate::lua::requests::ResponseAddress;
+use crate::lua::sandbox::VmHost;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::Captures;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let compile = lua.create_function(|lua, (_, pattern): (Value, String)| {
         let pattern = compile(lua, &pattern)?;
-        let held = Host::of(lua).hold(lua, pattern.compiled.weight)?;
+        let held = VmHost::of(lua).hold(lua, pattern.compiled.weight)?;
         Ok(Pattern {
             held: Some(Rc::new(held)),
             ..pattern
@@ -25,7 +25,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 }
 
 fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
-    match Host::of(lua).program.patterns.regex(pattern) {
+    match VmHost::of(lua).program.patterns.regex(pattern) {
         Ok(compiled) => Ok(Pattern {
             compiled,
             held: None,
@@ -59,8 +59,8 @@ fn with_subject<R>(
     match subject {
         Value::String(text) => use_bytes(&text.as_bytes()),
         Value::Table(response) => {
-            let address = Address::of(response)?;
-            use_bytes(&Host::of(lua).body(lua, address)?)
+            let address = ResponseAddress::of(response)?;
+            use_bytes(&VmHost::of(lua).body(lua, address)?)
         }
         other => Err(mlua::Error::runtime(format!(
             "expected a string or a response, not {}",
@@ -82,7 +82,7 @@ impl Pattern {
         if compiled.may_group(bytes.len()) {
             return Ok(());
         }
-        let limits = &Host::of(lua).limits;
+        let limits = &VmHost::of(lua).limits;
         for found in compiled.regex.find_iter(bytes).take(most) {
             limits.spend(lua, found.len() as u64 + 64)?;
             let checked = compiled.check_match(found.len());
@@ -118,7 +118,7 @@ impl Pattern {
         self.check_length(bytes)?;
         self.check_groups(lua, bytes, usize::MAX)?;
         let list = lua.create_table()?;
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         for captures in self.compiled.regex.captures_iter(bytes) {
             host.limits.spend(lua, captures[0].len() as u64 + 64)?;
             let value = match self.compiled.regex.captures_len() {
@@ -138,7 +138,7 @@ impl Pattern {
     /// soon do.
     fn replace(&self, lua: &Lua, bytes: &[u8], with: &[u8]) -> mlua::Result<Vec<u8>> {
         self.check_groups(lua, bytes, usize::MAX)?;
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let mut budget = host.budget(lua);
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();
@@ -209,7 +209,7 @@ fn make_room(text: &mut Vec<u8>, more: usize, budget: &mut Budget) -> mlua::Resu
         return Ok(());
     }
     let half = text.capacity() / 2;
-    let more = more.max(half.min(budget.left()));
+    let more = more.max(half.min(budget.remaining()));
     let added = more.saturating_sub(text.capacity() - text.len());
     budget.take(added).map_err(mlua::Error::runtime)?;
     text.reserve_exact(more);

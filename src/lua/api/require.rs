@@ -3,7 +3,7 @@
 use super::shared;
 use crate::lua::diagnostics::here;
 use crate::lua::plan_files::{ModuleError, compile};
-use crate::lua::sandbox::{ENVIRONMENT, Host};
+use crate::lua::sandbox::{ENVIRONMENT, VmHost};
 use crate::lua::values::escape_invalid;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
@@ -42,18 +42,18 @@ pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
 }
 
 /// A module as a function, or the message with its location; and the part in Rust of a module of lgoose's own.
-type FoundModule = (Option<Function>, Option<String>, Option<Table>);
+type LocatedModule = (Option<Function>, Option<String>, Option<Table>);
 
 /// Finds a module.
-fn find(lua: &Lua, name: Value) -> mlua::Result<FoundModule> {
+fn find(lua: &Lua, name: Value) -> mlua::Result<LocatedModule> {
     let Value::String(name) = &name else {
-        let told = format!(
+        let message = format!(
             "require takes the name of a module, not {}",
             name.type_name()
         );
-        return Ok((None, Some(here(lua) + &told), None));
+        return Ok((None, Some(here(lua) + &message), None));
     };
-    let program = &Host::of(lua).program;
+    let program = &VmHost::of(lua).program;
     match program
         .modules
         .find(&escape_invalid(name), &program.sources)
@@ -70,8 +70,8 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<FoundModule> {
             };
             Ok((Some(module), None, library))
         }
-        Err(ModuleError::Invalid(told)) => Ok((None, Some(told), None)),
-        Err(ModuleError::Rejected(told)) => Ok((None, Some(here(lua) + &told), None)),
+        Err(ModuleError::Invalid(message)) => Ok((None, Some(message), None)),
+        Err(ModuleError::Rejected(message)) => Ok((None, Some(here(lua) + &message), None)),
     }
 }
 
@@ -100,10 +100,10 @@ mod tests {
     use std::sync::Arc;
 
     /// A folder with these files, removed at the end.
-    struct Folder(PathBuf);
+    struct ModuleFolder(PathBuf);
 
-    impl Folder {
-        fn of(name: &str, files: &[(&str, &str)]) -> Folder {
+    impl ModuleFolder {
+        fn of(name: &str, files: &[(&str, &str)]) -> ModuleFolder {
             let folder = format!("lgoose-require-{name}-{}", std::process::id());
             let folder = std::env::temp_dir().join(folder);
             for (file, text) in files {
@@ -112,7 +112,7 @@ mod tests {
                     .expect("a folder can be made");
                 std::fs::write(path, text).expect("the folder takes a file");
             }
-            Folder(folder)
+            ModuleFolder(folder)
         }
 
         /// Loads a plan in this folder. The error is returned without the folder's path.
@@ -128,10 +128,10 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for ModuleFolder {
         fn drop(&mut self) {
             // A folder that is left among the temporary files does no harm.
-            let _left = std::fs::remove_dir_all(&self.0);
+            let _removed = std::fs::remove_dir_all(&self.0);
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_module_runs_once_per_vm_and_its_tasks_count() {
-        let folder = Folder::of(
+        let folder = ModuleFolder::of(
             "once",
             &[
                 (
@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_a_module_is_told_with_its_own_line() {
-        let folder = Folder::of(
+    fn a_mistake_in_a_module_is_reported_with_its_own_line() {
+        let folder = ModuleFolder::of(
             "mistakes",
             &[
                 ("syntax.lua", "local x = 1\nx = = 2"),
@@ -202,15 +202,18 @@ mod tests {
                 "takes the name of a module, not nil",
             ),
         ] {
-            let told = folder.load(plan).expect_err(plan);
-            assert!(told.contains(&format!("--> {place}")), "{plan}: {told}");
-            assert!(told.contains(words), "{plan}: {told}");
+            let message = folder.load(plan).expect_err(plan);
+            assert!(
+                message.contains(&format!("--> {place}")),
+                "{plan}: {message}"
+            );
+            assert!(message.contains(words), "{plan}: {message}");
         }
     }
 
     #[test]
     fn a_module_that_failed_may_be_required_again() {
-        let folder = Folder::of("again", &[("raises.lua", "error 'boom'")]);
+        let folder = ModuleFolder::of("again", &[("raises.lua", "error 'boom'")]);
         let plan = "for _ = 1, 2 do
               local ok, problem = pcall(require, 'raises')
               assert(not ok and problem:find 'boom', problem)
@@ -224,8 +227,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_symbolic_link_out_of_the_folder_is_refused_and_one_within_is_not() {
-        let outside = Folder::of("outside", &[("secret.lua", "return 1")]);
-        let folder = Folder::of("links", &[("real.lua", "return 2")]);
+        let outside = ModuleFolder::of("outside", &[("secret.lua", "return 1")]);
+        let folder = ModuleFolder::of("links", &[("real.lua", "return 2")]);
         let link = |to: PathBuf, name: &str| {
             std::os::unix::fs::symlink(to, folder.0.join(name)).expect("a link can be made");
         };
@@ -233,10 +236,10 @@ mod tests {
         link(outside.0.clone(), "folder");
         link("real.lua".into(), "inside.lua");
         for module in ["file", "folder.secret"] {
-            let told = folder
+            let message = folder
                 .load(&format!("require '{module}'"))
                 .expect_err(module);
-            assert!(told.contains("outside the plan's folder"), "{told}");
+            assert!(message.contains("outside the plan's folder"), "{message}");
         }
         let fine = "assert(require 'inside' == 2) task { function() end }";
         folder.load(fine).expect("it stays within");
@@ -244,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_a_task_raises_in_a_module_names_the_modules_line() {
-        let folder = Folder::of(
+        let folder = ModuleFolder::of(
             "raised",
             &[(
                 "deep.lua",

@@ -6,8 +6,8 @@ use crate::error::NOT_AS_EXPECTED;
 use crate::html::{self, Document};
 use crate::http;
 use crate::lua::diagnostics::{self, plan_line};
-use crate::lua::requests::{Address, Finished};
-use crate::lua::sandbox::Host;
+use crate::lua::requests::{Finished, ResponseAddress};
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use bytes::Bytes;
 use memchr::memmem;
@@ -37,56 +37,60 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => lua.create_function(|lua, this: This| json::decode(lua, &this.body(lua)?))?,
-        "title" => lua.create_function(|lua, this: This| Ok(html::title(&this.body(lua)?)))?,
+        "json" => {
+            lua.create_function(|lua, this: CalledResponse| json::decode(lua, &this.body(lua)?))?
+        }
+        "title" => {
+            lua.create_function(|lua, this: CalledResponse| Ok(html::title(&this.body(lua)?)))?
+        }
         "text" => lua.create_function(text)?,
         "attr" => lua.create_function(attr)?,
         "css" => lua.create_function(css)?,
         "form" => lua.create_function(form)?,
-        "links" => lua.create_function(|lua, (this, filter): (This, Value)| {
+        "links" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
             urls(lua, this, filter, |body, page, most| {
                 let urls = html::links_within(body, page, most)?;
                 Some((urls, Vec::new()))
             })
         })?,
-        "assets" => lua.create_function(|lua, (this, filter): (This, Value)| {
+        "assets" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
             urls(lua, this, filter, |body, page, most| {
                 let assets = html::assets_within(body, page, most)?;
                 Some((assets.urls, assets.foreign))
             })
         })?,
         "match" => lua.create_function(first_match)?,
-        "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
+        "matches" => lua.create_function(|lua, (this, pattern): (CalledResponse, Value)| {
             regex::pattern(lua, &pattern)?.all(lua, &this.body(lua)?)
         })?,
-        "contains" => lua.create_function(|lua, (this, text): (This, LuaString)| {
+        "contains" => lua.create_function(|lua, (this, text): (CalledResponse, LuaString)| {
             let body = this.body(lua)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => {
-            lua.create_function(|lua, (this, DisplayText(reason)): (This, DisplayText)| {
+        "fail" => lua.create_function(
+            |lua, (this, DisplayText(reason)): (CalledResponse, DisplayText)| {
                 this.overrule(lua, Some(reason))
-            })?
-        }
-        "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
+            },
+        )?,
+        "pass" => lua.create_function(|lua, this: CalledResponse| this.overrule(lua, None))?,
         "ensure" => lua.create_function(ensure)?,
-        "header" => {
-            lua.create_function(|lua, (this, DisplayText(name)): (This, DisplayText)| {
+        "header" => lua.create_function(
+            |lua, (this, DisplayText(name)): (CalledResponse, DisplayText)| {
                 this.read(lua, |finished| header(finished, &name))?
                     .into_lua(lua)
-            })?
-        }
+            },
+        )?,
         _ => return Ok(Value::Nil),
     };
     method.into_lua(lua)
 }
 
 /// The response that a method is called on.
-struct This {
+struct CalledResponse {
     table: Table,
 }
 
-impl mlua::FromLua for This {
+impl mlua::FromLua for CalledResponse {
     fn from_lua(value: Value, _: &Lua) -> mlua::Result<Self> {
         match value {
             Value::Table(table)
@@ -94,7 +98,7 @@ impl mlua::FromLua for This {
                     .raw_get::<Value>("slot")
                     .is_ok_and(|slot| slot.is_integer()) =>
             {
-                Ok(This { table })
+                Ok(CalledResponse { table })
             }
             other => Err(mlua::Error::runtime(format!(
                 "expected a response here, not {}; write response:method(…) with a colon",
@@ -104,38 +108,38 @@ impl mlua::FromLua for This {
     }
 }
 
-impl This {
-    fn address(&self) -> mlua::Result<Address> {
-        Address::of(&self.table)
+impl CalledResponse {
+    fn address(&self) -> mlua::Result<ResponseAddress> {
+        ResponseAddress::of(&self.table)
     }
 
     fn read<R>(&self, lua: &Lua, read: impl FnOnce(&Finished) -> R) -> mlua::Result<R> {
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let responses = host.responses.borrow();
         responses.get(self.address()?).map(read).ok_or_else(gone)
     }
 
     fn body(&self, lua: &Lua) -> mlua::Result<Bytes> {
-        Host::of(lua).body(lua, self.address()?)
+        VmHost::of(lua).body(lua, self.address()?)
     }
 
     fn document(&self, lua: &Lua) -> mlua::Result<Rc<Document>> {
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let address = self.address()?;
-        let known = self.read(lua, |finished| finished.document.clone())?;
-        if let Some(document) = known {
+        let parsed = self.read(lua, |finished| finished.document.clone())?;
+        if let Some(document) = parsed {
             return Ok(document);
         }
         let document = Rc::new(host.document(lua, &host.body(lua, address)?)?);
-        let kept = Some(document.clone());
+        let stored = Some(document.clone());
         let mut responses = host.responses.borrow_mut();
-        let set = responses.change(address, |finished| finished.document = kept);
+        let set = responses.change(address, |finished| finished.document = stored);
         set.map(|()| document).ok_or_else(gone)
     }
 
     /// Sets the verdict, as long as it has not been counted.
     fn overrule(&self, lua: &Lua, failure: Option<String>) -> mlua::Result<()> {
-        let host = Host::of(lua);
+        let host = VmHost::of(lua);
         let mut responses = host.responses.borrow_mut();
         let address = self.address()?;
         if !responses.is_open(address) {
@@ -168,7 +172,7 @@ fn line(lua: &Lua) -> Option<Rc<str>> {
 /// Notes the plan's line on the failed responses of the latest operation.
 pub(super) fn note_line(lua: &Lua, (): ()) -> mlua::Result<()> {
     let line = line(lua);
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     for finished in host.responses.borrow_mut().open() {
         if finished.failure.is_some() {
             finished.line.clone_from(&line);
@@ -182,8 +186,8 @@ pub(in crate::lua) fn field(
     lua: &Lua,
     (slot, DisplayText(name)): (i64, DisplayText),
 ) -> mlua::Result<Value> {
-    let host = Host::of(lua);
-    let address = Address::from_lua(slot);
+    let host = VmHost::of(lua);
+    let address = ResponseAddress::from_lua(slot);
     if name == "body" {
         return lua.create_string(host.body(lua, address)?)?.into_lua(lua);
     }
@@ -221,12 +225,12 @@ pub(in crate::lua) fn field(
             table.into_lua(lua)
         }
         _ => {
-            let known: Vec<String> = FIELDS
+            let names: Vec<String> = FIELDS
                 .iter()
                 .chain(&METHODS)
                 .map(|&name| name.to_owned())
                 .collect();
-            let message = unknown(&format!("response.{name}"), "a response", &name, &known);
+            let message = unknown(&format!("response.{name}"), "a response", &name, &names);
             Err(mlua::Error::runtime(message))
         }
     }
@@ -281,23 +285,23 @@ fn cookies_set(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     Ok(table)
 }
 
-fn css(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Table> {
+fn css(lua: &Lua, (this, css): (CalledResponse, Value)) -> mlua::Result<Table> {
     let selector = elements::selector(lua, &css)?;
     elements::select(lua, &this.document(lua)?, &selector, None)
 }
 
-fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
+fn text(lua: &Lua, (this, css): (CalledResponse, Value)) -> mlua::Result<Option<String>> {
     elements::text(lua, &*this.document(lua)?, &css)
 }
 
 fn attr(
     lua: &Lua,
-    (this, css, DisplayText(name)): (This, Value, DisplayText),
+    (this, css, DisplayText(name)): (CalledResponse, Value, DisplayText),
 ) -> mlua::Result<Option<String>> {
     elements::attr(lua, &*this.document(lua)?, &css, &name)
 }
 
-fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
+fn form(lua: &Lua, (this, css): (CalledResponse, Value)) -> mlua::Result<Option<Table>> {
     match this.read(lua, page_url)? {
         Some(page) => forms::form(lua, &*this.document(lua)?, &css, &page),
         None => {
@@ -323,11 +327,11 @@ fn page_address(finished: &Finished) -> Option<html::PageAddress> {
     Some(html::PageAddress::new(&target.origin.text, &target.path))
 }
 
-fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiValue> {
+fn first_match(lua: &Lua, (this, pattern): (CalledResponse, Value)) -> mlua::Result<MultiValue> {
     regex::pattern(lua, &pattern)?.first(lua, &this.body(lua)?)
 }
 
-fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
+fn ensure(lua: &Lua, this: CalledResponse) -> mlua::Result<Table> {
     match this.read(lua, |finished| finished.verdict().map(Cow::into_owned))? {
         None => Ok(this.table),
         Some(failure) => Err(mlua::Error::runtime(format!("{NOT_AS_EXPECTED}{failure}"))),
@@ -335,7 +339,12 @@ fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
 }
 
 /// Returns the URLs of a page that pass the filter.
-fn urls(lua: &Lua, this: This, filter: Value, find: page_urls::Find) -> mlua::Result<Table> {
+fn urls(
+    lua: &Lua,
+    this: CalledResponse,
+    filter: Value,
+    find: page_urls::UrlFinder,
+) -> mlua::Result<Table> {
     match this.read(lua, page_address)? {
         Some(page) => page_urls::list(lua, &page, &this.body(lua)?, filter, find),
         None => lua.create_table(),

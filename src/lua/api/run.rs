@@ -3,7 +3,7 @@
 use crate::error::Diagnostic;
 use crate::lua::requests::marker;
 use crate::lua::run_view::RunView;
-use crate::lua::sandbox::{Host, error_at_plan_line};
+use crate::lua::sandbox::{VmHost, error_at_plan_line};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use mlua::{Function, Lua, Table, Value};
 use std::rc::Rc;
@@ -47,7 +47,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 
 /// Returns the run, which exists while a task or an event's function runs.
 fn view(lua: &Lua, call: &str) -> mlua::Result<Rc<dyn RunView>> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     match &host.run {
         Some(run) if !host.limits.is_loading() => Ok(run.clone()),
         _ => {
@@ -74,7 +74,7 @@ fn reason(lua: &Lua, call: &str, why: &Value) -> mlua::Result<String> {
 /// Refuses to wait for users where none runs.
 fn may_wait(lua: &Lua, (): ()) -> mlua::Result<()> {
     view(lua, "ready")?;
-    match Host::of(lua).user {
+    match VmHost::of(lua).user {
         0 => Err(mlua::Error::runtime(
             "run.ready waits until all users run, and no user runs during test_start and test_stop",
         )),

@@ -2,12 +2,12 @@
 //! `shared`, the value that `test_start` returned.
 
 use super::cookies::cookies;
-use super::lookup::{Member, part};
+use super::lookup::{MemberValue, part};
 use super::parts;
 use super::tags::user_tags;
 use crate::http::{DigestCredentials, Session};
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use crate::units::split_credentials;
 use http::{HeaderName, HeaderValue, header};
@@ -15,7 +15,7 @@ use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
 use std::rc::Rc;
 
 /// Returns a member of `user` and how the prelude makes it, or nil.
-pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
+pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
     let of_operation = |name, kind| Ok((marker(name).unwrap_or(Value::Nil), Some(kind)));
     let function = match name {
         "get" => return of_operation("GET", "send"),
@@ -119,7 +119,7 @@ return view(whole)"#;
 
 /// Returns the value that `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
-    let value = match Host::of(lua).program.shared.get() {
+    let value = match VmHost::of(lua).program.shared.get() {
         Some(value) => lua.to_value(value)?,
         None => Value::Table(lua.create_table()?),
     };
@@ -136,19 +136,19 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
 
 /// Stores the value that `test_start` returned, for all users.
 pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
-    let mut budget = Host::of(lua).budget(lua);
+    let mut budget = VmHost::of(lua).budget(lua);
     let shared = convert_json(&value, &mut budget).map_err(|error| {
         mlua::Error::runtime(format!(
             "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
         ))
     })?;
     // A test starts once.
-    let _twice = Host::of(lua).program.shared.set(shared);
+    let _twice = VmHost::of(lua).program.shared.set(shared);
     Ok(())
 }
 
 fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
-    Host::user_session(lua)
+    VmHost::user_session(lua)
 }
 
 fn set_header(

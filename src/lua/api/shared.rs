@@ -5,8 +5,10 @@ use super::parts;
 use crate::error::Diagnostic;
 use crate::lua::diagnostics::here;
 use crate::lua::requests::{convert_json, marker};
-use crate::lua::sandbox::{Host, error_at_plan_line};
-use crate::lua::state::{self, Claim, Counter, Found, Making, Map, SharedQueue, State};
+use crate::lua::sandbox::{VmHost, error_at_plan_line};
+use crate::lua::state::{
+    self, Claim, Counter, Map, MapLookup, PendingValue, SharedQueue, SharedState,
+};
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
 use mlua::{
     AnyUserData, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData, UserDataFields,
@@ -42,10 +44,10 @@ struct OpenClaim {
 
 /// Creates the library.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let state = if host.looks_only() {
         // A VM that only reads the declarations of a plan must not be seen by its users.
-        Arc::new(State::default())
+        Arc::new(SharedState::default())
     } else {
         host.program.state().clone()
     };
@@ -97,8 +99,8 @@ fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
 }
 
 /// Refuses at the top level of the file what only users may do: it runs once for each of them.
-fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
-    let host = Host::of(lua);
+fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<VmHost>> {
+    let host = VmHost::of(lua);
     if !host.limits.is_loading() {
         return Ok(host);
     }
@@ -108,8 +110,8 @@ fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<Host>> {
 }
 
 /// Reads a value that is to be shared, and how many bytes it takes.
-fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::Value, usize)> {
-    let mut budget = Host::of(lua).budget(lua);
+fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::SharedValue, usize)> {
+    let mut budget = VmHost::of(lua).budget(lua);
     let converted = match value {
         Value::Nil => Err("there is no value".to_owned()),
         value => convert_json(value, &mut budget),
@@ -180,8 +182,8 @@ where
     R: UserDataFields<SharedMap> + UserDataMethods<SharedMap>,
 {
     registry.add_field("get_or", get_or);
-    type Put = (DisplayText, Value, Value);
-    registry.add_method("put", |lua, this, (key, value, expires): Put| {
+    type PutFunction = (DisplayText, Value, Value);
+    registry.add_method("put", |lua, this, (key, value, expires): PutFunction| {
         let what = format!("the map '{}'", this.name);
         runs(lua, &what)?;
         let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
@@ -224,15 +226,15 @@ where
 fn refuse_others<T, R: UserDataMethods<T>>(
     registry: &mut R,
     owner: &'static str,
-    known: &'static [&'static str],
+    names: &'static [&'static str],
 ) {
     registry.add_meta_method(
         MetaMethod::Index,
         move |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
             let name = shorten(&name);
-            let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
             let noun = owner.rsplit(' ').next().unwrap_or(owner);
-            let message = unknown(&format!("{noun}.{name}"), owner, &name, &known);
+            let message = unknown(&format!("{noun}.{name}"), owner, &name, &names);
             Err(mlua::Error::runtime(message))
         },
     );
@@ -244,7 +246,7 @@ impl UserData for OpenClaim {
             let (value, bytes) = shareable(lua, &value, &this.what)?;
             match &this.claim {
                 Some(claim) => claim
-                    .keep(value, bytes, this.expires)
+                    .store(value, bytes, this.expires)
                     .map_err(mlua::Error::runtime),
                 None => Ok(()),
             }
@@ -256,7 +258,7 @@ impl UserData for OpenClaim {
     }
 }
 
-fn copy(lua: &Lua, value: Option<state::Value>) -> mlua::Result<Value> {
+fn copy(lua: &Lua, value: Option<state::SharedValue>) -> mlua::Result<Value> {
     value.map_or(Ok(Value::Nil), |value| lua.to_value(&*value))
 }
 
@@ -267,21 +269,21 @@ fn try_take(lua: &Lua, queue: UserDataRef<SharedQueue>) -> mlua::Result<Value> {
 }
 
 /// What is found in a map: the value, or the right to make it, or what is to be waited for.
-type InMap = (Value, Option<AnyUserData>, Option<AnyUserData>);
+type MapResult = (Value, Option<AnyUserData>, Option<AnyUserData>);
 
 fn find_or_claim(
     lua: &Lua,
     (map, DisplayText(key), make, expires): (UserDataRef<SharedMap>, DisplayText, Value, Value),
-) -> mlua::Result<InMap> {
+) -> mlua::Result<MapResult> {
     let what = format!("the map '{}'", map.name);
     let host = runs(lua, &what)?;
     if !make.is_function() {
-        let wanted = describe_mismatch(
+        let mismatch = describe_mismatch(
             &format!("what makes a value of {what}"),
             "a function",
             &make,
         );
-        let message = format!("{wanted}: map:get_or(key, function() … end)");
+        let message = format!("{mismatch}: map:get_or(key, function() … end)");
         return Err(mlua::Error::runtime(message));
     }
     let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
@@ -289,8 +291,8 @@ fn find_or_claim(
     let by = Rc::as_ptr(&host).addr();
     let found = map.map.find_or_claim(&key, by);
     Ok(match found.map_err(mlua::Error::runtime)? {
-        Found::Value(value) => (copy(lua, Some(value))?, None, None),
-        Found::Claimed(claim) => {
+        MapLookup::Value(value) => (copy(lua, Some(value))?, None, None),
+        MapLookup::Claimed(claim) => {
             let claim = OpenClaim {
                 what,
                 claim: Some(claim),
@@ -298,11 +300,11 @@ fn find_or_claim(
             };
             (Value::Nil, Some(lua.create_userdata(claim)?), None)
         }
-        Found::Making(making) => {
-            let making = lua.create_any_userdata::<Making>(making)?;
+        MapLookup::Making(making) => {
+            let making = lua.create_any_userdata::<PendingValue>(making)?;
             (Value::Nil, None, Some(making))
         }
-        Found::Own => {
+        MapLookup::Own => {
             let message =
                 format!("the value '{key}' of {what} is requested by the function that makes it");
             return Err(mlua::Error::runtime(message));

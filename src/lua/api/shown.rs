@@ -1,7 +1,7 @@
 //! A response in a line of the log. Driven by `log`; knows nothing of the methods that a response has.
 
-use crate::lua::requests::Address;
-use crate::lua::sandbox::Host;
+use crate::lua::requests::ResponseAddress;
+use crate::lua::sandbox::VmHost;
 use crate::units::{show_duration, show_size};
 use mlua::{Lua, LuaString, Table};
 
@@ -9,14 +9,17 @@ use mlua::{Lua, LuaString, Table};
 pub(super) fn is_response(table: &Table) -> bool {
     let named = |meta: Table| meta.raw_get::<Option<LuaString>>("__name").ok().flatten();
     let name = table.metatable().and_then(named);
-    name.is_some_and(|name| name == "response") && Address::of(table).is_ok()
+    name.is_some_and(|name| name == "response") && ResponseAddress::of(table).is_ok()
 }
 
 /// Returns a response as logs show it: its status, where it came from, its size and what is wrong with it.
 pub(super) fn response(lua: &Lua, response: &Table) -> String {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let responses = host.responses.borrow();
-    let Some(finished) = Address::of(response).ok().and_then(|at| responses.get(at)) else {
+    let Some(finished) = ResponseAddress::of(response)
+        .ok()
+        .and_then(|at| responses.get(at))
+    else {
         return "response".to_owned();
     };
     let failure = finished.verdict();

@@ -1,7 +1,7 @@
 //! `user.tags`, and the tags of a transaction.
 
 use crate::lua::requests::{OwnTags, Transaction, read_transaction, set_tag};
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{AnyUserData, Lua, LuaString, Table, UserData, Value};
 
@@ -12,11 +12,11 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     meta.raw_set(
         "__index",
         lua.create_function(|lua, (_, DisplayText(key)): (Value, DisplayText)| {
-            let host = Host::of(lua);
+            let host = VmHost::of(lua);
             let tags = host.tags.borrow();
             let own = tags.iter().flat_map(|tags| tags.of_user().pairs());
             Ok(own
-                .filter(|(known, _)| *known == key)
+                .filter(|(name, _)| *name == key)
                 .map(|(_, value)| value.to_owned())
                 .next())
         })?,
@@ -24,7 +24,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     meta.raw_set(
         "__newindex",
         lua.create_function(|lua, (_, key, value): (Value, LuaString, Value)| {
-            let host = Host::of(lua);
+            let host = VmHost::of(lua);
             let mut tags = host.tags.borrow_mut();
             let own = tags.get_or_insert_default().of_user_mut();
             let key = escape_invalid(&key);
@@ -41,13 +41,13 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// Begins a transaction with these options. Returns what is wrong with them, if something is.
-pub(super) fn begin_transaction(lua: &Lua, options: Table) -> mlua::Result<Option<String>> {
+pub(super) fn start_transaction(lua: &Lua, options: Table) -> mlua::Result<Option<String>> {
     Ok(enter_transaction(lua, &options).err())
 }
 
 fn enter_transaction(lua: &Lua, options: &Table) -> Result<(), String> {
     let tags = read_transaction(options)?;
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let bytes = tags.bytes().saturating_mul(2);
     host.budget(lua).take(bytes)?;
     let transaction = Transaction::new(tags, host.account.hold(bytes));
@@ -59,41 +59,41 @@ fn enter_transaction(lua: &Lua, options: &Table) -> Result<(), String> {
 
 /// Ends the innermost transaction, which the coroutine that runs has begun.
 pub(super) fn leave_transaction(lua: &Lua, (): ()) -> mlua::Result<()> {
-    if let Some(own) = &mut *Host::of(lua).tags.borrow_mut() {
+    if let Some(own) = &mut *VmHost::of(lua).tags.borrow_mut() {
         own.leave(own.depth().saturating_sub(1));
     }
     Ok(())
 }
 
 /// Transactions in which a coroutine of the plan's waits to be resumed: meanwhile, nothing is in them. They end with it.
-struct Suspended(Vec<Transaction>);
+struct SuspendedTags(Vec<Transaction>);
 
-impl UserData for Suspended {}
+impl UserData for SuspendedTags {}
 
 /// Enters the transactions in which a coroutine waits, before it is resumed. Returns how many its code was in before.
 pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua::Result<usize> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let mut own = host.tags.borrow_mut();
     let own = own.get_or_insert_default();
     let Some(suspended) = suspended else {
         return Ok(own.depth());
     };
-    let mut suspended = suspended.borrow_mut::<Suspended>()?;
+    let mut suspended = suspended.borrow_mut::<SuspendedTags>()?;
     own.enter(&mut suspended.0).map_err(mlua::Error::runtime)
 }
 
 /// Leaves the transactions that a coroutine is in, which began when its code was in that many, and returns them for the next
 /// time that it is resumed; nothing if there are none.
 pub(super) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<AnyUserData>> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let is_in_none = |own: &OwnTags| own.depth() <= depth;
     if host.tags.borrow().as_deref().is_none_or(is_in_none) {
         return Ok(None);
     }
     // First, so that the coroutine is in no others if there is no memory for it.
-    let suspended = lua.create_userdata(Suspended(Vec::new()))?;
+    let suspended = lua.create_userdata(SuspendedTags(Vec::new()))?;
     if let Some(own) = &mut *host.tags.borrow_mut() {
-        suspended.borrow_mut::<Suspended>()?.0 = own.leave(depth);
+        suspended.borrow_mut::<SuspendedTags>()?.0 = own.leave(depth);
     }
     Ok(Some(suspended))
 }

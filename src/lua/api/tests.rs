@@ -1,23 +1,23 @@
 //! Tests of the libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
 use crate::lua::fixture::{recorder, setup};
-use crate::lua::{Op, Program, Raised, Step, Vm, load};
+use crate::lua::{Op, Program, RaisedError, Step, Vm, load};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A plan in a temporary folder.
-struct Bench {
+struct PlanFixture {
     folder: PathBuf,
     program: Arc<Program>,
 }
 
-impl Bench {
-    fn new(test: &str, files: &[(&str, &str)], plan: &str) -> Bench {
+impl PlanFixture {
+    fn new(test: &str, files: &[(&str, &str)], plan: &str) -> PlanFixture {
         let folder = folder(test, files);
         let name = folder.join("plan.lua").to_string_lossy().into_owned();
         let (program, _, _) = load(&name, plan, BTreeMap::new(), 1).expect("the plan loads");
-        Bench { folder, program }
+        PlanFixture { folder, program }
     }
 
     fn user(&self, user: u64) -> Vm {
@@ -25,7 +25,7 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+impl Drop for PlanFixture {
     fn drop(&mut self) {
         // What is left behind is found in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -44,7 +44,7 @@ fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
 
 /// Runs the body of a task that must end without an error.
 fn holds(test: &str, files: &[(&str, &str)], body: &str) {
-    let bench = Bench::new(
+    let bench = PlanFixture::new(
         test,
         files,
         &format!("task {{ function(user)\n{body}\nend }}"),
@@ -54,8 +54,8 @@ fn holds(test: &str, files: &[(&str, &str)], body: &str) {
 }
 
 /// Returns the error that the body of a task raises; its lines are those of the plan, from 2 on.
-fn raised(test: &str, files: &[(&str, &str)], body: &str) -> (Raised, Option<String>) {
-    let bench = Bench::new(
+fn raised(test: &str, files: &[(&str, &str)], body: &str) -> (RaisedError, Option<String>) {
+    let bench = PlanFixture::new(
         test,
         files,
         &format!("task {{ function(user)\n{body}\nend }}"),
@@ -114,7 +114,7 @@ fn users_share_the_cursor_of_a_file_and_loading_a_plan_moves_none() {
           assert(mine == tostring(user.id), mine)
           assert(rows:next() == tostring(user.id))
         end }"#;
-    let bench = Bench::new("shared", &[("a.txt", "1\n2\n3\n")], plan);
+    let bench = PlanFixture::new("shared", &[("a.txt", "1\n2\n3\n")], plan);
     for user in 1..=3 {
         let step = bench.user(user).start(0, 1);
         assert!(matches!(step, Step::Done), "{step:?}");
@@ -131,7 +131,7 @@ fn a_user_that_finds_no_unique_row_stops_even_inside_a_coroutine() {
         task { function(user)
           coroutine.wrap(function() user.data.row = rows:next() end)()
         end }"#;
-    let bench = Bench::new("stops", &[("a.txt", "1\n")], plan);
+    let bench = PlanFixture::new("stops", &[("a.txt", "1\n")], plan);
     let mut user = bench.user(1);
     assert!(matches!(user.start(0, 1), Step::Done));
     assert!(matches!(user.start(0, 2), Step::Op(Op::Stop)));
@@ -172,7 +172,7 @@ fn a_mistake_with_data_is_raised_at_the_line_of_the_plan() {
 }
 
 #[test]
-fn patterns_and_selectors_that_are_wrong_are_told_with_place_and_line() {
+fn patterns_and_selectors_that_are_wrong_are_reported_with_place_and_line() {
     for (body, message) in [
         (
             "local ok = regex 'name=(token'",
@@ -335,7 +335,7 @@ fn what_is_raised_as_bytes_is_shown_with_escapes_and_caught_as_it_was() {
 #[test]
 fn a_plan_that_declares_other_tasks_for_a_user_is_refused() {
     let refused = |plan: &str| {
-        let bench = Bench::new("other", &[], plan);
+        let bench = PlanFixture::new("other", &[], plan);
         let refused = Vm::new(&bench.program, setup(1, &recorder(), &Arc::default()));
         refused.expect_err("it must not run").to_string()
     };
@@ -351,17 +351,17 @@ fn a_plan_that_declares_other_tasks_for_a_user_is_refused() {
 }
 
 #[test]
-fn a_vm_is_small_before_its_plan_asks_for_more() {
+fn a_vm_is_small_before_its_plan_needs_more() {
     // A load has thousands of VMs: what not every plan uses is a part of the prelude or opened when it is asked for.
     // Measured: 26 KiB.
     let plan = "task { function(user) user:get '/' end }";
-    let vm = Bench::new("small", &[], plan).user(1);
+    let vm = PlanFixture::new("small", &[], plan).user(1);
     assert!(vm.used_memory() < 28 << 10, "{} bytes", vm.used_memory());
 }
 
 #[test]
 fn lists_without_responses_hold_nothing() {
-    let bench = Bench::new(
+    let bench = PlanFixture::new(
         "empty_lists",
         &[],
         "task { function(user) while true do user:fetch {} end end }",
@@ -369,14 +369,14 @@ fn lists_without_responses_hold_nothing() {
     let mut vm = bench.user(1);
     let step = vm.start(0, 1);
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
-    let step = vm.answer_list(Vec::new(), false);
+    let step = vm.resume_list(Vec::new(), false);
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
     assert!(vm.park(0).is_none());
 }
 
 #[test]
-fn code_of_load_that_takes_too_long_is_told_at_the_line_of_its_task() {
-    let bench = Bench::new("loaded", &[], "\ntask { load 'while true do end' }");
+fn code_of_load_that_takes_too_long_is_reported_at_the_line_of_its_task() {
+    let bench = PlanFixture::new("loaded", &[], "\ntask { load 'while true do end' }");
     let step = bench.user(1).start(0, 1);
     let Step::Raised(raised) = step else {
         panic!("nothing is raised: {step:?}");

@@ -36,11 +36,11 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
                         Value::String(text) => format!("'{}'", escape_invalid(text)),
                         other => type_phrase(other).to_owned(),
                     };
-                    let wanted = match kind {
+                    let expected = match kind {
                         "throughput" => "a number of tasks per second",
                         _ => "numbers of seconds, or texts such as \"500ms\"",
                     };
-                    let message = format!("wait.{kind} takes {wanted}, not {shown}");
+                    let message = format!("wait.{kind} takes {expected}, not {shown}");
                     return Err(error_at_plan_line(lua, Diagnostic::new(message)));
                 }
             };

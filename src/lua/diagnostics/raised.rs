@@ -6,7 +6,7 @@ use crate::lua::plan_files::Sources;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Raised {
+pub struct RaisedError {
     /// The message without its location.
     pub message: String,
     /// `file:line` in the plan or one of its modules, if it is known.
@@ -16,7 +16,7 @@ pub struct Raised {
 }
 
 /// Splits an error into message, location and stack trace.
-pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raised {
+pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
     let text = match innermost(error) {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
             text.clone()
@@ -36,7 +36,7 @@ pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raise
         Some((file, line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
         None => (None, strip_own_place(&text).to_owned()),
     };
-    Raised {
+    RaisedError {
         line: line.or_else(|| {
             backtrace
                 .as_deref()
@@ -107,8 +107,8 @@ pub(in crate::lua) fn cut(mut message: String) -> String {
 /// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds
 /// what to write where a plan calculates with texts.
 fn make_readable(message: &str) -> String {
-    if let Some((told, _)) = message.split_once(" near '<\\") {
-        return format!("{told} near a character that Lua does not know");
+    if let Some((problem, _)) = message.split_once(" near '<\\") {
+        return format!("{problem} near a character that Lua does not know");
     }
     if message.starts_with("attempt to add a 'string' with")
         || (message.starts_with("attempt to add a '") && message.ends_with("' with a 'string'"))
@@ -142,7 +142,7 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
 
 /// Describes an argument of the wrong type without the names that Rust has for types.
 fn describe_conversion(from: &str, to: &str) -> String {
-    let wanted = match to {
+    let expected = match to {
         "string" | "String" => "a string",
         "i64" if from == "number" => return "expected a whole number here".to_owned(),
         "i64" => "a whole number",
@@ -153,8 +153,8 @@ fn describe_conversion(from: &str, to: &str) -> String {
         other => other,
     };
     match from {
-        "nil" => format!("expected {wanted} here, not nil"),
-        from => format!("expected {wanted} here, not a {from}"),
+        "nil" => format!("expected {expected} here, not nil"),
+        from => format!("expected {expected} here, not a {from}"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Remedies for texts that are not Lua: habits of other languages, or a missing comma, `end` or bracket. Lua itself
 //! says where it gave up; the remedy is found from the words before that place.
 
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Token, TokenKind, tokens};
 
 /// A word that opens what another one closes.
 #[derive(Debug, Clone, Copy)]
@@ -15,13 +15,13 @@ struct Opener<'a> {
 pub(super) fn remedy(message: &str, line: u32, source: &str) -> Option<String> {
     let words = tokens(source);
     let end = words.partition_point(|word| word.line <= line);
-    let begin = words.partition_point(|word| word.line < line);
+    let start = words.partition_point(|word| word.line < line);
     let near = message
         .rsplit_once(" near '")
         .map(|(_, near)| near.strip_suffix('\'').unwrap_or(near));
-    habit(message, near, &words[begin..end])
+    habit(message, near, &words[start..end])
         .map(str::to_owned)
-        .or_else(|| missing_comma(message, near?, &words, begin..end))
+        .or_else(|| missing_comma(message, near?, &words, start..end))
         .or_else(|| unbalanced(message, near, &words, end))
 }
 
@@ -29,10 +29,11 @@ pub(super) fn remedy(message: &str, line: u32, source: &str) -> Option<String> {
 fn habit(message: &str, near: Option<&str>, line: &[Token<'_>]) -> Option<&'static str> {
     let has = |sign: &str| {
         line.iter()
-            .any(|word| word.kind == Kind::Sign && word.text == sign)
+            .any(|word| word.kind == TokenKind::Sign && word.text == sign)
     };
-    let sign = |told: &[(&str, &'static str)]| {
-        told.iter()
+    let sign = |remedies: &[(&str, &'static str)]| {
+        remedies
+            .iter()
             .find_map(|(sign, help)| has(sign).then_some(*help))
     };
     let by_sign = sign(&[
@@ -69,7 +70,7 @@ fn habit(message: &str, near: Option<&str>, line: &[Token<'_>]) -> Option<&'stat
     }
     let declares = |word: &str| {
         line.windows(2)
-            .any(|pair| pair[0].text == word && pair[1].kind == Kind::Name)
+            .any(|pair| pair[0].text == word && pair[1].kind == TokenKind::Name)
     };
     if ["const", "let", "var"].into_iter().any(declares) {
         return Some("Lua declares a variable by 'local', as in local name = 1");
@@ -132,16 +133,16 @@ fn missing_comma(
         .clone()
         .find(|place| words[*place].text == near && *place > 0 && ends_value(words, place - 1))?;
     let (next, before) = (&words[place], &words[place - 1]);
-    let begins = match next.kind {
-        Kind::Name => {
+    let is_start = match next.kind {
+        TokenKind::Name => {
             !is_keyword(next.text)
                 || ["function", "nil", "true", "false", "not"].contains(&next.text)
         }
-        Kind::Number | Kind::Text => true,
-        Kind::Sign => next.text == "{" || next.text == "[",
+        TokenKind::Number | TokenKind::Text => true,
+        TokenKind::Sign => next.text == "{" || next.text == "[",
     };
     let opener = open_at(&words[..place]).open.last().copied()?;
-    if !begins {
+    if !is_start {
         return None;
     }
     let on = if before.line == next.line {
@@ -168,7 +169,7 @@ fn unbalanced(
     let at = near.and_then(|near| words[..end].iter().rposition(|word| word.text == near));
     let before = &words[..at.map_or(end, |at| at)];
     let state = open_at(before);
-    let told = |opener: Opener<'_>| {
+    let describe = |opener: Opener<'_>| {
         let Opener { word, close } = opener;
         format!("the '{}' of line {} has no '{close}'", word.text, word.line)
     };
@@ -185,14 +186,14 @@ fn unbalanced(
         );
     }
     if let Some(opener) = state.suspect {
-        return Some(told(opener));
+        return Some(describe(opener));
     }
     let closes = near.is_some_and(|near| ["end", "}", ")", "]", "until"].contains(&near));
     match state.open.last() {
         Some(opener)
             if !message.contains("(to close") && (closes && near != Some(opener.close)) =>
         {
-            Some(told(*opener))
+            Some(describe(*opener))
         }
         None if closes => Some(format!(
             "there is nothing for this '{}' to close",
@@ -204,33 +205,33 @@ fn unbalanced(
 
 /// What is still open after some words.
 #[derive(Default)]
-struct Open<'a> {
+struct OpenBlocks<'a> {
     open: Vec<Opener<'a>>,
     /// An opener whose `end` stands further to the left than itself: that most likely belongs to another one.
     suspect: Option<Opener<'a>>,
 }
 
-fn open_at<'a>(words: &[Token<'a>]) -> Open<'a> {
-    let mut state = Open::default();
+fn open_at<'a>(words: &[Token<'a>]) -> OpenBlocks<'a> {
+    let mut state = OpenBlocks::default();
     // The 'do' of a loop opens nothing of its own.
     let mut loops = 0;
     for word in words {
         let close = match (word.kind, word.text) {
-            (Kind::Name, "function" | "if") => "end",
-            (Kind::Name, "for" | "while") => {
+            (TokenKind::Name, "function" | "if") => "end",
+            (TokenKind::Name, "for" | "while") => {
                 loops += 1;
                 "end"
             }
-            (Kind::Name, "do") if loops > 0 => {
+            (TokenKind::Name, "do") if loops > 0 => {
                 loops -= 1;
                 continue;
             }
-            (Kind::Name, "do") => "end",
-            (Kind::Name, "repeat") => "until",
-            (Kind::Sign, "{") => "}",
-            (Kind::Sign, "(") => ")",
-            (Kind::Sign, "[") => "]",
-            (Kind::Name, "end" | "until") | (Kind::Sign, "}" | ")" | "]") => {
+            (TokenKind::Name, "do") => "end",
+            (TokenKind::Name, "repeat") => "until",
+            (TokenKind::Sign, "{") => "}",
+            (TokenKind::Sign, "(") => ")",
+            (TokenKind::Sign, "[") => "]",
+            (TokenKind::Name, "end" | "until") | (TokenKind::Sign, "}" | ")" | "]") => {
                 if let Some(opener) = state.open.pop_if(|opener| opener.close == word.text) {
                     let outside = word.first && word.indent < opener.word.indent;
                     if outside && word.line > opener.word.line && state.suspect.is_none() {
@@ -251,11 +252,11 @@ fn open_at<'a>(words: &[Token<'a>]) -> Open<'a> {
 fn ends_value(words: &[Token<'_>], place: usize) -> bool {
     let word = words[place];
     match word.kind {
-        Kind::Name => {
+        TokenKind::Name => {
             !is_keyword(word.text) || ["end", "nil", "true", "false"].contains(&word.text)
         }
-        Kind::Number | Kind::Text => true,
-        Kind::Sign => ["}", ")", "]", "..."].contains(&word.text),
+        TokenKind::Number | TokenKind::Text => true,
+        TokenKind::Sign => ["}", ")", "]", "..."].contains(&word.text),
     }
 }
 
@@ -281,7 +282,7 @@ mod tests {
     use crate::lua::plan_files::Sources;
 
     /// Compiles a text and returns the remedy for what Lua says of it.
-    fn told(text: &str) -> String {
+    fn remedy_of(text: &str) -> String {
         let error = mlua::Lua::new()
             .load(text)
             .set_name("@p.lua")
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn habits_of_other_languages_are_answered() {
+    fn habits_of_other_languages_are_explained() {
         for (text, help) in [
             ("task { “a”, f }", "write \"…\" or '…'"),
             ("const x = 1", "local name = 1"),
@@ -312,12 +313,16 @@ mod tests {
             ("if a then elif b then end", "'elseif condition then'"),
             ("x = a ? 1 : 2", "condition and a or b"),
         ] {
-            assert!(told(text).contains(help), "{text}: {}", told(text));
+            assert!(
+                remedy_of(text).contains(help),
+                "{text}: {}",
+                remedy_of(text)
+            );
         }
     }
 
     #[test]
-    fn a_missing_comma_is_told_with_both_sides() {
+    fn a_missing_comma_is_reported_with_both_sides() {
         for (text, help) in [
             (
                 "f { name = 'x' expect = 1 }",
@@ -336,12 +341,16 @@ mod tests {
                 "put a comma after '1', or close the '(' of line 1",
             ),
         ] {
-            assert!(told(text).contains(help), "{text}: {}", told(text));
+            assert!(
+                remedy_of(text).contains(help),
+                "{text}: {}",
+                remedy_of(text)
+            );
         }
     }
 
     #[test]
-    fn what_is_not_closed_is_told_with_its_line() {
+    fn what_is_not_closed_is_reported_with_its_line() {
         for (text, help) in [
             (
                 "task { 'a', function(u)\n  if u then\n    u:get '/'\nend }",
@@ -366,14 +375,22 @@ mod tests {
             ),
             ("f()\nend", "nothing for this 'end' to close"),
         ] {
-            assert!(told(text).contains(help), "{text}: {}", told(text));
+            assert!(
+                remedy_of(text).contains(help),
+                "{text}: {}",
+                remedy_of(text)
+            );
         }
     }
 
     #[test]
-    fn what_is_said_already_is_not_said_again() {
+    fn what_is_reported_already_is_not_repeated() {
         for text in ["if x do end", "x = = 1", "f(", "goto 1", "local function"] {
-            assert!(!told(text).contains("help"), "{text}: {}", told(text));
+            assert!(
+                !remedy_of(text).contains("help"),
+                "{text}: {}",
+                remedy_of(text)
+            );
         }
     }
 }

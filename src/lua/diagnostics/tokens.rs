@@ -3,7 +3,7 @@
 
 /// A kind of word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lua) enum Kind {
+pub(in crate::lua) enum TokenKind {
     /// A name or a keyword.
     Name,
     Number,
@@ -15,7 +15,7 @@ pub(in crate::lua) enum Kind {
 /// A word and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) struct Token<'a> {
-    pub(in crate::lua) kind: Kind,
+    pub(in crate::lua) kind: TokenKind,
     pub(in crate::lua) text: &'a str,
     /// Number of the line, from 1.
     pub(in crate::lua) line: u32,
@@ -34,14 +34,14 @@ const SIGNS: [&str; 26] = [
 /// Splits a text into its words. Comments are left out.
 pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found: Vec<Token<'_>> = Vec::new();
-    let (mut at, mut line, mut line_begin) = (0, 1, 0);
+    let (mut at, mut line, mut line_start) = (0, 1, 0);
     let mut last_line = 0;
     // Measured once for each line: there may be many words after a long indent.
     let mut measured = (usize::MAX, 0);
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];
         if first == '\n' {
-            (at, line, line_begin) = (at + 1, line + 1, at + 1);
+            (at, line, line_start) = (at + 1, line + 1, at + 1);
             continue;
         }
         if first.is_whitespace() {
@@ -50,15 +50,15 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
         }
         let comment = rest.starts_with("--");
         let (kind, length) = if comment {
-            (Kind::Text, comment_length(rest))
+            (TokenKind::Text, comment_length(rest))
         } else {
             measure(rest, first)
         };
         let word = &rest[..length];
         if !comment {
-            if measured.0 != line_begin {
-                let before = &text[line_begin..at];
-                measured = (line_begin, before.len() - before.trim_start().len());
+            if measured.0 != line_start {
+                let before = &text[line_start..at];
+                measured = (line_start, before.len() - before.trim_start().len());
             }
             found.push(Token {
                 kind,
@@ -71,7 +71,7 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
         }
         if let Some(end) = word.rfind('\n') {
             line += word.matches('\n').count() as u32;
-            line_begin = at + end + 1;
+            line_start = at + end + 1;
         }
         at += length;
     }
@@ -79,24 +79,33 @@ pub(in crate::lua) fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// Returns the kind and the length of the word at the beginning of a text.
-fn measure(rest: &str, first: char) -> (Kind, usize) {
+fn measure(rest: &str, first: char) -> (TokenKind, usize) {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let until = |end: fn(char) -> bool| rest.find(end).unwrap_or(rest.len());
     match first {
-        '"' | '\'' => (Kind::Text, quoted_length(rest, first)),
+        '"' | '\'' => (TokenKind::Text, quoted_length(rest, first)),
         '[' => match long_length(rest) {
-            Some(length) => (Kind::Text, length),
-            None => (Kind::Sign, 1),
+            Some(length) => (TokenKind::Text, length),
+            None => (TokenKind::Sign, 1),
         },
         c if c.is_ascii_digit() => {
             let number = until(|c| !c.is_ascii_alphanumeric() && c != '.');
             // In '1..x' the dots join.
-            (Kind::Number, rest[..number].find("..").unwrap_or(number))
+            (
+                TokenKind::Number,
+                rest[..number].find("..").unwrap_or(number),
+            )
         }
-        c if is_name(c) => (Kind::Name, until(|c| !(c.is_alphanumeric() || c == '_'))),
+        c if is_name(c) => (
+            TokenKind::Name,
+            until(|c| !(c.is_alphanumeric() || c == '_')),
+        ),
         c => {
             let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-            (Kind::Sign, sign.map_or(c.len_utf8(), |sign| sign.len()))
+            (
+                TokenKind::Sign,
+                sign.map_or(c.len_utf8(), |sign| sign.len()),
+            )
         }
     }
 }

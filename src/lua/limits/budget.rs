@@ -2,7 +2,7 @@
 //! against the limit of the VM, and is counted before it is allocated. So does the time that lgoose takes to read it.
 
 use super::interrupt::running_line;
-use super::vm_limits::Limits;
+use super::vm_limits::VmLimits;
 use mlua::Lua;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,9 +21,9 @@ impl Account {
     }
 
     /// Counts bytes as held until the result is dropped.
-    pub(in crate::lua) fn hold(&self, bytes: usize) -> Held {
+    pub(in crate::lua) fn hold(&self, bytes: usize) -> HeldBytes {
         self.0.set(self.0.get().saturating_add(bytes));
-        Held {
+        HeldBytes {
             account: self.clone(),
             bytes,
         }
@@ -32,12 +32,12 @@ impl Account {
 
 /// Bytes that a value holds outside of Lua.
 #[derive(Debug)]
-pub(in crate::lua) struct Held {
+pub(in crate::lua) struct HeldBytes {
     account: Account,
     bytes: usize,
 }
 
-impl Drop for Held {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         let cell = &self.account.0;
         cell.set(cell.get().saturating_sub(self.bytes));
@@ -47,18 +47,18 @@ impl Drop for Held {
 /// The memory that one call may still take outside of Lua, in bytes, within the time of its task.
 #[derive(Debug)]
 pub(in crate::lua) struct Budget<'a> {
-    left: usize,
+    remaining: usize,
     taken: usize,
     /// What is left may be little because of garbage: before anything is refused, it is collected once.
     garbage: Option<(&'a Lua, Collect)>,
-    limits: Rc<Limits>,
+    limits: Rc<VmLimits>,
 }
 
 impl<'a> Budget<'a> {
     /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
-    pub(in crate::lua) fn new(left: usize, limits: &Rc<Limits>) -> Budget<'a> {
+    pub(in crate::lua) fn new(remaining: usize, limits: &Rc<VmLimits>) -> Budget<'a> {
         Budget {
-            left,
+            remaining: remaining,
             taken: 0,
             garbage: None,
             limits: limits.clone(),
@@ -74,8 +74,8 @@ impl<'a> Budget<'a> {
     }
 
     /// Returns what is left.
-    pub(in crate::lua) fn left(&self) -> usize {
-        self.left
+    pub(in crate::lua) fn remaining(&self) -> usize {
+        self.remaining
     }
 
     /// Returns what has been taken.
@@ -88,12 +88,12 @@ impl<'a> Budget<'a> {
     /// # Errors
     /// The message for a plan that would hold more than it may, or whose time is over.
     pub(in crate::lua) fn take(&mut self, bytes: usize) -> Result<(), String> {
-        if bytes > self.left {
+        if bytes > self.remaining {
             self.collect();
         }
-        match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
+        match self.remaining.checked_sub(bytes) {
+            Some(remaining) => {
+                self.remaining = remaining;
                 self.taken += bytes;
                 self.spend(bytes as u64)
             }
@@ -109,18 +109,18 @@ impl<'a> Budget<'a> {
         &mut self,
         mut make: impl FnMut(usize) -> Option<T>,
     ) -> Result<T, String> {
-        if let Some(made) = make(self.left) {
+        if let Some(made) = make(self.remaining) {
             return Ok(made);
         }
-        let before = self.left;
+        let before = self.remaining;
         self.collect();
-        let again = (self.left > before).then(|| make(self.left));
+        let again = (self.remaining > before).then(|| make(self.remaining));
         again.flatten().ok_or_else(|| self.exceeded())
     }
 
     fn collect(&mut self) {
         if let Some((lua, collect)) = self.garbage.take() {
-            self.left = collect(lua).saturating_sub(self.taken);
+            self.remaining = collect(lua).saturating_sub(self.taken);
         }
     }
 
@@ -141,9 +141,9 @@ impl<'a> Budget<'a> {
         &mut self,
         work: impl FnOnce(&mut Budget<'a>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let begin = self.limits.look_if_long();
+        let start = self.limits.look_if_long();
         work(self)?;
-        let foreseen = self.limits.repeat_since(begin, running_line);
+        let foreseen = self.limits.repeat_since(start, running_line);
         foreseen.map_err(|error| error.to_string().into())
     }
 
@@ -172,20 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_left_is_refused_and_not_taken() {
-        let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
+    fn more_than_remains_is_refused_and_not_subtracted() {
+        let limits = VmLimits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
         let mut budget = Budget::new(100, &Rc::new(limits));
         assert!(budget.take(60).is_ok());
-        let told = budget.take(41).expect_err("too much");
+        let message = budget.take(41).expect_err("too much");
         let expected = "not enough memory: a user may hold 1 MiB ('--lua-memory')";
-        assert_eq!(told, expected);
-        assert_eq!(budget.left(), 40);
+        assert_eq!(message, expected);
+        assert_eq!(budget.remaining(), 40);
     }
 
     #[test]
     fn a_limit_that_no_flag_sets_names_none() {
-        let told = Budget::new(0, &Rc::new(Limits::of_loading(Arc::default()))).exceeded();
+        let message = Budget::new(0, &Rc::new(VmLimits::of_loading(Arc::default()))).exceeded();
         let expected = "not enough memory: a plan's code outside of tasks may hold 1024 MiB";
-        assert_eq!(told, expected);
+        assert_eq!(message, expected);
     }
 }

@@ -8,9 +8,10 @@ mod pattern;
 mod texts;
 mod vm_limits;
 
-pub(super) use budget::{Account, Budget, Held};
+pub(super) use budget::{Account, Budget, HeldBytes};
 pub(super) use coroutine::{
-    Arguments, Converted, Coroutine, Plain, Resumed, Seen, TableSeen, Yielded, has_filled_memory,
+    Arguments, Converted, Coroutine, PlainValue, ResumeResult, StackTable, StackValue,
+    YieldedValues, has_filled_memory,
 };
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
@@ -18,4 +19,4 @@ pub(super) use interrupt::{call, enter, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
 pub(crate) use vm_limits::LOADING_TIME;
-pub(super) use vm_limits::{Limits, TABLE_LOOK, processor_time};
+pub(super) use vm_limits::{TABLE_LOOK, VmLimits, processor_time};

@@ -2,7 +2,7 @@
 //! [`interrupt`](super::interrupt); functions that work long inside one call report it with [`Limits::spend`].
 
 use super::heartbeat::Heartbeat;
-use crate::lua::diagnostics::{Raised, plan_line};
+use crate::lua::diagnostics::{RaisedError, plan_line};
 use crate::lua::plan_files::SourceLine;
 use mlua::Lua;
 use rustix::time::{ClockId, clock_gettime};
@@ -32,16 +32,16 @@ enum Shortage {
 
 /// The limits of one VM and what it has used of them since the engine resumed it.
 #[derive(Debug)]
-pub(in crate::lua) struct Limits {
+pub(in crate::lua) struct VmLimits {
     pub(in crate::lua) time: Duration,
     pub(in crate::lua) memory: usize,
     /// The processor time of the thread at the first reading since the plan was resumed. It is not read earlier
     /// because resuming happens at every request, and reading this clock is a system call.
-    begin: Cell<Option<Duration>>,
+    start: Cell<Option<Duration>>,
     work: Cell<u64>,
     /// Whether the clock is to be read again. A signal sets it.
     due: AtomicBool,
-    kill: RefCell<Option<Raised>>,
+    kill: RefCell<Option<RaisedError>>,
     shortage: Cell<Option<Shortage>>,
     /// The line at which the plan was last seen at work, since it was resumed if `begin` is set.
     seen: RefCell<Option<SourceLine>>,
@@ -53,16 +53,16 @@ pub(in crate::lua) struct Limits {
     heartbeat: Option<Arc<Heartbeat>>,
 }
 
-impl Limits {
+impl VmLimits {
     pub(in crate::lua) fn new(
         time: Duration,
         memory: u64,
         heartbeat: Option<Arc<Heartbeat>>,
-    ) -> Limits {
-        Limits {
+    ) -> VmLimits {
+        VmLimits {
             time,
             memory: usize::try_from(memory).unwrap_or(usize::MAX),
-            begin: Cell::new(None),
+            start: Cell::new(None),
             work: Cell::new(0),
             due: AtomicBool::new(false),
             kill: RefCell::new(None),
@@ -76,21 +76,21 @@ impl Limits {
 
     /// Makes the limits of the first loading of a plan: what the plan itself says about its limits is not known
     /// before.
-    pub(in crate::lua) fn of_loading(heartbeat: Arc<Heartbeat>) -> Limits {
-        Limits {
+    pub(in crate::lua) fn of_loading(heartbeat: Arc<Heartbeat>) -> VmLimits {
+        VmLimits {
             by_flags: false,
-            ..Limits::new(LOADING_TIME, LOADING_MEMORY, Some(heartbeat))
+            ..VmLimits::new(LOADING_TIME, LOADING_MEMORY, Some(heartbeat))
         }
     }
 
     /// Restarts the time, before the plan is resumed.
     pub(in crate::lua) fn restart_clock(&self) {
-        self.begin.set(None);
+        self.start.set(None);
         self.due.store(false, Ordering::Relaxed);
     }
 
     /// Returns the error that ended the running task, if a limit has.
-    pub(in crate::lua) fn killed(&self) -> Option<Raised> {
+    pub(in crate::lua) fn killed(&self) -> Option<RaisedError> {
         self.kill.borrow().clone()
     }
 
@@ -181,7 +181,7 @@ impl Limits {
 
     /// Reads the clock if the task has been running for long.
     pub(super) fn look_if_long(&self) -> Option<Duration> {
-        self.begin.get().map(|_| processor_time())
+        self.start.get().map(|_| processor_time())
     }
 
     /// Ends the task if its time would be over once what it has done since the given look were done again. Costs
@@ -194,13 +194,13 @@ impl Limits {
         look: Option<Duration>,
         line: impl Fn() -> Option<SourceLine>,
     ) -> mlua::Result<()> {
-        let Some(begin) = self.begin.get() else {
+        let Some(start) = self.start.get() else {
             return Ok(());
         };
-        let again = processor_time().saturating_sub(look.unwrap_or(begin));
-        self.begin.set(Some(begin.saturating_sub(again)));
+        let again = processor_time().saturating_sub(look.unwrap_or(start));
+        self.start.set(Some(start.saturating_sub(again)));
         let checked = self.check(line);
-        self.begin.set(Some(begin));
+        self.start.set(Some(start));
         checked
     }
 
@@ -223,9 +223,9 @@ impl Limits {
             self.note_full();
         }
         match &*self.seen.borrow() {
-            Some((file, line)) if self.is_full() && self.begin.get().is_some() => {
-                let told = self.out_of_memory();
-                mlua::Error::RuntimeError(format!("{file}:{line}: {told}"))
+            Some((file, line)) if self.is_full() && self.start.get().is_some() => {
+                let message = self.out_of_memory();
+                mlua::Error::RuntimeError(format!("{file}:{line}: {message}"))
             }
             _ => error,
         }
@@ -262,9 +262,9 @@ impl Limits {
     /// it is.
     pub(super) fn is_over(&self, line: impl Fn() -> Option<SourceLine>) -> bool {
         let now = processor_time();
-        let begin = self.begin.get();
-        if begin.is_none() {
-            self.begin.set(Some(now));
+        let start = self.start.get();
+        if start.is_none() {
+            self.start.set(Some(now));
             self.seen.replace(None);
         }
         // Lgoose's own code at the end of a task is in no line.
@@ -274,13 +274,13 @@ impl Limits {
             }
             self.seen.replace(Some(seen));
         }
-        let Some(begin) = begin else {
+        let Some(start) = start else {
             return false;
         };
-        if now.saturating_sub(begin) <= self.time {
+        if now.saturating_sub(start) <= self.time {
             return false;
         }
-        self.kill.replace(Some(Raised {
+        self.kill.replace(Some(RaisedError {
             message: format!(
                 "{} ran for {} s of Lua without waiting{}",
                 if self.loading.get() {

@@ -1,18 +1,18 @@
 //! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
 //! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
-use super::field::{DeclarationError, Field, for_each_field};
+use super::field::{DeclarationError, DeclaredField, for_each_field};
 use super::scenario_fields::read_scenario_fields;
 use super::setting::{entries, read_setting};
 use crate::config::{self, Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
-use crate::lua::limits::{self, Heartbeat, Limits};
+use crate::lua::limits::{self, Heartbeat, VmLimits};
 use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
-use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::sandbox::{self, VmHost, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
-use crate::plan::{Event, Hook, Plan, Scenario, Task};
+use crate::plan::{Hook, Plan, PlanEvent, Scenario, Task};
 use crate::tags::Tags;
 use crate::threshold::Threshold;
 use mlua::{Function, Lua, Table, Value};
@@ -43,7 +43,7 @@ struct PlanBuilder {
     scenarios: Vec<Scenario>,
     /// The names of the scenarios.
     names: HashSet<String>,
-    events: Vec<Event>,
+    events: Vec<PlanEvent>,
     /// Tags of all requests in figures.
     request_tags: Tags,
     /// Thresholds that scenarios have.
@@ -80,15 +80,15 @@ pub(super) fn collect_declarations(
         .iter()
         .map(|declared| declared.task.name.clone())
         .collect();
-    let left: Vec<Task> = builder
+    let unassigned: Vec<Task> = builder
         .tasks
         .iter()
         .filter(|declared| declared.scenario.is_none())
         .map(|declared| declared.task.clone())
         .collect();
-    if !left.is_empty() {
+    if !unassigned.is_empty() {
         builder.scenarios.push(Scenario {
-            tasks: left,
+            tasks: unassigned,
             ..Scenario::new("default")
         });
     }
@@ -125,8 +125,8 @@ fn run(
     heartbeat: &Arc<Heartbeat>,
 ) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    let limits = Limits::of_loading(heartbeat.clone());
-    let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
+    let limits = VmLimits::of_loading(heartbeat.clone());
+    let host = Rc::new(VmHost::new(program.clone(), 0, "", None, limits));
     lua.set_app_data(host.clone());
     host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?)?;
@@ -151,10 +151,16 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
     let builder = builder.clone();
     lua.create_function(move |lua, (event, handler): (Value, Value)| {
         let name = event.as_string().map(escape_invalid).unwrap_or_default();
-        let event = Event::ALL.into_iter().find(|event| event.name() == name);
+        let event = PlanEvent::ALL
+            .into_iter()
+            .find(|event| event.name() == name);
         let hook = Hook::ALL.into_iter().find(|hook| hook.name() == name);
         if event.is_none() && hook.is_none() {
-            let valid = [Event::ALL.map(Event::name), Hook::ALL.map(Hook::name)].concat();
+            let valid = [
+                PlanEvent::ALL.map(PlanEvent::name),
+                Hook::ALL.map(Hook::name),
+            ]
+            .concat();
             return Err(error_at_plan_line(
                 lua,
                 unknown_word("event", &name, "on", &valid),
@@ -165,18 +171,18 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
                 "on(\"{name}\", …) needs a function, not {}",
                 type_phrase(&handler)
             );
-            let given = if hook.is_some() {
+            let parameter = if hook.is_some() {
                 name.as_str()
             } else {
                 "user"
             };
-            let help = format!("write on(\"{name}\", function({given}) … end)");
+            let help = format!("write on(\"{name}\", function({parameter}) … end)");
             return Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)));
         }
         let builder = &mut *builder.borrow_mut();
-        let known = event.is_some_and(|event| builder.events.contains(&event))
+        let is_declared = event.is_some_and(|event| builder.events.contains(&event))
             || hook.is_some_and(|hook| builder.hooks.contains(&hook));
-        if known {
+        if is_declared {
             let message = format!("there are two functions for on(\"{name}\", …)");
             return Err(error_at_plan_line(
                 lua,
@@ -223,7 +229,7 @@ fn locate(
     (file, line): &SourceLine,
     word: Option<&str>,
 ) -> mlua::Error {
-    let source = Host::of(lua).program.sources.text(file);
+    let source = VmHost::of(lua).program.sources.text(file);
     let words = [diagnostic.marked(), word].into_iter().flatten();
     let found = words
         .filter_map(|word| word_line(&source, *line, word))
@@ -245,7 +251,7 @@ fn declare_plan(
         let name = escape_invalid(key);
         let mut setting = read_setting(&value);
         if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
-            let (words, tags) = Field::new(name.clone(), "plan", &value).tags()?;
+            let (words, tags) = DeclaredField::new(name.clone(), "plan", &value).tags()?;
             builder.request_tags = tags;
             // Named tags say nothing about which tasks run.
             if words.is_empty() {
@@ -359,11 +365,11 @@ fn take_task(
     scenario: &str,
 ) -> Result<Task, DeclarationError> {
     let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
-    let known = entry.as_table().and_then(|entry| {
+    let declared = entry.as_table().and_then(|entry| {
         let place = builder.places.get(&address(entry))?;
         builder.tasks.get_mut(*place)
     });
-    let Some(known) = known else {
+    let Some(declared) = declared else {
         let message = format!(
             "entry {place} of scenario '{scenario}' is {}, not a task",
             type_phrase(&entry)
@@ -372,8 +378,8 @@ fn take_task(
             .help("write task { \"name\", function(user) … end }")
             .into());
     };
-    if let Some(other) = known.scenario.replace(scenario.to_owned()) {
-        let task = known.task.name.as_deref().unwrap_or("without a name");
+    if let Some(other) = declared.scenario.replace(scenario.to_owned()) {
+        let task = declared.task.name.as_deref().unwrap_or("without a name");
         let message = if other == scenario {
             format!("task '{task}' is declared twice in scenario '{scenario}'")
         } else {
@@ -383,7 +389,7 @@ fn take_task(
             .help("declare a task of its own for each; they may share one function")
             .into());
     }
-    Ok(known.task.clone())
+    Ok(declared.task.clone())
 }
 
 /// Returns the address of a table, which is its own as long as it is kept alive.

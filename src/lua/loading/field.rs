@@ -5,7 +5,7 @@ use crate::config::{OwnLoadSettings, Value as Setting, scenario_thresholds, unkn
 use crate::error::Diagnostic;
 use crate::lua::requests::{header_line, set_tag};
 use crate::lua::values::{escape_invalid, read_scalar, type_phrase};
-use crate::plan::{Order, Wait};
+use crate::plan::{TaskOrder, Wait};
 use crate::tags::{SCENARIO, Tags};
 use crate::threshold::Threshold;
 use crate::units;
@@ -29,18 +29,18 @@ impl From<Diagnostic> for DeclarationError {
 }
 
 /// One named field of a declaration.
-pub(super) struct Field<'a> {
+pub(super) struct DeclaredField<'a> {
     pub(super) name: String,
     owner: &'a str,
     value: &'a Value,
 }
 
-impl<'a> Field<'a> {
+impl<'a> DeclaredField<'a> {
     pub(super) fn new(name: String, owner: &'a str, value: &'a Value) -> Self {
-        Field { name, owner, value }
+        DeclaredField { name, owner, value }
     }
 
-    pub(super) fn wrong(&self, wanted: &str) -> DeclarationError {
+    pub(super) fn wrong(&self, expected: &str) -> DeclarationError {
         let got = match self.value {
             Value::Integer(n) => n.to_string(),
             Value::Number(n) => n.to_string(),
@@ -49,7 +49,7 @@ impl<'a> Field<'a> {
         };
         DeclarationError {
             diagnostic: Diagnostic::new(format!(
-                "field '{}' of {} must be {wanted}, not {got}",
+                "field '{}' of {} must be {expected}, not {got}",
                 self.name, self.owner
             )),
             word: Some(self.name.clone()),
@@ -207,10 +207,10 @@ impl<'a> Field<'a> {
         })
     }
 
-    pub(super) fn order(&self) -> Result<Order, DeclarationError> {
+    pub(super) fn order(&self) -> Result<TaskOrder, DeclarationError> {
         let name = self.text()?;
-        Order::parse(&name).ok_or_else(|| {
-            let valid: Vec<&str> = Order::ALL.iter().map(|order| order.name()).collect();
+        TaskOrder::parse(&name).ok_or_else(|| {
+            let valid: Vec<&str> = TaskOrder::ALL.iter().map(|order| order.name()).collect();
             DeclarationError {
                 diagnostic: unknown_word("order", &name, self.owner, &valid),
                 word: Some(name),
@@ -266,11 +266,11 @@ impl<'a> Field<'a> {
 pub(super) fn for_each_field(
     table: &Table,
     owner: &str,
-    mut read: impl FnMut(&Field<'_>) -> Result<(), DeclarationError>,
+    mut read: impl FnMut(&DeclaredField<'_>) -> Result<(), DeclarationError>,
 ) -> Result<(), DeclarationError> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        read(&Field::new(escape_invalid(key), owner, &value))?;
+        read(&DeclaredField::new(escape_invalid(key), owner, &value))?;
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 
 use crate::error::Diagnostic;
 use crate::lua::api::start_prelude;
-use crate::lua::diagnostics::{Kind, Token, to_raised, tokens};
-use crate::lua::limits::Limits;
-use crate::lua::plan_files::{Program, Source};
-use crate::lua::sandbox::{self, Host};
+use crate::lua::diagnostics::{Token, TokenKind, to_raised, tokens};
+use crate::lua::limits::VmLimits;
+use crate::lua::plan_files::{Program, SourceFile};
+use crate::lua::sandbox::{self, VmHost};
 use mlua::{Function, Lua, Table};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -34,8 +34,8 @@ impl Globals {
     /// If there is no memory for a VM.
     pub(super) fn new(program: &Arc<Program>) -> mlua::Result<Self> {
         let lua = sandbox::new_state()?;
-        let limits = Limits::of_loading(Arc::default());
-        let host = Host::new(program.clone(), 0, "", None, limits);
+        let limits = VmLimits::of_loading(Arc::default());
+        let host = VmHost::new(program.clone(), 0, "", None, limits);
         lua.set_app_data(Rc::new(host));
         let env = start_prelude(&lua, program, lua.create_table()?)?.raw_get("env")?;
         let find = "local env, name, member = ... local value = env[name] if member then value = value[member] end";
@@ -44,9 +44,9 @@ impl Globals {
     }
 
     /// Returns a warning for each name of a file that no local declares and that does not exist.
-    pub(super) fn missing(&self, source: &Source) -> Vec<Diagnostic> {
+    pub(super) fn missing(&self, source: &SourceFile) -> Vec<Diagnostic> {
         let words = tokens(&source.text);
-        let (declared, mut told) = (declared(&words), HashSet::new());
+        let (declared, mut reported) = (declared(&words), HashSet::new());
         let uses = (0..words.len()).filter(|place| is_read(&words, *place));
         let missing = uses.filter_map(|place| {
             let name = words[place].text;
@@ -54,10 +54,10 @@ impl Globals {
                 return None;
             }
             let member = match (text(&words, place + 1), words.get(place + 2)) {
-                (".", Some(member)) if member.kind == Kind::Name => Some(member.text),
+                (".", Some(member)) if member.kind == TokenKind::Name => Some(member.text),
                 _ => None,
             };
-            if !told.insert((name, member)) {
+            if !reported.insert((name, member)) {
                 return None;
             }
             let problem = self.look_up(name, member)?;
@@ -76,7 +76,7 @@ impl Globals {
     /// Returns what a task would be told of the name, or `None` where it exists.
     fn look_up(&self, name: &str, member: Option<&str>) -> Option<String> {
         let found = self.find.call::<()>((&self.env, name, member));
-        let host = Host::of(&self.lua);
+        let host = VmHost::of(&self.lua);
         found
             .err()
             .map(|error| to_raised(&error, &host.program.sources).message)
@@ -94,13 +94,13 @@ fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
     for (place, word) in words.iter().enumerate() {
         let rest = &words[place + 1..];
         match (word.kind, word.text) {
-            (Kind::Name, "local") if text(rest, 0) == "function" => {
+            (TokenKind::Name, "local") if text(rest, 0) == "function" => {
                 names.insert(text(rest, 1));
             }
-            (Kind::Name, "local") => names.extend(locals(rest)),
-            (Kind::Name, "for") => names.extend(until(rest, &["in", "="])),
+            (TokenKind::Name, "local") => names.extend(locals(rest)),
+            (TokenKind::Name, "for") => names.extend(until(rest, &["in", "="])),
             // Its name is none, or that of a field; of a method it declares 'self'.
-            (Kind::Name, "function") => {
+            (TokenKind::Name, "function") => {
                 names.insert("self");
                 names.extend(until(rest, &[")"]).skip_while(|word| *word != "("));
             }
@@ -136,7 +136,7 @@ fn until<'a>(words: &[Token<'a>], ends: &[&str]) -> impl Iterator<Item = &'a str
 /// Returns whether the word is the name of a variable, and not of a field, a label or a key of a table.
 fn is_read(words: &[Token<'_>], place: usize) -> bool {
     let word = words[place];
-    if word.kind != Kind::Name || KEYWORDS.contains(&word.text) {
+    if word.kind != TokenKind::Name || KEYWORDS.contains(&word.text) {
         return false;
     }
     let before = match place {
@@ -152,17 +152,19 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn told(plan: &str) -> Vec<String> {
+    fn messages(plan: &str) -> Vec<String> {
         let (program, ..) =
             crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
         let globals = Globals::new(&program).expect("a VM");
         let sources = program.sources.all();
         let found = sources.iter().flat_map(|source| globals.missing(source));
-        found.map(|told| told.message().to_owned()).collect()
+        found
+            .map(|diagnostic| diagnostic.message().to_owned())
+            .collect()
     }
 
     #[test]
-    fn names_that_do_not_exist_are_told_once_as_a_run_tells_them() {
+    fn names_that_do_not_exist_are_reported_once_as_a_run_reports_them() {
         for (body, message) in [
             ("x = tostrng(1)", "global 'x' is not declared"),
             (
@@ -181,14 +183,14 @@ mod tests {
             ("console.log(1)", "global 'console' is not declared"),
         ] {
             let plan = format!("task {{ 'a', function(user) {body} end }}");
-            let found = told(&plan);
+            let found = messages(&plan);
             assert_eq!(found[0], message, "{plan}");
             assert!(found.len() <= 2, "{plan}: {found:?}");
         }
     }
 
     #[test]
-    fn names_that_exist_are_not_told() {
+    fn names_that_exist_are_not_reported() {
         for body in [
             "local a <const>, b = 1 print(a, b, user.anything, user.data.x)",
             "for i, v in ipairs { x = 1, y = 2; z = 3 } do print(i, v) end for j = 1, 2 do print(j) end",
@@ -203,7 +205,7 @@ mod tests {
             "print 'unknown' --[[ unknown ]]",
         ] {
             let plan = format!("task {{ 'a', function(user) {body} end }}");
-            assert_eq!(told(&plan), Vec::<String>::new(), "{plan}");
+            assert_eq!(messages(&plan), Vec::<String>::new(), "{plan}");
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn load_bundle(
     let folder = bundle.unpack()?;
     // The plan sees nothing of the environment here, which is somebody else's.
     let variables = GivenVariables {
-        given: bundle.variables.clone(),
+        configured: bundle.variables.clone(),
         allowed: Some(BTreeSet::new()),
     };
     load_from(
@@ -95,7 +95,7 @@ fn load_from(
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;
     program.scenario_env = declared.scenario_env;
-    program.hears_requests = declared.plan.hooks.contains(&Hook::Request);
+    program.observes_requests = declared.plan.hooks.contains(&Hook::Request);
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

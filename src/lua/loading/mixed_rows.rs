@@ -3,7 +3,7 @@
 
 use super::review::warning_at;
 use crate::error::Diagnostic;
-use crate::lua::diagnostics::{Kind, Token, tokens};
+use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::Program;
 use crate::plan::{Plan, are_alike, path_of};
 
@@ -13,7 +13,7 @@ const METHODS: [&str; 7] = ["get", "head", "delete", "options", "post", "put", "
 /// Returns a warning for each task that requests several pages without naming them.
 pub(super) fn mixed_rows(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
-    let told = tasks.filter_map(|task| {
+    let warnings = tasks.filter_map(|task| {
         let name = task.name.as_ref()?;
         let location = program.task_locations.get(task.function)?;
         let (file, first, last) = location.function.as_ref()?;
@@ -24,12 +24,12 @@ pub(super) fn mixed_rows(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
         let message = format!(
             "the requests of task '{name}' for {one} and {other} are counted in one row, '{method} {name}'"
         );
-        let told = warning_at(program, &location.declared, message);
-        Some(told.help(
+        let warning = warning_at(program, &location.declared, message);
+        Some(warning.help(
             "name them, as in user:get(path, { name = \"cart\" }), or set plan { request_names = \"path\" }",
         ))
     });
-    told.collect()
+    warnings.collect()
 }
 
 /// Returns the method and two paths of different pages that the function in these words requests without names;
@@ -40,14 +40,14 @@ fn mixture(words: &[Token<'_>]) -> Option<(String, [String; 2])> {
         let parameter = words.get(at + 2);
         text(*at) == "function"
             && text(at + 1) == "("
-            && parameter.is_some_and(|word| word.kind == Kind::Name)
+            && parameter.is_some_and(|word| word.kind == TokenKind::Name)
     };
     let mut heads = (0..words.len()).filter(has_parameter);
     let (Some(head), None) = (heads.next(), heads.next()) else {
         return None;
     };
     let user = text(head + 2);
-    let mut asked: Vec<(&str, String)> = Vec::new();
+    let mut sent: Vec<(&str, String)> = Vec::new();
     for at in head + 3..words.len() {
         if text(at) != user || text(at + 1) != ":" || !METHODS.contains(&text(at + 2)) {
             continue;
@@ -56,11 +56,13 @@ fn mixture(words: &[Token<'_>]) -> Option<(String, [String; 2])> {
             continue;
         };
         let path = path_of(&path).to_owned();
-        let mut others = asked.iter().filter(|(known, _)| *known == method);
+        let mut others = sent
+            .iter()
+            .filter(|(sent_method, _)| *sent_method == method);
         if let Some((_, other)) = others.find(|(_, other)| !are_alike(other, &path)) {
             return Some((method.to_uppercase(), [other.clone(), path]));
         }
-        asked.push((method, path));
+        sent.push((method, path));
     }
     None
 }
@@ -70,22 +72,22 @@ fn mixture(words: &[Token<'_>]) -> Option<(String, [String; 2])> {
 fn unnamed_path(words: &[Token<'_>], at: usize) -> Option<String> {
     let word = |at: usize| words.get(at);
     let open = word(at)?;
-    if open.kind == Kind::Text {
+    if open.kind == TokenKind::Text {
         return literal(open.text);
     }
-    let path = word(at + 1).filter(|path| open.text == "(" && path.kind == Kind::Text)?;
+    let path = word(at + 1).filter(|path| open.text == "(" && path.kind == TokenKind::Text)?;
     let mut depth = 1;
     for (next, sign) in words.iter().enumerate().skip(at + 2) {
         match (sign.kind, sign.text) {
-            (Kind::Sign, "(" | "{" | "[") => depth += 1,
-            (Kind::Sign, ")" | "}" | "]") => depth -= 1,
+            (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
+            (TokenKind::Sign, ")" | "}" | "]") => depth -= 1,
             // The path is joined from this text and something else.
-            (Kind::Sign, "..") if depth == 1 && next == at + 2 => return None,
-            (Kind::Name, "name") if word(next + 1).is_some_and(|next| next.text == "=") => {
+            (TokenKind::Sign, "..") if depth == 1 && next == at + 2 => return None,
+            (TokenKind::Name, "name") if word(next + 1).is_some_and(|next| next.text == "=") => {
                 return None;
             }
             // Options from elsewhere may have a name.
-            (Kind::Name, _) if depth == 1 => return None,
+            (TokenKind::Name, _) if depth == 1 => return None,
             _ => {}
         }
         if depth == 0 {

@@ -18,4 +18,4 @@ pub(crate) use load::load_bundle;
 pub(crate) use load::{load_watched, read};
 pub(crate) use review::review;
 pub(crate) use stubs::STUBS;
-pub(crate) use variables::{is_set, unset_variables, variables_asked};
+pub(crate) use variables::{is_set, requested_variables, unset_variables};

@@ -29,8 +29,8 @@ pub(crate) fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -
     for source in program.sources.all() {
         found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
         found.extend(unknown_names(&source));
-        let told = unsatisfiable_expects(&source.text).into_iter();
-        found.extend(told.map(|(line, message, help)| {
+        let warnings = unsatisfiable_expects(&source.text).into_iter();
+        found.extend(warnings.map(|(line, message, help)| {
             Diagnostic::new(message)
                 .at(&source.name, Some(line), &source.text)
                 .help(help)
@@ -130,8 +130,8 @@ pub(super) fn without_comment(line: &str) -> &str {
 fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
     let expects = pattern(r"\bexpect\s*=\s*\{");
     let found = expects.find_iter(text).filter_map(|head| {
-        let line_begin = text[..head.start()].rfind('\n').map_or(0, |at| at + 1);
-        if without_comment(&text[line_begin..head.end()]).len() < head.end() - line_begin {
+        let line_start = text[..head.start()].rfind('\n').map_or(0, |at| at + 1);
+        if without_comment(&text[line_start..head.end()]).len() < head.end() - line_start {
             return None;
         }
         let (message, help) = contradiction(
@@ -194,8 +194,8 @@ pub(super) fn pattern(text: &str) -> Rc<Regex> {
         static COMPILED: RefCell<HashMap<String, Rc<Regex>>> = RefCell::default();
     }
     COMPILED.with_borrow_mut(|compiled| {
-        if let Some(known) = compiled.get(text) {
-            return known.clone();
+        if let Some(cached) = compiled.get(text) {
+            return cached.clone();
         }
         let made = Rc::new(Regex::new(text).expect("the pattern is right"));
         compiled.insert(text.to_owned(), made.clone());
@@ -212,11 +212,14 @@ mod tests {
         let (program, plan, _) =
             crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
         let found = review(&program, &plan, RequestNames::default());
-        found.iter().map(|told| told.message().to_owned()).collect()
+        found
+            .iter()
+            .map(|diagnostic| diagnostic.message().to_owned())
+            .collect()
     }
 
     #[test]
-    fn a_task_that_makes_no_request_is_told() {
+    fn a_task_that_makes_no_request_is_reported() {
         for idle in [
             "task { function() end }",
             "task { function(user) user:wait(1) end }",
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expect_that_cannot_hold_is_told_once_with_its_line() {
+    fn an_expect_that_cannot_hold_is_reported_once_with_its_line() {
         let line = |text| unsatisfiable_expects(text).first().map(|found| found.0);
         assert_eq!(line("\nuser:get('/', { expect = {} })"), Some(2));
         assert_eq!(line("{ expect = { status = 700 } }"), Some(1));
@@ -254,12 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn an_iteration_of_more_than_ten_thousand_tasks_is_told() {
+    fn an_iteration_of_more_than_ten_thousand_tasks_is_reported() {
         let plan = |weight| format!("task {{ weight = {weight}, function(u) u:get '/' end }}");
         assert_eq!(warnings(&plan(10_000)), Vec::<String>::new());
-        let told = warnings(&plan(10_001));
+        let messages = warnings(&plan(10_001));
         assert_eq!(
-            told,
+            messages,
             ["an iteration of scenario 'default' is 10001 tasks long"]
         );
     }

@@ -31,7 +31,7 @@ pub(super) fn scenario_fields() -> Vec<&'static str> {
 
 /// What a scenario has in addition to its users and tasks.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct ScenarioExtras {
     /// The variables that `env` gives its users.
     pub(super) env: BTreeMap<String, String>,
     /// Limits on its requests.
@@ -46,8 +46,8 @@ pub(super) fn read_scenario_fields(
     table: &Table,
     owner: &str,
     scenario: &mut Scenario,
-) -> Result<Beside, DeclarationError> {
-    let mut beside = Beside::default();
+) -> Result<ScenarioExtras, DeclarationError> {
+    let mut beside = ScenarioExtras::default();
     let mut own_load: Option<OwnLoadSettings> = None;
     let mut weighted = None;
     for_each_field(table, owner, |field| {

@@ -33,11 +33,11 @@ mod tests {
     use crate::config::{Settings, THRESHOLD_OPTIONS};
     use crate::lua::api::{members, start_prelude};
     use crate::lua::fixture::unanswered;
-    use crate::lua::hooks::HeardRequest;
-    use crate::lua::limits::Limits;
+    use crate::lua::hooks::HookRequest;
+    use crate::lua::limits::VmLimits;
     use crate::lua::plan_files::{BUILT_IN, compile};
     use crate::lua::requests::fields;
-    use crate::lua::sandbox::{self, Host};
+    use crate::lua::sandbox::{self, VmHost};
     use crate::lua::values::DisplayText;
     use mlua::{Lua, Table, Value};
     use std::collections::{BTreeMap, BTreeSet};
@@ -100,12 +100,12 @@ mod tests {
         let (program, ..) = load("p.lua", "task { function() end }", BTreeMap::new(), 0)
             .expect("the smallest plan is fine");
         let lua: Lua = sandbox::new_state()?;
-        lua.set_app_data(Rc::new(Host::new(
+        lua.set_app_data(Rc::new(VmHost::new(
             program.clone(),
             0,
             "",
             None,
-            Limits::new(Duration::from_secs(1), 64 << 20, None),
+            VmLimits::new(Duration::from_secs(1), 64 << 20, None),
         )));
         let user = lua.create_table()?;
         start_prelude(&lua, &program, user.clone())?;
@@ -113,10 +113,10 @@ mod tests {
             ["plan", "scenario", "task", "on"].map(str::to_owned).into();
         // What Lua itself brings needs no stub of ours.
         let globals = members::GLOBALS.iter().filter(|name| **name != "coroutine");
-        let asked = described.iter().map(String::as_str);
+        let documented = described.iter().map(String::as_str);
         for name in globals
             .copied()
-            .chain(asked.filter(|name| !name.contains('.')))
+            .chain(documented.filter(|name| !name.contains('.')))
         {
             let (value, _) = members::lookup(&lua, format!("global:{name}"))?;
             if !value.is_nil() {
@@ -172,7 +172,7 @@ mod tests {
 
     /// Returns a table of each class that is a plain table.
     fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 6]> {
-        let slot = Host::of(lua)
+        let slot = VmHost::of(lua)
             .responses
             .borrow_mut()
             .insert_one(unanswered());
@@ -185,12 +185,12 @@ mod tests {
         );
         let (form, wait): (Table, Table) = lua.load(find).call(libraries)?;
         let button: Table = form.raw_get::<Table>("buttons")?.raw_get(1)?;
-        for given in ["action", "method", "enctype", "image"] {
-            button.raw_set(given, "as the page says")?;
+        for attribute in ["action", "method", "enctype", "image"] {
+            button.raw_set(attribute, "as the page says")?;
         }
-        let counted = HeardRequest {
+        let counted = HookRequest {
             error: Some("it failed"),
-            ..HeardRequest::default()
+            ..HookRequest::default()
         };
         Ok([
             ("lgoose.CountedRequest", counted.facts(lua)?),

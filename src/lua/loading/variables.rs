@@ -7,7 +7,7 @@ use crate::lua::plan_files::Program;
 use std::collections::BTreeSet;
 
 /// A call of `env()` with a literal.
-struct Call {
+struct EnvCall {
     name: String,
     /// The file and the line.
     file: String,
@@ -19,7 +19,7 @@ struct Call {
 
 /// Returns the names of the variables that the files of a plan ask `env()` for by a literal, sorted. A name that is
 /// computed is not among them.
-pub(crate) fn variables_asked(program: &Program) -> Vec<String> {
+pub(crate) fn requested_variables(program: &Program) -> Vec<String> {
     let names: BTreeSet<String> = calls(program).into_iter().map(|call| call.name).collect();
     names.into_iter().collect()
 }
@@ -32,10 +32,11 @@ pub(crate) fn is_set(program: &Program, name: &str) -> bool {
 
 /// Returns a warning for each variable that is not set and that the plan seems to need, at its first call.
 pub(crate) fn unset_variables(program: &Program) -> Vec<Diagnostic> {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let calls = calls(program).into_iter().filter(|call| !call.spared);
-    let unset = calls.filter(|call| !is_set(program, &call.name) && told.insert(call.name.clone()));
-    let warning = |call: Call| {
+    let unset =
+        calls.filter(|call| !is_set(program, &call.name) && reported.insert(call.name.clone()));
+    let warning = |call: EnvCall| {
         let name = &call.name;
         let message = format!("the plan reads the variable '{name}', which is not set");
         warning_at(program, &(call.file, call.line), message).help(format!(
@@ -45,7 +46,7 @@ pub(crate) fn unset_variables(program: &Program) -> Vec<Diagnostic> {
     unset.map(warning).collect()
 }
 
-fn calls(program: &Program) -> Vec<Call> {
+fn calls(program: &Program) -> Vec<EnvCall> {
     let call = pattern(r#"(?:^|[^.:\w])(env)\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
     let condition =
         pattern(r"(?:\b(?:if|elseif|while|until|not|and|or)\s*\(?|[=~]=|\bhost\s*=)\s*$");
@@ -64,7 +65,7 @@ fn calls(program: &Program) -> Vec<Call> {
                 };
                 let has_default =
                     whole.as_str().contains('(') && behind.trim_start().starts_with(',');
-                calls.push(Call {
+                calls.push(EnvCall {
                     name: name.as_str().to_owned(),
                     file: source.name.clone(),
                     line: at as u32 + 1,
@@ -82,13 +83,13 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    fn program(plan: &str, given: &[(&str, &str)]) -> Arc<Program> {
-        let given = given
+    fn program(plan: &str, configured: &[(&str, &str)]) -> Arc<Program> {
+        let configured = configured
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let given: BTreeMap<String, String> = given.collect();
+        let configured: BTreeMap<String, String> = configured.collect();
         let plan = format!("{plan}\ntask {{ function(u) u:get '/' end }}");
-        crate::lua::load("p.lua", &plan, given, 0)
+        crate::lua::load("p.lua", &plan, configured, 0)
             .expect("the plan is fine")
             .0
     }
@@ -97,12 +98,12 @@ mod tests {
     fn variables_are_found_by_their_literals() {
         let plan = "local a, b = env 'USER', env(\"B\", 'x') or env('B')\n-- env 'COMMENT'\nlocal c = env('A' .. 'B')\n\
                     local t = { env = function() end } t.env('OWN')";
-        assert_eq!(variables_asked(&program(plan, &[])), ["B", "USER"]);
+        assert_eq!(requested_variables(&program(plan, &[])), ["B", "USER"]);
     }
 
     #[test]
     fn only_a_variable_without_a_value_that_the_plan_needs_is_warned_of() {
-        let told = |plan: &str| -> Vec<String> {
+        let warnings_of = |plan: &str| -> Vec<String> {
             let warnings = unset_variables(&program(plan, &[("LGT_SET", "1")]));
             warnings.iter().map(Diagnostic::to_string).collect()
         };
@@ -117,12 +118,12 @@ mod tests {
             "local a = env 'LGT_NOT' == '1'",
             "-- env 'LGT_NOT'",
         ] {
-            assert_eq!(told(spared), [""; 0], "{spared}");
+            assert_eq!(warnings_of(spared), [""; 0], "{spared}");
         }
-        let told = told("local a = 1\nlocal b, c = env 'LGT_NOT', env('LGT_NOT')");
-        assert_eq!(told.len(), 1, "{told:?}");
+        let messages = warnings_of("local a = 1\nlocal b, c = env 'LGT_NOT', env('LGT_NOT')");
+        assert_eq!(messages.len(), 1, "{messages:?}");
         for part in ["'LGT_NOT', which is not set", "p.lua:2", "-e LGT_NOT="] {
-            assert!(told[0].contains(part), "{told:?}");
+            assert!(messages[0].contains(part), "{messages:?}");
         }
     }
 }

@@ -59,7 +59,7 @@ impl Bundle {
             source: plan.unwrap_or_default(),
             modules: modules.collect(),
             data,
-            variables: program.variables.known(),
+            variables: program.variables.to_map(),
             seed: program.seed,
         })
     }
@@ -164,10 +164,10 @@ mod tests {
         let (mut bundle, _) = bundle();
         for path in ["../evil.lua", "/tmp/evil.lua", "a/../../evil.lua"] {
             bundle.modules = BTreeMap::from([(PathBuf::from(path), String::new())]);
-            let told = load_bundle(&bundle, &Arc::default())
+            let message = load_bundle(&bundle, &Arc::default())
                 .expect_err(path)
                 .to_string();
-            assert!(told.contains("outside of its folder"), "{told}");
+            assert!(message.contains("outside of its folder"), "{message}");
         }
     }
 }

@@ -6,29 +6,29 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// Values by the text that they were made from.
 #[derive(Debug)]
-pub(super) struct Cache<T> {
+pub(super) struct TextCache<T> {
     capacity: usize,
     most_bytes: usize,
     weigh: fn(&T) -> usize,
     // Written when a text occurs for the first time, otherwise only read.
-    entries: RwLock<Entries<T>>,
+    entries: RwLock<CacheEntries<T>>,
 }
 
 /// The values of a cache and the memory of all of them, in bytes.
 #[derive(Debug)]
-struct Entries<T> {
+struct CacheEntries<T> {
     values: HashMap<String, Arc<T>>,
     bytes: usize,
 }
 
-impl<T> Cache<T> {
+impl<T> TextCache<T> {
     /// Creates a cache that is cleared before it would hold more than `capacity` values.
     pub(super) fn new(capacity: usize) -> Self {
-        Cache {
+        TextCache {
             capacity,
             most_bytes: usize::MAX,
             weigh: |_| 0,
-            entries: RwLock::new(Entries {
+            entries: RwLock::new(CacheEntries {
                 values: HashMap::new(),
                 bytes: 0,
             }),
@@ -38,7 +38,7 @@ impl<T> Cache<T> {
     /// Also clears the cache before its texts and values would take more than `most_bytes`; `weigh` returns the bytes
     /// of a value.
     pub(super) fn within(self, most_bytes: usize, weigh: fn(&T) -> usize) -> Self {
-        Cache {
+        TextCache {
             most_bytes,
             weigh,
             ..self
@@ -80,12 +80,12 @@ impl<T> Cache<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Cache;
+    use super::TextCache;
     use std::sync::Arc;
 
     #[test]
     fn a_text_is_made_once_and_failures_are_tried_again() {
-        let cache = Cache::new(2);
+        let cache = TextCache::new(2);
         assert_eq!(
             cache
                 .get_or_insert_with("a", |_| Err("no".to_owned()))
@@ -103,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_heavy_values_begins_anew() {
-        let cache = Cache::new(100).within(1_000, |bytes: &usize| *bytes);
+    fn a_cache_of_heavy_values_starts_anew() {
+        let cache = TextCache::new(100).within(1_000, |bytes: &usize| *bytes);
         for (text, bytes) in [("a", 500), ("b", 400), ("c", 200)] {
             cache
                 .get_or_insert_with(text, |_| Ok(bytes))
@@ -114,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_cache_begins_anew() {
-        let cache = Cache::new(2);
+    fn a_full_cache_starts_anew() {
+        let cache = TextCache::new(2);
         for text in ["a", "b", "c"] {
             cache
                 .get_or_insert_with(text, |_| Ok(1))

@@ -70,9 +70,13 @@ mod tests {
             (format!("(?<i>{})", "[ab]".repeat(200)), ""),
             ("\\".to_owned(), ""),
         ] {
-            let told = check_classes(&pattern).err().unwrap_or_default();
-            assert_eq!(told.is_empty(), refused.is_empty(), "{told} {pattern}");
-            assert!(told.contains(refused), "{told} {pattern}");
+            let message = check_classes(&pattern).err().unwrap_or_default();
+            assert_eq!(
+                message.is_empty(),
+                refused.is_empty(),
+                "{message} {pattern}"
+            );
+            assert!(message.contains(refused), "{message} {pattern}");
         }
     }
 }

@@ -38,14 +38,14 @@ pub(in crate::lua) fn check(text: &str) -> Result<(), (String, &'static str)> {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Counts {
+struct TokenCounts {
     jumps: usize,
     numbers: usize,
 }
 
 /// Counts the words of a text as Lua reads it. What follows a place where Lua would stop does not matter.
-fn count(text: &[u8]) -> Counts {
-    let mut counts = Counts::default();
+fn count(text: &[u8]) -> TokenCounts {
+    let mut counts = TokenCounts::default();
     let mut rest = text;
     while let Some(&first) = rest.first() {
         let length = match first {
@@ -156,7 +156,11 @@ mod tests {
             ("[==x and y", 1, 0),
             ("'and", 0, 0),
         ] {
-            assert_eq!(count(text.as_bytes()), Counts { jumps, numbers }, "{text}");
+            assert_eq!(
+                count(text.as_bytes()),
+                TokenCounts { jumps, numbers },
+                "{text}"
+            );
         }
     }
 

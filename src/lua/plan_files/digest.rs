@@ -1,17 +1,17 @@
 //! The digest of a plan: SHA-256 over the plan, its modules and its data, so that reports tell whether two runs had
 //! the same plan.
 
-use super::sources::Source;
+use super::sources::SourceFile;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A SHA-256 digest.
-pub(super) type Digest = [u8; 32];
+pub(super) type ContentDigest = [u8; 32];
 
 /// Computes the digest of a file.
-pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
+pub(super) fn of_file(path: &Path) -> io::Result<ContentDigest> {
     let mut file = crate::files::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
@@ -24,21 +24,25 @@ pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
 }
 
 /// Computes the digest of a file's bytes.
-pub(super) fn of_bytes(bytes: &[u8]) -> Digest {
+pub(super) fn of_bytes(bytes: &[u8]) -> ContentDigest {
     Sha256::digest(bytes).into()
 }
 
 /// Computes the digest of a plan in hexadecimal digits. `sources` are the texts of its files, its own first; `data` are
 /// the data files by their paths as seen from the plan.
-pub(super) fn of_plan(plan: &str, sources: &[Arc<Source>], data: Vec<(String, Digest)>) -> String {
+pub(super) fn of_plan(
+    plan: &str,
+    sources: &[Arc<SourceFile>],
+    data: Vec<(String, ContentDigest)>,
+) -> String {
     let folder = Path::new(plan).parent().unwrap_or(Path::new(""));
     let modules = sources.iter().skip(1).map(|source| {
         let path = Path::new(&source.name);
         let path = path.strip_prefix(folder).unwrap_or(path);
-        let digest: Digest = Sha256::digest(&source.text).into();
+        let digest: ContentDigest = Sha256::digest(&source.text).into();
         (path.display().to_string(), digest)
     });
-    let mut files: Vec<(String, Digest)> = modules.chain(data).collect();
+    let mut files: Vec<(String, ContentDigest)> = modules.chain(data).collect();
     files.sort();
     files.dedup();
     let mut hash = Sha256::new();
@@ -50,7 +54,7 @@ pub(super) fn of_plan(plan: &str, sources: &[Arc<Source>], data: Vec<(String, Di
         hash.update([0]);
         hash.update(digest);
     }
-    let bytes: Digest = hash.finalize().into();
+    let bytes: ContentDigest = hash.finalize().into();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -16,7 +16,7 @@ mod variables;
 pub(crate) use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once};
 pub(super) use costly::check as check_costs;
-pub(super) use data_files::{DataFormat, DataRow, PlanFile, RowOrder, Rows};
+pub(super) use data_files::{DataFormat, DataRow, DataRows, PlanFile, RowOrder};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;
@@ -24,5 +24,5 @@ pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::TaskLocation;
-pub(super) use sources::{Source, SourceLine, Sources};
+pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub(crate) use variables::GivenVariables;

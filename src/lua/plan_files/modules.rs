@@ -72,9 +72,9 @@ impl Modules {
                 let (file, text) = self.read(name).map_err(ModuleError::Rejected)?;
                 sources.add(&file, &text);
                 check_costs(&text).map_err(|(problem, help)| {
-                    let told =
+                    let message =
                         format!("cannot load module '{name}' from '{file}': {problem}\n{help}");
-                    ModuleError::Rejected(told)
+                    ModuleError::Rejected(message)
                 })?;
                 compile(&format!("@{file}"), &text, false)
             }
@@ -182,8 +182,8 @@ mod tests {
         ] {
             assert!(relative_path(name).is_err(), "{name}");
         }
-        let told = relative_path("./lib/forms.lua").expect_err("a path");
-        assert!(told.contains("write require \"lib.forms\""), "{told}");
+        let message = relative_path("./lib/forms.lua").expect_err("a path");
+        assert!(message.contains("write require \"lib.forms\""), "{message}");
     }
 
     #[test]
@@ -200,10 +200,13 @@ mod tests {
     #[test]
     fn a_missing_module_names_the_file_that_was_looked_for() {
         let modules = Modules::beside("plans/a.lua", None);
-        let Err(ModuleError::Rejected(told)) = modules.find("lgoose.drupl", &Sources::default())
+        let Err(ModuleError::Rejected(message)) = modules.find("lgoose.drupl", &Sources::default())
         else {
             panic!("there is none");
         };
-        assert!(told.contains("did you mean 'lgoose.drupal'?"), "{told}");
+        assert!(
+            message.contains("did you mean 'lgoose.drupal'?"),
+            "{message}"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The patterns and CSS selectors of a plan, compiled once per process.
 
-use super::cache::Cache;
+use super::cache::TextCache;
 use super::classes::check_classes;
 use crate::html::Selector;
-use crate::lua::limits::Held;
+use crate::lua::limits::HeldBytes;
 use crate::lua::values::shorten;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::meta;
@@ -34,8 +34,8 @@ const MOST_STEPS: usize = 1 << 27;
 /// The compiled patterns and selectors of a process.
 #[derive(Debug)]
 pub(in crate::lua) struct Patterns {
-    regexes: Cache<CompiledRegex>,
-    selectors: Cache<CompiledSelector>,
+    regexes: TextCache<CompiledRegex>,
+    selectors: TextCache<CompiledSelector>,
 }
 
 /// A CSS selector and the memory that it takes, in bytes, about.
@@ -65,7 +65,7 @@ pub(in crate::lua) struct Pattern {
     pub(in crate::lua) compiled: Arc<CompiledRegex>,
     /// The bytes that it counts for in its VM, if the plan keeps it.
     #[allow(dead_code, reason = "it counts as long as it is there")]
-    pub(in crate::lua) held: Option<Rc<Held>>,
+    pub(in crate::lua) held: Option<Rc<HeldBytes>>,
 }
 
 impl CompiledRegex {
@@ -144,8 +144,8 @@ impl CompiledRegex {
 impl Patterns {
     pub(super) fn new() -> Patterns {
         Patterns {
-            regexes: Cache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
-            selectors: Cache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
+            regexes: TextCache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
+            selectors: TextCache::new(MOST_PATTERNS).within(MOST_BYTES, |compiled| compiled.weight),
         }
     }
 
@@ -160,7 +160,7 @@ impl Patterns {
     /// Returns a compiled CSS selector of this text.
     pub(in crate::lua) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
         check_text(css)
-            .map_err(|told| format!("'{}' is not a CSS selector: {told}", shorten(css)))?;
+            .map_err(|error| format!("'{}' is not a CSS selector: {error}", shorten(css)))?;
         let compiled = self.selectors.get_or_insert_with(css, |css| {
             Ok(CompiledSelector {
                 selector: Arc::new(Selector::parse(css)?),
@@ -313,10 +313,10 @@ mod tests {
     fn a_search_that_could_take_long_is_refused() {
         let costly = CompiledRegex::compile("(?s).{0,900}x.{0,900}y").expect("it is valid");
         assert_eq!(costly.check_length(50_000), Ok(()));
-        let told = costly
+        let message = costly
             .check_length(200_000)
             .expect_err("it takes ten seconds");
-        assert!(told.contains("1802 places"), "{told}");
+        assert!(message.contains("1802 places"), "{message}");
         let usual =
             CompiledRegex::compile(r#"name="token" value="(\w{5,40})""#).expect("it is valid");
         assert_eq!(usual.check_length(60 << 20), Ok(()));
@@ -360,8 +360,8 @@ mod tests {
             ),
         ] {
             let compiled = CompiledRegex::compile(pattern).expect(pattern);
-            let told = compiled.check_match(bytes);
-            assert_eq!(told.is_ok(), is_quick, "{pattern}: {told:?}");
+            let result = compiled.check_match(bytes);
+            assert_eq!(result.is_ok(), is_quick, "{pattern}: {result:?}");
         }
     }
 
@@ -369,22 +369,22 @@ mod tests {
     fn a_long_text_is_no_pattern_and_a_selector_weighs_what_it_takes() {
         let patterns = Patterns::new();
         let long = "a,".repeat(LONGEST);
-        for told in [
+        for result in [
             patterns.regex(&long).map(|_| ()),
             patterns.selector(&long).map(|_| ()),
         ] {
-            let told = told.expect_err("it is too long");
+            let message = result.expect_err("it is too long");
             assert!(
-                told.ends_with("it has 131072 bytes, and may have 65536"),
-                "{told}"
+                message.ends_with("it has 131072 bytes, and may have 65536"),
+                "{message}"
             );
         }
         for n in 0..100 {
             let css = "b,".repeat(30_000) + &format!("a{n}");
             patterns.selector(&css).expect("it is valid");
         }
-        let kept = patterns.selectors.all();
-        let weight: usize = kept.iter().map(|kept| kept.weight).sum();
-        assert!(kept.len() > 1 && weight <= MOST_BYTES, "{weight}");
+        let selectors = patterns.selectors.all();
+        let weight: usize = selectors.iter().map(|selector| selector.weight).sum();
+        assert!(selectors.len() > 1 && weight <= MOST_BYTES, "{weight}");
     }
 }

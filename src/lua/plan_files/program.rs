@@ -5,10 +5,10 @@ use super::digest;
 use super::modules::Modules;
 use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
-use super::variables::{GivenVariables, Variables};
-use crate::config::Part;
+use super::variables::{GivenVariables, PlanVariables};
+use crate::config::LoadPart;
 use crate::error::Error;
-use crate::lua::state::State;
+use crate::lua::state::SharedState;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -33,7 +33,7 @@ pub struct Program {
     /// The modules that `require` finds.
     pub(in crate::lua) modules: Modules,
     /// The variables that the plan can ask for.
-    pub(in crate::lua) variables: Variables,
+    pub(in crate::lua) variables: PlanVariables,
     /// The variables of each scenario that has some, which come before the others.
     pub(in crate::lua) scenario_env: BTreeMap<String, BTreeMap<String, String>>,
     /// The seed of the run.
@@ -45,11 +45,11 @@ pub struct Program {
     /// The value that `test_start` returned, for all users.
     pub(in crate::lua) shared: OnceLock<serde_json::Value>,
     /// The state that users share while they run.
-    state: OnceLock<Arc<State>>,
+    state: OnceLock<Arc<SharedState>>,
     /// The locations of the tasks by index of declaration.
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
     /// Whether the plan has a function that sees each request.
-    pub(in crate::lua) hears_requests: bool,
+    pub(in crate::lua) observes_requests: bool,
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
     /// The folder that its modules and data were unpacked into, if they came in a bundle.
@@ -77,14 +77,14 @@ impl Program {
             plan: Vec::new(),
             sources: Sources::of_plan(name, source),
             modules: Modules::beside(name, root),
-            variables: Variables::new(variables),
+            variables: PlanVariables::new(variables),
             scenario_env: BTreeMap::new(),
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),
             state: OnceLock::new(),
             task_locations: Vec::new(),
-            hears_requests: false,
+            observes_requests: false,
             data: DataFiles::beside(name, root),
             _unpacked: unpacked,
             patterns: Patterns::new(),
@@ -101,7 +101,7 @@ impl Program {
     }
 
     /// Returns the state that users share while they run.
-    pub(in crate::lua) fn state(&self) -> &Arc<State> {
+    pub(in crate::lua) fn state(&self) -> &Arc<SharedState> {
         self.state.get_or_init(Arc::default)
     }
 
@@ -148,7 +148,7 @@ impl Program {
     }
 
     /// Deals out only this part's share of what no two users of a whole load may have.
-    pub fn serve_part(&self, part: Part) {
+    pub fn serve_part(&self, part: LoadPart) {
         self.data.serve_part(part);
     }
 

@@ -8,7 +8,7 @@ pub(in crate::lua) type SourceLine = (String, u32);
 
 /// One file of a plan.
 #[derive(Debug)]
-pub(in crate::lua) struct Source {
+pub(in crate::lua) struct SourceFile {
     /// The file's name as messages show it.
     pub(in crate::lua) name: String,
     pub(in crate::lua) text: String,
@@ -18,7 +18,7 @@ pub(in crate::lua) struct Source {
 // Locked when a module is loaded for the first time and when an error is located, not by requests.
 #[derive(Debug, Default)]
 pub(in crate::lua) struct Sources {
-    files: RwLock<Vec<Arc<Source>>>,
+    files: RwLock<Vec<Arc<SourceFile>>>,
     /// Whether one of them seems to call `fail` or `pass` on something.
     judges: AtomicBool,
 }
@@ -36,14 +36,14 @@ impl Sources {
         if calls_a_verdict(text) {
             self.judges.store(true, Ordering::Relaxed);
         }
-        let mut known = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        let source = Arc::new(Source {
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        let source = Arc::new(SourceFile {
             name: name.to_owned(),
             text: text.to_owned(),
         });
-        match known.iter_mut().find(|known| known.name == name) {
-            Some(known) => *known = source,
-            None => known.push(source),
+        match files.iter_mut().find(|file| file.name == name) {
+            Some(file) => *file = source,
+            None => files.push(source),
         }
     }
 
@@ -54,7 +54,7 @@ impl Sources {
     }
 
     /// Returns all files.
-    pub(in crate::lua) fn all(&self) -> Vec<Arc<Source>> {
+    pub(in crate::lua) fn all(&self) -> Vec<Arc<SourceFile>> {
         self.files
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_placed_in_the_file_that_it_begins_with() {
+    fn a_message_is_placed_in_the_file_that_it_starts_with() {
         let sources = Sources::of_plan("plans/a.lua", "");
         sources.add("plans/lib/b.lua", "");
         let placed = |text| sources.split_location(text);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_calls_no_verdict_is_known_as_such() {
+    fn a_plan_that_calls_no_verdict_is_recognized_as_such() {
         for (text, expected) in [
             ("page:fail \"x\"", true),
             ("page.pass(page)", true),

@@ -8,16 +8,16 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct GivenVariables {
     /// The variables that `-e` and `--env-file` set.
-    pub given: BTreeMap<String, String>,
+    pub configured: BTreeMap<String, String>,
     /// Names of the variables of the environment that it may read; `None` for all. To the plan, the others are not
     /// set.
     pub allowed: Option<BTreeSet<String>>,
 }
 
 impl From<BTreeMap<String, String>> for GivenVariables {
-    fn from(given: BTreeMap<String, String>) -> GivenVariables {
+    fn from(configured: BTreeMap<String, String>) -> GivenVariables {
         GivenVariables {
-            given,
+            configured: configured,
             allowed: None,
         }
     }
@@ -25,26 +25,26 @@ impl From<BTreeMap<String, String>> for GivenVariables {
 
 /// The variables of a plan.
 #[derive(Debug)]
-pub(in crate::lua) struct Variables {
-    given: BTreeMap<String, String>,
+pub(in crate::lua) struct PlanVariables {
+    configured: BTreeMap<String, String>,
     allowed: Option<BTreeSet<String>>,
     /// The variables of the environment that the plan has asked for.
-    asked: Mutex<BTreeMap<String, String>>,
+    requested: Mutex<BTreeMap<String, String>>,
 }
 
-impl Variables {
-    pub(super) fn new(given: GivenVariables) -> Variables {
-        Variables {
-            given: given.given,
-            allowed: given.allowed,
-            asked: Mutex::default(),
+impl PlanVariables {
+    pub(super) fn new(configured: GivenVariables) -> PlanVariables {
+        PlanVariables {
+            configured: configured.configured,
+            allowed: configured.allowed,
+            requested: Mutex::default(),
         }
     }
 
     /// Returns the bytes of a variable: of `-e` first, then of the environment.
     pub(in crate::lua) fn get(&self, name: &str) -> Option<Vec<u8>> {
-        if let Some(given) = self.given.get(name) {
-            return Some(given.clone().into_bytes());
+        if let Some(configured) = self.configured.get(name) {
+            return Some(configured.clone().into_bytes());
         }
         let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
         if self.allowed.as_ref().is_some_and(hidden) {
@@ -52,19 +52,25 @@ impl Variables {
         }
         let value = std::env::var_os(name)?;
         if let Some(text) = value.to_str() {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            if !asked.contains_key(name) {
-                asked.insert(name.to_owned(), text.to_owned());
+            let mut requested = self
+                .requested
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if !requested.contains_key(name) {
+                requested.insert(name.to_owned(), text.to_owned());
             }
         }
         Some(value.into_vec())
     }
 
     /// Returns the variables that were set, and those of the environment that the plan has asked for so far.
-    pub(super) fn known(&self) -> BTreeMap<String, String> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = asked.clone();
-        known.extend(self.given.clone());
-        known
+    pub(super) fn to_map(&self) -> BTreeMap<String, String> {
+        let requested = self
+            .requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut variables = requested.clone();
+        variables.extend(self.configured.clone());
+        variables
     }
 }

@@ -19,7 +19,7 @@ pub(super) const STEP_BYTES: usize = 64;
 pub(super) struct CheckTime {
     limit: Duration,
     work: Cell<u64>,
-    begin: Cell<Option<Duration>>,
+    start: Cell<Option<Duration>>,
     is_over: Cell<bool>,
 }
 
@@ -32,7 +32,7 @@ impl CheckTime {
         CheckTime {
             limit,
             work: Cell::new(0),
-            begin: Cell::new(None),
+            start: Cell::new(None),
             is_over: Cell::new(false),
         }
     }
@@ -44,9 +44,9 @@ impl CheckTime {
         if work >= LOOK {
             self.work.set(0);
             let now = processor_time();
-            let begin = self.begin.get().unwrap_or(now);
-            self.begin.set(Some(begin));
-            if now - begin >= self.limit {
+            let start = self.start.get().unwrap_or(now);
+            self.start.set(Some(start));
+            if now - start >= self.limit {
                 self.is_over.set(true);
             }
         }
@@ -82,9 +82,9 @@ mod tests {
         assert!(time.spend(LOOK as usize - 1));
         assert_eq!(time.failure(), None);
         assert!(!time.spend(1) && !time.spend(0));
-        let told =
+        let expected =
             "its expectations take longer than 1 s to check: expect less of so large a response";
-        assert_eq!(time.failure().as_deref(), Some(told));
+        assert_eq!(time.failure().as_deref(), Some(expected));
         assert!(CheckTime::new().spend(LOOK as usize));
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The expectations of a request (`expect`).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Expect {
+pub struct Expectations {
     /// Statuses that count as success; empty: any below 400. Up to four, which is usual, are kept without an
     /// allocation.
     pub status: SmallVec<[u16; 4]>,
@@ -22,17 +22,17 @@ pub struct Expect {
     pub title: Option<String>,
     /// Texts that the body must contain.
     pub text: Vec<Vec<u8>>,
-    more: Option<Box<More>>,
+    more: Option<Box<RareExpectations>>,
 }
 
 /// Rarer expectations, behind one pointer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::lua) struct More {
+pub(in crate::lua) struct RareExpectations {
     /// Texts that the body must not contain.
     pub(in crate::lua) no_text: Vec<Vec<u8>>,
     /// Headers that must be present, with this value if one is given; names in lower case.
     pub(in crate::lua) headers: Vec<ExpectedHeader>,
-    pub(in crate::lua) redirect: Option<Redirect>,
+    pub(in crate::lua) redirect: Option<ExpectedRedirect>,
     /// The latency must be below this.
     pub(in crate::lua) under: Option<Duration>,
     pub(in crate::lua) title: Option<TitlePattern>,
@@ -55,14 +55,14 @@ pub(in crate::lua) type ExpectedHeader = (String, Option<Vec<u8>>);
 
 /// The redirection that is expected.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::lua) enum Redirect {
+pub(in crate::lua) enum ExpectedRedirect {
     Anywhere,
     Nowhere,
     /// To this path or absolute URL.
     To(Rc<str>),
 }
 
-impl Expect {
+impl Expectations {
     /// Returns the reason why the exchange counts as failed, in words that are the same for every failure of one
     /// cause.
     pub fn verdict(&self, exchange: &Exchange) -> Option<String> {
@@ -71,7 +71,7 @@ impl Expect {
             Ok(response) => {
                 let time = CheckTime::new();
                 // Where the redirect led says more about a form that came back than what is missing on its page.
-                let miss = self
+                let mismatch = self
                     .wrong_status(response)
                     .or_else(|| self.more.as_ref()?.wrong_redirect(exchange, response))
                     .or_else(|| self.wrong_page(response, &time))
@@ -81,7 +81,7 @@ impl Expect {
                     .decoding_failure()
                     .map(ToString::to_string)
                     .or_else(|| time.failure())
-                    .or(miss)
+                    .or(mismatch)
             }
         }
     }
@@ -96,7 +96,7 @@ impl Expect {
     }
 
     /// Returns the rarer expectations for setting them.
-    pub(in crate::lua) fn more(&mut self) -> &mut More {
+    pub(in crate::lua) fn more(&mut self) -> &mut RareExpectations {
         self.more.get_or_insert_default()
     }
 
@@ -109,47 +109,47 @@ impl Expect {
             });
         }
         if !self.status.is_empty() && !self.status.contains(&status) {
-            let wanted: Vec<String> = self.status.iter().map(u16::to_string).collect();
+            let expected: Vec<String> = self.status.iter().map(u16::to_string).collect();
             return Some(format!(
                 "expected status {}, got {status}",
-                wanted.join(" or ")
+                expected.join(" or ")
             ));
         }
         None
     }
 
     fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        if let Some(wanted) = &self.title {
+        if let Some(expected) = &self.title {
             match html::title(response.body_bytes()) {
-                Some(title) if title.starts_with(wanted.as_str()) => {}
+                Some(title) if title.starts_with(expected.as_str()) => {}
                 Some(title) => {
                     return Some(format!(
                         "expected title '{}', got '{}'",
-                        shorten_reason(wanted),
+                        shorten_reason(expected),
                         shorten_reason(&title)
                     ));
                 }
                 None => {
-                    let wanted = shorten_reason(wanted);
-                    return Some(format!("expected title '{wanted}', the page has none"));
+                    let expected = shorten_reason(expected);
+                    return Some(format!("expected title '{expected}', the page has none"));
                 }
             }
         }
         // A body in which nothing is looked for need not be decoded.
-        let missing = |wanted: &&Vec<u8>| {
+        let missing = |expected: &&Vec<u8>| {
             let body = response.body_bytes();
-            !time.spend(body.len()) || memmem::find(body, wanted).is_none()
+            !time.spend(body.len()) || memmem::find(body, expected).is_none()
         };
-        self.text.iter().find(missing).map(|wanted| {
+        self.text.iter().find(missing).map(|expected| {
             format!(
                 "expected text '{}' is missing",
-                shorten_reason(&escape_invalid_bytes(wanted))
+                shorten_reason(&escape_invalid_bytes(expected))
             )
         })
     }
 }
 
-impl More {
+impl RareExpectations {
     fn weight(&self) -> usize {
         let texts = self.no_text.iter().map(Vec::len).sum::<usize>();
         let header =
@@ -160,7 +160,11 @@ impl More {
             .iter()
             .map(|(path, value)| path.len() + json_bytes(value));
         let entries = self.no_text.len() + self.headers.len() + self.json.len();
-        size_of::<More>() + texts + headers + json.sum::<usize>() + 2 * ENTRY_BYTES * entries
+        size_of::<RareExpectations>()
+            + texts
+            + headers
+            + json.sum::<usize>()
+            + 2 * ENTRY_BYTES * entries
     }
 
     fn judge(&self, exchange: &Exchange, response: &Response, time: &CheckTime) -> Option<String> {
@@ -172,17 +176,17 @@ impl More {
     }
 
     fn wrong_title(&self, response: &Response) -> Option<String> {
-        let wanted = &self.title.as_ref()?.0;
-        let pattern = shorten_reason(wanted.regex.as_str());
+        let expected = &self.title.as_ref()?.0;
+        let pattern = shorten_reason(expected.regex.as_str());
         let Some(title) = html::title(response.body_bytes()) else {
             return Some(format!(
                 "expected a title that matches '{pattern}', the page has none"
             ));
         };
-        if let Err(problem) = wanted.check_length(title.len()) {
+        if let Err(problem) = expected.check_length(title.len()) {
             return Some(problem);
         }
-        let matches = wanted.regex.is_match(title.as_bytes());
+        let matches = expected.regex.is_match(title.as_bytes());
         let title = shorten_reason(&title);
         (!matches).then(|| format!("expected a title that matches '{pattern}', got '{title}'"))
     }
@@ -205,7 +209,7 @@ impl More {
         } else {
             response.headers()
         };
-        self.headers.iter().find_map(|(name, wanted)| {
+        self.headers.iter().find_map(|(name, expected)| {
             if !time.spend(headers.len() * STEP_BYTES) {
                 return time.failure();
             }
@@ -213,18 +217,18 @@ impl More {
                 .iter()
                 .filter(|(line, _)| line == name)
                 .map(|(_, value)| value);
-            match (values.next(), wanted) {
+            match (values.next(), expected) {
                 (None, _) => Some(format!(
                     "expected header '{}' is missing",
                     shorten_reason(name)
                 )),
-                (Some(got), Some(wanted)) if got != wanted => {
-                    let (got, wanted) = (
+                (Some(got), Some(expected)) if got != expected => {
+                    let (got, expected) = (
                         shorten_reason(&escape_invalid_bytes(got)),
-                        shorten_reason(&escape_invalid_bytes(wanted)),
+                        shorten_reason(&escape_invalid_bytes(expected)),
                     );
                     let name = shorten_reason(name);
-                    Some(format!("expected header '{name}: {wanted}', got '{got}'"))
+                    Some(format!("expected header '{name}: {expected}', got '{got}'"))
                 }
                 _ => None,
             }
@@ -234,20 +238,23 @@ impl More {
     fn wrong_redirect(&self, exchange: &Exchange, response: &Response) -> Option<String> {
         let redirected = exchange.redirects > 0;
         match self.redirect.as_ref()? {
-            Redirect::Anywhere if !redirected => Some("expected a redirect, got none".to_owned()),
-            Redirect::Nowhere if redirected => Some("unexpected redirect".to_owned()),
-            Redirect::To(wanted) if !redirected => {
-                let wanted = shorten_reason(wanted);
-                Some(format!("expected a redirect to '{wanted}', got none"))
+            ExpectedRedirect::Anywhere if !redirected => {
+                Some("expected a redirect, got none".to_owned())
             }
-            Redirect::To(wanted) => {
+            ExpectedRedirect::Nowhere if redirected => Some("unexpected redirect".to_owned()),
+            ExpectedRedirect::To(expected) if !redirected => {
+                let expected = shorten_reason(expected);
+                Some(format!("expected a redirect to '{expected}', got none"))
+            }
+            ExpectedRedirect::To(expected) => {
                 let target = &response.target;
                 let path = target.path.split('?').next().unwrap_or_default();
-                let there =
-                    **wanted == *target.path || **wanted == *path || **wanted == *target.text();
+                let there = **expected == *target.path
+                    || **expected == *path
+                    || **expected == *target.text();
                 let got = shorten_reason(&target.path);
-                let wanted = shorten_reason(wanted);
-                (!there).then(|| format!("expected a redirect to '{wanted}', got one to '{got}'"))
+                let expected = shorten_reason(expected);
+                (!there).then(|| format!("expected a redirect to '{expected}', got one to '{got}'"))
             }
             _ => None,
         }

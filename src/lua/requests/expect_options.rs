@@ -1,6 +1,6 @@
 //! What a plan expects of a response, read from the option `expect`.
 
-use super::expect::{Expect, ExpectedHeader, Redirect, TitlePattern};
+use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;
 use crate::config::unknown_word;
 use crate::lua::limits::Budget;
@@ -20,7 +20,7 @@ pub(in crate::lua) const EXPECT: [&str; 8] = [
 ///
 /// # Errors
 /// The message to raise at the plan's line.
-pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String> {
+pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expectations, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "option 'expect'",
@@ -28,7 +28,7 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expect, String>
             value,
         ));
     };
-    let mut expect = Expect::default();
+    let mut expect = Expectations::default();
     for (key, value) in sorted_pairs(table, "fields of 'expect'", budget)? {
         match key.as_str() {
             "status" => expect.status = read_statuses(&value)?,
@@ -113,14 +113,14 @@ fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHe
     pairs.into_iter().map(one).collect()
 }
 
-fn expected_redirect(value: &Value, budget: &mut Budget) -> Result<Redirect, String> {
+fn expected_redirect(value: &Value, budget: &mut Budget) -> Result<ExpectedRedirect, String> {
     match value {
-        Value::Boolean(true) => Ok(Redirect::Anywhere),
-        Value::Boolean(false) => Ok(Redirect::Nowhere),
+        Value::Boolean(true) => Ok(ExpectedRedirect::Anywhere),
+        Value::Boolean(false) => Ok(ExpectedRedirect::Nowhere),
         Value::String(path) => {
             // Each byte may become three, which are copied.
             budget.take(path.as_bytes().len().saturating_mul(6))?;
-            Ok(Redirect::To(values::read_url(&path.as_bytes())))
+            Ok(ExpectedRedirect::To(values::read_url(&path.as_bytes())))
         }
         other => Err(describe_mismatch(
             "'expect.redirect'",

@@ -3,7 +3,7 @@
 use super::options;
 use super::request::RequestOp;
 use crate::http::{Discard, Request};
-use crate::lua::limits::{Budget, Seen, TableSeen, Yielded};
+use crate::lua::limits::{Budget, StackTable, StackValue, YieldedValues};
 use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch, unwrap_view};
 use foldhash::{HashSet, fast::RandomState};
 use http::Method;
@@ -14,9 +14,12 @@ use std::rc::Rc;
 ///
 /// # Errors
 /// The message to raise at the plan's line.
-pub(super) fn read(yielded: Yielded<'_>, budget: &mut Budget) -> Result<Vec<RequestOp>, String> {
+pub(super) fn read(
+    yielded: YieldedValues<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<RequestOp>, String> {
     let urls = match yielded.at(1) {
-        Seen::Table(list) => read_plain_urls(list, budget)?,
+        StackValue::Table(list) => read_plain_urls(list, budget)?,
         _ => None,
     };
     let mut model = RequestOp::new(Method::GET, "");
@@ -56,15 +59,15 @@ pub(super) fn read(yielded: Yielded<'_>, budget: &mut Budget) -> Result<Vec<Requ
 
 /// Reads options that are a name and what to discard, or none, straight from the stack. Returns whether they are; if not,
 /// what it has set is set again by [`read_options`].
-fn read_usual_options(model: &mut RequestOp, options: Seen<'_>) -> bool {
+fn read_usual_options(model: &mut RequestOp, options: StackValue<'_>) -> bool {
     match options {
-        Seen::Nil => true,
-        Seen::Table(options) => options.all(|key, value| match (key, value) {
-            (Seen::Text(b"name"), Seen::Text(name)) => {
+        StackValue::Nil => true,
+        StackValue::Table(options) => options.all(|key, value| match (key, value) {
+            (StackValue::Text(b"name"), StackValue::Text(name)) => {
                 model.name = Some(values::name_of(name));
                 true
             }
-            (Seen::Text(b"discard"), Seen::Text(b"successful")) => {
+            (StackValue::Text(b"discard"), StackValue::Text(b"successful")) => {
                 model.request.discard = Discard::Successful;
                 true
             }
@@ -89,7 +92,7 @@ fn read_options(model: &mut RequestOp, options: &Value, budget: &mut Budget) -> 
 
 /// Reads the URLs of a fetch straight from the stack; `None` if they are no plain list of texts.
 fn read_plain_urls(
-    list: TableSeen<'_>,
+    list: StackTable<'_>,
     budget: &mut Budget,
 ) -> Result<Option<Vec<Rc<str>>>, String> {
     let mut urls = Vec::new();

@@ -3,8 +3,8 @@
 
 use super::op::Op;
 use super::request::RequestOp;
-use crate::http::{Extras, Referrer};
-use crate::lua::limits::Held;
+use crate::http::{Referrer, RequestExtras};
+use crate::lua::limits::HeldBytes;
 use foldhash::quality::FixedState;
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
@@ -15,28 +15,28 @@ const MOST_LISTS: usize = 4;
 
 /// The URLs found on the latest pages.
 #[derive(Debug, Default)]
-pub(in crate::lua) struct Found {
-    lists: VecDeque<List>,
+pub(in crate::lua) struct RecentUrls {
+    lists: VecDeque<UrlList>,
 }
 
 /// The URLs of one list.
 #[derive(Debug)]
-struct List {
-    page: Rc<Extras>,
+struct UrlList {
+    page: Rc<RequestExtras>,
     /// The hashes of the URLs, sorted.
     hashes: Box<[u64]>,
     /// Its memory counts as the plan's.
-    _held: Held,
+    _held: HeldBytes,
 }
 
-impl Found {
+impl RecentUrls {
     /// Returns the memory of a list of that many URLs, in bytes.
     pub(in crate::lua) fn bytes(urls: usize) -> usize {
-        size_of::<List>() + size_of::<Extras>() + urls * size_of::<u64>()
+        size_of::<UrlList>() + size_of::<RequestExtras>() + urls * size_of::<u64>()
     }
 
     /// Remembers URLs that a page has.
-    pub(in crate::lua) fn add(&mut self, page: &str, urls: &[String], held: Held) {
+    pub(in crate::lua) fn add(&mut self, page: &str, urls: &[String], held: HeldBytes) {
         let Some(referrer) = Referrer::of(page) else {
             return;
         };
@@ -45,10 +45,10 @@ impl Found {
         if self.lists.len() == MOST_LISTS {
             self.lists.pop_back();
         }
-        self.lists.push_front(List {
-            page: Rc::new(Extras {
+        self.lists.push_front(UrlList {
+            page: Rc::new(RequestExtras {
                 referrer: Some(referrer),
-                ..Extras::default()
+                ..RequestExtras::default()
             }),
             hashes,
             _held: held,
@@ -56,13 +56,13 @@ impl Found {
     }
 
     /// Lets the requests of an operation say on which page their URLs were found.
-    pub(in crate::lua) fn tell(&self, op: &mut Op) {
+    pub(in crate::lua) fn set_referrers(&self, op: &mut Op) {
         for op in op.requests_mut() {
-            self.tell_one(op);
+            self.set_referrer(op);
         }
     }
 
-    fn tell_one(&self, op: &mut RequestOp) {
+    fn set_referrer(&self, op: &mut RequestOp) {
         let request = &mut op.request;
         if request
             .extras
@@ -72,7 +72,7 @@ impl Found {
             return;
         }
         let hash = hash(&request.url);
-        let holds = |list: &&List| list.hashes.binary_search(&hash).is_ok();
+        let holds = |list: &&UrlList| list.hashes.binary_search(&hash).is_ok();
         let Some(list) = self.lists.iter().find(holds) else {
             return;
         };

@@ -14,7 +14,7 @@ const DEEPEST: u32 = 127;
 /// The reason why the value cannot be encoded.
 pub(in crate::lua) fn encode(value: &Value, budget: &mut Budget) -> Result<String, String> {
     /// What a comma, a colon, brackets or a number take.
-    const COST: Cost = Cost {
+    const COST: ValueCost = ValueCost {
         each: 16,
         object: 0,
     };
@@ -41,7 +41,7 @@ pub(in crate::lua) fn convert(
     budget: &mut Budget,
 ) -> Result<serde_json::Value, String> {
     /// What a value and its place in a list or map take, its name and text apart.
-    const COST: Cost = Cost {
+    const COST: ValueCost = ValueCost {
         each: 192,
         object: OBJECT_BYTES,
     };
@@ -79,7 +79,7 @@ fn behind_view(value: &Value) -> Value {
 
 /// What values take beside their texts, in bytes.
 #[derive(Clone, Copy)]
-struct Cost {
+struct ValueCost {
     each: usize,
     /// An object in addition.
     object: usize,
@@ -92,7 +92,7 @@ struct Cost {
 ///
 /// # Errors
 /// The reason why the value cannot be encoded, or the message for a plan whose time is over.
-fn fits(value: &Value, cost: Cost, deepest: u32, budget: &mut Budget) -> Result<(), Unfit> {
+fn fits(value: &Value, cost: ValueCost, deepest: u32, budget: &mut Budget) -> Result<(), Unfit> {
     let text = value.as_string();
     if let Some(text) = text.filter(|text| text.to_str().is_err()) {
         let problem = format!("'{}' is not UTF-8", shorten(&escape_invalid(text)));
@@ -136,7 +136,7 @@ fn escaped_length(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lua::limits::Limits;
+    use crate::lua::limits::VmLimits;
     use std::rc::Rc;
     use std::sync::Arc;
     use std::time::Duration;
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_small_object_counts_with_the_room_that_it_makes() {
         let lua = mlua::Lua::new();
-        let limits = Limits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
+        let limits = VmLimits::new(Duration::from_secs(1), 1 << 20, Some(Arc::default()));
         let limits = Rc::new(limits);
         let cost = |code: &str| {
             let value: Value = lua.load(code).eval().expect("it is Lua");

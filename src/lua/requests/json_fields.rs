@@ -22,15 +22,15 @@ pub(super) const OBJECT_BYTES: usize = 640;
 pub(in crate::lua) type ExpectedField = (String, Value);
 
 /// Returns the first expectation that a body does not meet.
-pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField], time: &CheckTime) -> Option<String> {
-    let fields = Fields {
-        wanted,
+pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -> Option<String> {
+    let fields = FieldSearch {
+        expected: expected,
         time,
-        seen: RefCell::new(vec![Seen::Nothing; wanted.len()]),
+        seen: RefCell::new(vec![FieldMatch::Nothing; expected.len()]),
         too_large: Cell::new(None),
     };
-    let paths = wanted.iter().map(|(path, _)| Some(path.as_str()));
-    let inside = Inside {
+    let paths = expected.iter().map(|(path, _)| Some(path.as_str()));
+    let inside = NestedReader {
         fields: &fields,
         paths: paths.enumerate().collect(),
     };
@@ -39,7 +39,7 @@ pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField], time: &CheckTime) -> 
         inside.deserialize(&mut json).and_then(|()| json.end()).ok()
     });
     if let Some(place) = fields.too_large.get() {
-        let path = shorten_reason(&wanted[place].0);
+        let path = shorten_reason(&expected[place].0);
         return Some(format!(
             "JSON field '{path}' is too large to be compared: it takes more than {} MiB",
             MOST_BYTES >> 20
@@ -53,63 +53,65 @@ pub(super) fn wrong(body: &[u8], wanted: &[ExpectedField], time: &CheckTime) -> 
     }
     let seen = fields.seen.borrow();
     seen.iter()
-        .zip(wanted)
-        .find_map(|(seen, (path, wanted))| match seen {
-            Seen::Wanted => None,
-            Seen::Nothing => Some(format!("JSON field '{}' is missing", shorten_reason(path))),
-            Seen::Other(got) => Some(format!(
+        .zip(expected)
+        .find_map(|(seen, (path, expected))| match seen {
+            FieldMatch::Expected => None,
+            FieldMatch::Nothing => {
+                Some(format!("JSON field '{}' is missing", shorten_reason(path)))
+            }
+            FieldMatch::Other(got) => Some(format!(
                 "expected JSON field '{}' to be {}, got {got}",
                 shorten_reason(path),
-                shorten_reason(&wanted.to_string())
+                shorten_reason(&expected.to_string())
             )),
         })
 }
 
 /// What was found at a path.
 #[derive(Debug, Clone)]
-enum Seen {
+enum FieldMatch {
     Nothing,
-    Wanted,
+    Expected,
     /// Another value, as messages show it.
     Other(String),
 }
 
 /// The fields that are looked for.
-struct Fields<'a> {
-    wanted: &'a [ExpectedField],
+struct FieldSearch<'a> {
+    expected: &'a [ExpectedField],
     time: &'a CheckTime,
-    seen: RefCell<Vec<Seen>>,
+    seen: RefCell<Vec<FieldMatch>>,
     /// The field that was too large.
     too_large: Cell<Option<usize>>,
 }
 
-impl Fields<'_> {
+impl FieldSearch<'_> {
     /// Compares a value that takes so many bytes with what is expected at the rest of each path.
-    fn compare(&self, value: &Value, bytes: usize, paths: &[Path<'_>]) {
+    fn compare(&self, value: &Value, bytes: usize, paths: &[FieldPath<'_>]) {
         for (place, rest) in paths {
             if !self.time.spend(bytes) {
                 return;
             }
             let found = rest.map_or(Some(value), |rest| at_path(value, rest));
             self.seen.borrow_mut()[*place] = match found {
-                None => Seen::Nothing,
-                Some(got) if same_json(got, &self.wanted[*place].1) => Seen::Wanted,
-                Some(got) => Seen::Other(shorten_reason(&got.to_string())),
+                None => FieldMatch::Nothing,
+                Some(got) if same_json(got, &self.expected[*place].1) => FieldMatch::Expected,
+                Some(got) => FieldMatch::Other(shorten_reason(&got.to_string())),
             };
         }
     }
 }
 
 /// The number of a field, and the steps that lead to it from some value; `None` if it is that value.
-type Path<'a> = (usize, Option<&'a str>);
+type FieldPath<'a> = (usize, Option<&'a str>);
 
 /// Reads a value that some paths lead to or through.
-struct Inside<'a> {
-    fields: &'a Fields<'a>,
-    paths: Vec<Path<'a>>,
+struct NestedReader<'a> {
+    fields: &'a FieldSearch<'a>,
+    paths: Vec<FieldPath<'a>>,
 }
 
-impl<'a> Inside<'a> {
+impl<'a> NestedReader<'a> {
     /// Returns the numbers of a list's elements to which paths lead, in order.
     fn numbers(&self) -> Vec<usize> {
         let steps = self.paths.iter().filter_map(|(_, rest)| {
@@ -132,8 +134,8 @@ impl<'a> Inside<'a> {
     }
 
     /// Returns what is to be read of a member, if any path leads there.
-    fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<Inside<'a>> {
-        let step = |(place, rest): &Path<'a>| {
+    fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<NestedReader<'a>> {
+        let step = |(place, rest): &FieldPath<'a>| {
             let rest = (*rest)?;
             let (step, rest) = match rest.split_once('.') {
                 Some((step, rest)) => (step, Some(rest)),
@@ -141,37 +143,37 @@ impl<'a> Inside<'a> {
             };
             is_it(step).then_some((*place, rest))
         };
-        let paths: Vec<Path<'a>> = self.paths.iter().filter_map(step).collect();
-        (!paths.is_empty()).then_some(Inside {
+        let paths: Vec<FieldPath<'a>> = self.paths.iter().filter_map(step).collect();
+        (!paths.is_empty()).then_some(NestedReader {
             fields: self.fields,
             paths,
         })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Inside<'_> {
+impl<'de> DeserializeSeed<'de> for NestedReader<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         // The last of several members of one name counts.
         for (place, _) in &self.paths {
-            self.fields.seen.borrow_mut()[*place] = Seen::Nothing;
+            self.fields.seen.borrow_mut()[*place] = FieldMatch::Nothing;
         }
         let Some((place, _)) = self.paths.iter().find(|(_, rest)| rest.is_none()) else {
             return deserializer.deserialize_any(self);
         };
-        let left = Cell::new(MOST_BYTES);
-        let value = Whole(&left).deserialize(deserializer);
-        if value.is_err() && left.get() == 0 {
+        let remaining = Cell::new(MOST_BYTES);
+        let value = JsonBuilder(&remaining).deserialize(deserializer);
+        if value.is_err() && remaining.get() == 0 {
             self.fields.too_large.set(Some(*place));
         }
-        let bytes = MOST_BYTES - left.get();
+        let bytes = MOST_BYTES - remaining.get();
         self.fields.compare(&value?, bytes, &self.paths);
         Ok(())
     }
 }
 
-impl<'de> Visitor<'de> for Inside<'_> {
+impl<'de> Visitor<'de> for NestedReader<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -234,20 +236,20 @@ impl<'de> Visitor<'de> for Inside<'_> {
 }
 
 /// Builds a value within a number of bytes, which is 0 once they do not suffice.
-struct Whole<'a>(&'a Cell<usize>);
+struct JsonBuilder<'a>(&'a Cell<usize>);
 
-impl Whole<'_> {
+impl JsonBuilder<'_> {
     fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
-        let left = self.0.get().saturating_sub(bytes);
-        self.0.set(left);
-        match left {
+        let remaining = self.0.get().saturating_sub(bytes);
+        self.0.set(remaining);
+        match remaining {
             0 => Err(E::custom("the value is too large")),
             _ => Ok(()),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
+impl<'de> DeserializeSeed<'de> for JsonBuilder<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -255,7 +257,7 @@ impl<'de> DeserializeSeed<'de> for Whole<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Whole<'_> {
+impl<'de> Visitor<'de> for JsonBuilder<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -289,7 +291,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) = list.next_element_seed(Whole(self.0))? {
+        while let Some(value) = list.next_element_seed(JsonBuilder(self.0))? {
             self.take(ENTRY_BYTES)?;
             values.push(value);
         }
@@ -301,7 +303,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
         let mut members = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             self.take(2 * ENTRY_BYTES + key.len())?;
-            let value = map.next_value_seed(Whole(self.0))?;
+            let value = map.next_value_seed(JsonBuilder(self.0))?;
             members.insert(key, value);
         }
         Ok(Value::Object(members))
@@ -313,15 +315,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(body: &str, path: &str, wanted: Value) -> Option<String> {
+    fn failure(body: &str, path: &str, expected: Value) -> Option<String> {
         let time = CheckTime::new();
-        wrong(body.as_bytes(), &[(path.to_owned(), wanted)], &time)
+        wrong(body.as_bytes(), &[(path.to_owned(), expected)], &time)
     }
 
     #[test]
     fn fields_are_found_at_their_paths() {
         let body = r#"{"a": {"b": [1, {"c": "x"}], "": 2}, "n": null, "d.e": 1, "a2": [[7]]}"#;
-        for (path, wanted) in [
+        for (path, expected) in [
             ("a.b.1", json!(1)),
             ("a.b.1", json!(1.0)),
             ("a.b.2.c", json!("x")),
@@ -331,53 +333,56 @@ mod tests {
             ("n", json!(null)),
             ("a2.1.1", json!(7)),
         ] {
-            assert_eq!(told(body, path, wanted), None, "{path}");
+            assert_eq!(failure(body, path, expected), None, "{path}");
         }
         for path in ["b", "a.b.0", "a.b.3", "a.b.1.x", "n.x", "d.e", "a2.1.2", ""] {
             let missing = format!("JSON field '{path}' is missing");
-            assert_eq!(told(body, path, json!(1)), Some(missing));
+            assert_eq!(failure(body, path, json!(1)), Some(missing));
         }
         let other = "expected JSON field 'a.b.2' to be 1, got {\"c\":\"x\"}";
-        assert_eq!(told(body, "a.b.2", json!(1)).as_deref(), Some(other));
+        assert_eq!(failure(body, "a.b.2", json!(1)).as_deref(), Some(other));
     }
 
     #[test]
-    fn several_fields_are_told_in_their_order() {
-        let wanted = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
+    fn several_fields_are_reported_in_their_order() {
+        let expected = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
         let body = br#"{"c": 2, "a": {"b": 1}}"#;
-        let told = wrong(body, &wanted, &CheckTime::new());
+        let message = wrong(body, &expected, &CheckTime::new());
         let other = "expected JSON field 'a.b' to be {\"b\":1}, got 1";
-        assert_eq!(told.as_deref(), Some(other));
+        assert_eq!(message.as_deref(), Some(other));
         assert_eq!(
-            told_of_two(r#"{"a": {"b": 1}, "a": {"c": 1}}"#).as_deref(),
+            failure_of_two(r#"{"a": {"b": 1}, "a": {"c": 1}}"#).as_deref(),
             Some("JSON field 'a.b' is missing")
         );
     }
 
-    fn told_of_two(body: &str) -> Option<String> {
-        told(body, "a.b", json!(1))
+    fn failure_of_two(body: &str) -> Option<String> {
+        failure(body, "a.b", json!(1))
     }
 
     #[test]
-    fn what_is_no_json_is_told_as_such() {
+    fn what_is_no_json_is_reported_as_such() {
         for body in ["", "{", "{\"a\": 1} x", "{\"a\": 1, \"b\": nul}", "<p>"] {
-            let told = told(body, "a", json!(1));
-            assert_eq!(told.as_deref(), Some("expected JSON, got something else"));
+            let message = failure(body, "a", json!(1));
+            assert_eq!(
+                message.as_deref(),
+                Some("expected JSON, got something else")
+            );
         }
         let no_text = b"{\"a\": 1, \"b\": \"\xff\"}";
-        let wanted = [("a".to_owned(), json!(1))];
-        assert!(wrong(no_text, &wanted, &CheckTime::new()).is_some());
+        let expected = [("a".to_owned(), json!(1))];
+        assert!(wrong(no_text, &expected, &CheckTime::new()).is_some());
     }
 
     #[test]
     fn a_large_body_is_not_read_for_longer_than_there_is_time() {
-        let wanted = [("a".to_owned(), json!(1))];
-        let told = |members: usize| {
+        let expected = [("a".to_owned(), json!(1))];
+        let failure = |members: usize| {
             let body = format!("{{{}\"a\": 1}}", "\"\":0,".repeat(members));
-            wrong(body.as_bytes(), &wanted, &CheckTime::over())
+            wrong(body.as_bytes(), &expected, &CheckTime::over())
         };
-        assert_eq!(told(1_000), None);
-        let late = told(100_000).expect("there is no time");
+        assert_eq!(failure(1_000), None);
+        let late = failure(100_000).expect("there is no time");
         assert!(late.starts_with("its expectations take longer"), "{late}");
     }
 
@@ -385,9 +390,12 @@ mod tests {
     fn a_field_that_is_compared_may_not_take_all_memory() {
         let list = format!("[{}0]", "{\"\":0},".repeat(50_000));
         let body = format!("{{\"list\": {list}, \"a\": 1}}");
-        assert_eq!(told(&body, "a", json!(1)), None);
-        assert_eq!(told(&body, "list.50001", json!(0)), None);
-        let told = told(&body, "list", json!(0)).expect("it differs");
-        assert!(told.starts_with("JSON field 'list' is too large"), "{told}");
+        assert_eq!(failure(&body, "a", json!(1)), None);
+        assert_eq!(failure(&body, "list.50001", json!(0)), None);
+        let message = failure(&body, "list", json!(0)).expect("it differs");
+        assert!(
+            message.starts_with("JSON field 'list' is too large"),
+            "{message}"
+        );
     }
 }

@@ -39,17 +39,21 @@ pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, Str
             Some(several) => {
                 for value in several.sequence_values::<Value>() {
                     let value = value.map_err(|error| error.to_string())?;
-                    read.push(Part::read(name.clone(), &value, NAMED, budget)?);
+                    read.push(MultipartField::read(name.clone(), &value, NAMED, budget)?);
                 }
             }
-            None => read.push(Part::read(name, &value, NAMED, budget)?),
+            None => read.push(MultipartField::read(name, &value, NAMED, budget)?),
         }
     }
     Ok(joined(&read))
 }
 
 /// Reads a list of parts with their names.
-fn listed(parts: &Table, read: &mut Vec<Part>, budget: &mut Budget) -> Result<(), String> {
+fn listed(
+    parts: &Table,
+    read: &mut Vec<MultipartField>,
+    budget: &mut Budget,
+) -> Result<(), String> {
     for pair in parts.pairs::<Value, Value>() {
         let (key, _) = pair.map_err(|error| error.to_string())?;
         if !key.is_integer() {
@@ -74,7 +78,7 @@ fn listed(parts: &Table, read: &mut Vec<Part>, budget: &mut Budget) -> Result<()
                 ));
             }
         };
-        read.push(Part::read(name, &value, &PART, budget)?);
+        read.push(MultipartField::read(name, &value, &PART, budget)?);
     }
     Ok(())
 }
@@ -85,7 +89,7 @@ pub(super) fn is_list(table: &Table) -> bool {
 }
 
 /// Joins parts to a body, and returns it with its content type.
-pub(super) fn joined(parts: &[Part]) -> (Vec<u8>, String) {
+pub(super) fn joined(parts: &[MultipartField]) -> (Vec<u8>, String) {
     let boundary = boundary(parts);
     let mut body = Vec::new();
     for part in parts {
@@ -99,21 +103,21 @@ pub(super) fn joined(parts: &[Part]) -> (Vec<u8>, String) {
 
 /// One part of a body.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct MultipartField {
     name: String,
     filename: Option<String>,
     kind: Option<String>,
     data: Bytes,
 }
 
-impl Part {
+impl MultipartField {
     /// Reads a value, or a table with the `known` fields of [`PART`]. Charges for the part and its place in the body.
     pub(super) fn read(
         name: String,
         value: &Value,
-        known: &[&str],
+        fields: &[&str],
         budget: &mut Budget,
-    ) -> Result<Part, String> {
+    ) -> Result<MultipartField, String> {
         let content = value.as_table().map(|part| part.raw_get("data"));
         let content = byte_length(&content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil));
         let names = name.len().saturating_mul(8);
@@ -121,7 +125,7 @@ impl Part {
         let what = format!("part '{name}' of 'multipart'");
         if let Some(file) = plan_file(value) {
             budget.take(file.bytes.len())?;
-            return Ok(Part {
+            return Ok(MultipartField {
                 name,
                 filename: Some(file.name),
                 kind: None,
@@ -130,7 +134,7 @@ impl Part {
         }
         let Value::Table(table) = value else {
             let data = read_scalar(value, &what)?.into();
-            return Ok(Part {
+            return Ok(MultipartField {
                 name,
                 filename: None,
                 kind: None,
@@ -139,8 +143,8 @@ impl Part {
         };
         let table = &unwrap_view(table);
         for (field, _) in sorted_pairs(table, &format!("fields of {what}"), budget)? {
-            if !known.contains(&field.as_str()) {
-                return Err(to_one_line(unknown_word("field", &field, &what, known)));
+            if !fields.contains(&field.as_str()) {
+                return Err(to_one_line(unknown_word("field", &field, &what, fields)));
             }
         }
         let mut text = |field: &str| match table.raw_get::<Value>(field) {
@@ -155,7 +159,7 @@ impl Part {
         let file = table.raw_get("data").ok().and_then(|data| plan_file(&data));
         let length = file.as_ref().map_or(0, |file| file.bytes.len());
         budget.take(length)?;
-        Ok(Part {
+        Ok(MultipartField {
             kind: kind.filter(|kind| !kind.contains(['\r', '\n'])),
             data: match &file {
                 Some(file) => file.bytes.clone(),
@@ -167,8 +171,8 @@ impl Part {
     }
 
     /// Creates the part of a file input without a file, as browsers send it.
-    pub(super) fn without_file(name: String) -> Part {
-        Part {
+    pub(super) fn without_file(name: String) -> MultipartField {
+        MultipartField {
             name,
             filename: Some(String::new()),
             kind: None,
@@ -245,7 +249,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// Chooses a boundary that no part contains.
-fn boundary(parts: &[Part]) -> String {
+fn boundary(parts: &[MultipartField]) -> String {
     let free = |candidate: &String| {
         let finder = memchr::memmem::Finder::new(candidate);
         parts.iter().all(|part| finder.find(&part.data).is_none())

@@ -6,8 +6,8 @@ use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
 use super::tags::OwnTags;
-use crate::lua::limits::{Budget, Seen, Yielded};
-use crate::lua::state::{Making, Queue, SharedQueue};
+use crate::lua::limits::{Budget, StackValue, YieldedValues};
+use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
 };
@@ -31,7 +31,7 @@ pub enum Op {
     /// Takes a value from a queue that users share, and waits for one at most this long; answered with the value.
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
-    Await(Making),
+    Await(PendingValue),
     /// Waits until all users of the run are at work.
     Ready,
     /// Ends this iteration of the user.
@@ -43,7 +43,7 @@ pub enum Op {
 /// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
 /// names the operation; requests of the usual methods have one each.
 pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
-    let place = MARKERS.iter().position(|known| *known == name)?;
+    let place = MARKERS.iter().position(|existing| *existing == name)?;
     Some(marker_at(place))
 }
 
@@ -94,11 +94,11 @@ impl Op {
     /// # Errors
     /// The message to raise at the plan's line.
     pub(in crate::lua) fn read(
-        yielded: Yielded<'_>,
+        yielded: YieldedValues<'_>,
         budget: &mut Budget,
         random: impl FnOnce() -> f64,
     ) -> Option<Result<Op, String>> {
-        let Seen::Marker(number) = yielded.at(0) else {
+        let StackValue::Marker(number) = yielded.at(0) else {
             return None;
         };
         let place = number.checked_sub(1)?;
@@ -153,7 +153,7 @@ impl Op {
         for op in self.requests_mut() {
             let own = op.tags.take();
             let all = match latest {
-                Some((given, all)) if same(given.as_ref(), own.as_ref()) => all,
+                Some((headers, all)) if same(headers.as_ref(), own.as_ref()) => all,
                 _ => with_own(&user.all(), own.as_deref(), budget)?,
             };
             op.tags = Some(all.clone());
@@ -197,10 +197,10 @@ fn read_method(value: &Value) -> Result<Method, String> {
 /// Reads a request as `user:get(path, options)` and `user:post(path, body, options)` yield it.
 fn read_request(
     method: Method,
-    yielded: Yielded<'_>,
+    yielded: YieldedValues<'_>,
     budget: &mut Budget,
 ) -> Result<Box<RequestOp>, String> {
-    if let Some(usual) = Usual::read(&yielded) {
+    if let Some(usual) = UsualRequest::read(&yielded) {
         return usual.request(method, budget);
     }
     let values = yielded.into_values::<(Value, Value, Value, Value)>();
@@ -216,7 +216,7 @@ fn read_request(
 
 /// What most requests have: a path, perhaps a text to send, and of the options only a name, one status and the beginning
 /// of a title.
-struct Usual<'a> {
+struct UsualRequest<'a> {
     path: &'a [u8],
     body: &'a [u8],
     name: Option<Rc<str>>,
@@ -224,18 +224,18 @@ struct Usual<'a> {
     title: Option<String>,
 }
 
-impl<'a> Usual<'a> {
+impl<'a> UsualRequest<'a> {
     /// Reads a yield, if it holds nothing else and nothing wrong.
-    fn read(yielded: &'a Yielded<'_>) -> Option<Usual<'a>> {
-        let Seen::Text(path) = yielded.at(1) else {
+    fn read(yielded: &'a YieldedValues<'_>) -> Option<UsualRequest<'a>> {
+        let StackValue::Text(path) = yielded.at(1) else {
             return None;
         };
         let body = match yielded.at(2) {
-            Seen::Nil => b"",
-            Seen::Text(text) => text,
+            StackValue::Nil => b"",
+            StackValue::Text(text) => text,
             _ => return None,
         };
-        let mut usual = Usual {
+        let mut usual = UsualRequest {
             path,
             body,
             name: None,
@@ -243,34 +243,34 @@ impl<'a> Usual<'a> {
             title: None,
         };
         let complete = match yielded.at(3) {
-            Seen::Nil => true,
-            Seen::Table(options) => options.all(|key, value| usual.option(key, value)),
+            StackValue::Nil => true,
+            StackValue::Table(options) => options.all(|key, value| usual.option(key, value)),
             _ => false,
         };
         complete.then_some(usual)
     }
 
     /// Reads an option, and returns whether it is a usual one.
-    fn option(&mut self, key: Seen<'_>, value: Seen<'_>) -> bool {
+    fn option(&mut self, key: StackValue<'_>, value: StackValue<'_>) -> bool {
         match (key, value) {
-            (Seen::Text(b"name"), Seen::Text(name)) => {
+            (StackValue::Text(b"name"), StackValue::Text(name)) => {
                 self.name = Some(values::name_of(name));
                 true
             }
-            (Seen::Text(b"expect"), Seen::Table(expect)) => {
+            (StackValue::Text(b"expect"), StackValue::Table(expect)) => {
                 expect.all(|key, value| self.expectation(key, value))
             }
             _ => false,
         }
     }
 
-    fn expectation(&mut self, key: Seen<'_>, value: Seen<'_>) -> bool {
+    fn expectation(&mut self, key: StackValue<'_>, value: StackValue<'_>) -> bool {
         match (key, value) {
-            (Seen::Text(b"status"), Seen::Integer(status @ 100..1000)) => {
+            (StackValue::Text(b"status"), StackValue::Integer(status @ 100..1000)) => {
                 self.status = Some(status as u16);
                 true
             }
-            (Seen::Text(b"title"), Seen::Text(title)) => {
+            (StackValue::Text(b"title"), StackValue::Text(title)) => {
                 self.title = Some(escape_invalid_bytes(title));
                 true
             }
@@ -316,9 +316,9 @@ fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
     Ok(Op::Take(queue, wait))
 }
 
-fn read_making(making: &Value) -> Result<Making, String> {
+fn read_making(making: &Value) -> Result<PendingValue, String> {
     let held = making.as_userdata();
-    let held = held.and_then(|held| held.borrow::<Making>().ok());
+    let held = held.and_then(|held| held.borrow::<PendingValue>().ok());
     Ok(held.ok_or("there is nothing to wait for")?.clone())
 }
 

@@ -111,7 +111,7 @@ pub(super) fn read(
                 budget.take(tags.bytes())?;
                 op.tags = Some(Rc::new(tags));
             }
-            known if beside.contains(&known) => {}
+            shared if beside.contains(&shared) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
@@ -351,7 +351,7 @@ fn timeout(value: &Value) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lua::limits::Limits;
+    use crate::lua::limits::VmLimits;
     use std::rc::Rc;
     use std::sync::Arc;
     use std::time::Duration;
@@ -359,13 +359,13 @@ mod tests {
     #[test]
     fn a_body_is_compressed_within_the_time_of_its_task() {
         let compress = |time, length| {
-            let limits = Limits::new(time, 64 << 20, Some(Arc::default()));
+            let limits = VmLimits::new(time, 64 << 20, Some(Arc::default()));
             gzipped(&vec![b'x'; length], &Budget::new(0, &Rc::new(limits)))
         };
         let minute = Duration::from_secs(60);
         assert!(compress(minute, 1 << 20).is_ok_and(|gzip| gzip.len() < 1 << 12));
         assert!(compress(Duration::ZERO, 1 << 10).is_ok());
-        let told = compress(Duration::ZERO, 1 << 20).expect_err("its time is over");
-        assert!(told.contains("--lua-time"), "{told}");
+        let message = compress(Duration::ZERO, 1 << 20).expect_err("its time is over");
+        assert!(message.contains("--lua-time"), "{message}");
     }
 }

@@ -1,6 +1,6 @@
 //! A request of a plan: what to send and how to judge it.
 
-use super::expect::Expect;
+use super::expect::Expectations;
 use crate::http::Request;
 use crate::lua::limits::Budget;
 use crate::lua::plan_files::PlanFile;
@@ -19,7 +19,7 @@ pub struct RequestOp {
     /// The name given in the plan.
     pub name: Option<Rc<str>>,
     /// The expectations that must hold for it to succeed.
-    pub expect: Expect,
+    pub expect: Expectations,
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
     /// The tags that it has in addition to those of its task.
@@ -31,7 +31,7 @@ impl RequestOp {
         RequestOp {
             request: Request::new(method, url),
             name: None,
-            expect: Expect::default(),
+            expect: Expectations::default(),
             allow_failure: false,
             tags: None,
         }

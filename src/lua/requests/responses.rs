@@ -23,7 +23,7 @@ pub struct Finished {
     /// Whether it counted as failed before its verdict was final; `None` if it was not counted by then.
     pub entered: Option<bool>,
     /// The error that was reported for it by then: its message and the plan's line. Boxed: most requests have none.
-    pub told: Option<Box<(String, Option<Rc<str>>)>>,
+    pub reported: Option<Box<(String, Option<Rc<str>>)>>,
     pub(in crate::lua) document: Option<Rc<Document>>,
 }
 
@@ -36,7 +36,7 @@ impl Finished {
             overruled: false,
             line: None,
             entered: None,
-            told: None,
+            reported: None,
             document: None,
         }
     }
@@ -53,7 +53,7 @@ impl Finished {
     }
 
     /// Returns whether the site was asked: what comes from the cache alone is no request.
-    pub fn was_asked(&self) -> bool {
+    pub fn was_sent(&self) -> bool {
         self.exchange.cache() != CacheUse::Fresh
     }
 
@@ -72,7 +72,7 @@ impl Finished {
 
     /// Returns the reason that the page of a failed request gives, on one harmless line of at most about 200 characters:
     /// the messages of a form that came back, or the heading of an error page. Looked for at each call.
-    pub fn page_says(&self) -> Option<String> {
+    pub fn page_message(&self) -> Option<String> {
         let response = self.exchange.outcome.as_ref().ok()?;
         let headers = response.headers();
         let kind = headers.iter().find(|(name, _)| name == "content-type");
@@ -112,9 +112,12 @@ impl Finished {
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
         let document = self.document.as_ref();
-        let told = self.told.as_ref().map_or(0, |told| told.0.len());
+        let reported = self
+            .reported
+            .as_ref()
+            .map_or(0, |reported| reported.0.len());
         HEAD + self.failure.as_ref().map_or(0, String::len)
-            + told
+            + reported
             + document.map_or(0, |document| document.weight())
             + self
                 .exchange
@@ -125,7 +128,7 @@ impl Finished {
 }
 
 #[derive(Debug)]
-enum Slot {
+enum ResponseSlot {
     Free,
     One(Box<Finished>),
     Many(Vec<Finished>),
@@ -134,12 +137,12 @@ enum Slot {
 /// The responses of one VM in slots. A slot holds the outcome of one operation: one response, or the list of a fetch.
 #[derive(Debug)]
 pub(in crate::lua) struct Responses {
-    slots: Vec<Slot>,
+    slots: Vec<ResponseSlot>,
     /// The indices of the slots that are free.
     free: Vec<usize>,
     held_bytes: usize,
     /// Twice what the plan was found to hold: looking for dead ones more often would find few.
-    kept: Quota,
+    ceiling: ResponseQuota,
     /// The index of the slot of the latest operation, until its verdicts are final.
     open: Option<usize>,
     /// Whether the verdicts of a slot may still be overruled although a later operation has begun; by the slot's
@@ -148,7 +151,7 @@ pub(in crate::lua) struct Responses {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Quota {
+struct ResponseQuota {
     slots: usize,
     bytes: usize,
 }
@@ -156,14 +159,14 @@ struct Quota {
 /// The number of slots and bytes that may be held before the collector runs to find dead ones. Counted in instructions,
 /// 16 slots cost no more than 64: a request of the smallest plan takes 22,600 with 16 and 23,100 with 64, and 22,900
 /// with 8. A user that waits frees everything first.
-const FEW_USERS: Quota = Quota {
+const FEW_USERS: ResponseQuota = ResponseQuota {
     slots: 16,
     bytes: 64 * 1024,
 };
 /// The same for many users, whose responses add up: a balance between their memory and the cache misses of a
 /// collection. With this quota, 1,000 users who ask for 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it
 /// is 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
-const MANY_USERS: Quota = Quota {
+const MANY_USERS: ResponseQuota = ResponseQuota {
     slots: 10,
     bytes: 32 * 1024,
 };
@@ -172,20 +175,22 @@ const MANY: u64 = 100;
 
 /// The address of a response: its slot, from 1, and its index in the slot's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lua) struct Address {
+pub(in crate::lua) struct ResponseAddress {
     slot: usize,
     place: usize,
 }
 
-impl Address {
+impl ResponseAddress {
     /// Returns the address of the response that a plan holds as a table.
-    pub(in crate::lua) fn of(response: &Table) -> mlua::Result<Address> {
-        response.raw_get::<i64>("slot").map(Address::from_lua)
+    pub(in crate::lua) fn of(response: &Table) -> mlua::Result<ResponseAddress> {
+        response
+            .raw_get::<i64>("slot")
+            .map(ResponseAddress::from_lua)
     }
 
     /// Converts the number that Lua holds; an invalid one gives an address without a response.
     pub(in crate::lua) fn from_lua(number: i64) -> Self {
-        Address {
+        ResponseAddress {
             slot: (number & 0xffff_ffff) as usize,
             place: (number >> 32) as usize,
         }
@@ -198,7 +203,7 @@ impl Responses {
             slots: Vec::new(),
             free: Vec::new(),
             held_bytes: 0,
-            kept: Quota { slots: 0, bytes: 0 },
+            ceiling: ResponseQuota { slots: 0, bytes: 0 },
             open: None,
             parked: Vec::new(),
         }
@@ -206,15 +211,15 @@ impl Responses {
 
     pub(in crate::lua) fn insert_one(&mut self, finished: Box<Finished>) -> usize {
         self.held_bytes += finished.weight();
-        self.insert(Slot::One(finished))
+        self.insert(ResponseSlot::One(finished))
     }
 
     pub(in crate::lua) fn insert_many(&mut self, finished: Vec<Finished>) -> usize {
         self.held_bytes += finished.iter().map(Finished::weight).sum::<usize>();
-        self.insert(Slot::Many(finished))
+        self.insert(ResponseSlot::Many(finished))
     }
 
-    fn insert(&mut self, slot: Slot) -> usize {
+    fn insert(&mut self, slot: ResponseSlot) -> usize {
         let index = match self.free.pop() {
             Some(index) => {
                 self.slots[index] = slot;
@@ -229,26 +234,26 @@ impl Responses {
         index + 1
     }
 
-    pub(in crate::lua) fn get(&self, address: Address) -> Option<&Finished> {
+    pub(in crate::lua) fn get(&self, address: ResponseAddress) -> Option<&Finished> {
         match self.slots.get(address.slot.wrapping_sub(1))? {
-            Slot::Free => None,
-            Slot::One(finished) => (address.place == 0).then_some(finished),
-            Slot::Many(list) => list.get(address.place),
+            ResponseSlot::Free => None,
+            ResponseSlot::One(finished) => (address.place == 0).then_some(finished),
+            ResponseSlot::Many(list) => list.get(address.place),
         }
     }
 
-    fn get_mut(&mut self, address: Address) -> Option<&mut Finished> {
+    fn get_mut(&mut self, address: ResponseAddress) -> Option<&mut Finished> {
         match self.slots.get_mut(address.slot.wrapping_sub(1))? {
-            Slot::Free => None,
-            Slot::One(finished) => (address.place == 0).then_some(finished),
-            Slot::Many(list) => list.get_mut(address.place),
+            ResponseSlot::Free => None,
+            ResponseSlot::One(finished) => (address.place == 0).then_some(finished),
+            ResponseSlot::Many(list) => list.get_mut(address.place),
         }
     }
 
     /// Changes what a response holds; `None` if there is none.
     pub(in crate::lua) fn change<R>(
         &mut self,
-        address: Address,
+        address: ResponseAddress,
         change: impl FnOnce(&mut Finished) -> R,
     ) -> Option<R> {
         let finished = self.get_mut(address)?;
@@ -267,14 +272,14 @@ impl Responses {
     /// Returns the responses in the slot of that index.
     pub(in crate::lua) fn at(&mut self, index: usize) -> &mut [Finished] {
         match self.slots.get_mut(index) {
-            Some(Slot::One(finished)) => std::slice::from_mut(&mut **finished),
-            Some(Slot::Many(list)) => list,
+            Some(ResponseSlot::One(finished)) => std::slice::from_mut(&mut **finished),
+            Some(ResponseSlot::Many(list)) => list,
             _ => &mut [],
         }
     }
 
     /// Returns whether the plan may still overrule the verdict on this response.
-    pub(in crate::lua) fn is_open(&self, address: Address) -> bool {
+    pub(in crate::lua) fn is_open(&self, address: ResponseAddress) -> bool {
         let index = address.slot.wrapping_sub(1);
         self.open == Some(index) || self.is_parked(index)
     }
@@ -307,15 +312,15 @@ impl Responses {
     }
 
     /// Returns whether enough is held to run the collector, on a shard with that many open connections.
-    pub(in crate::lua) fn wants_collection(&self, connections: u64) -> bool {
+    pub(in crate::lua) fn needs_collection(&self, connections: u64) -> bool {
         let quota = if connections < MANY {
             FEW_USERS
         } else {
             MANY_USERS
         };
         let used = self.slots.len() - self.free.len();
-        used >= quota.slots.max(self.kept.slots)
-            || self.held_bytes >= quota.bytes.max(self.kept.bytes)
+        used >= quota.slots.max(self.ceiling.slots)
+            || self.held_bytes >= quota.bytes.max(self.ceiling.bytes)
     }
 
     pub(in crate::lua) fn is_empty(&self) -> bool {
@@ -327,19 +332,19 @@ impl Responses {
         self.held_bytes = 0;
         for index in 0..self.slots.len() {
             match &self.slots[index] {
-                Slot::Free => continue,
+                ResponseSlot::Free => continue,
                 _ if self.open != Some(index) && !self.is_parked(index) && !is_live(index + 1) => {
-                    self.slots[index] = Slot::Free;
+                    self.slots[index] = ResponseSlot::Free;
                     self.free.push(index);
                 }
-                Slot::One(finished) => self.held_bytes += finished.weight(),
-                Slot::Many(list) => {
+                ResponseSlot::One(finished) => self.held_bytes += finished.weight(),
+                ResponseSlot::Many(list) => {
                     self.held_bytes += list.iter().map(Finished::weight).sum::<usize>()
                 }
             }
         }
         let used = self.slots.len() - self.free.len();
-        self.kept = Quota {
+        self.ceiling = ResponseQuota {
             slots: used * 2,
             bytes: self.held_bytes * 2,
         };
@@ -362,11 +367,11 @@ mod tests {
         for _ in 0..MANY_USERS.slots {
             responses.insert_one(unanswered());
         }
-        assert!(responses.wants_collection(MANY) && !responses.wants_collection(MANY - 1));
+        assert!(responses.needs_collection(MANY) && !responses.needs_collection(MANY - 1));
         // A plan that holds them all is not examined again at once.
         responses.close();
         responses.reclaim(|_| true);
-        assert!(!responses.wants_collection(MANY));
+        assert!(!responses.needs_collection(MANY));
         responses.reclaim(|slot| slot == 1);
         assert_eq!(responses.insert_one(unanswered()), MANY_USERS.slots);
     }
@@ -374,7 +379,11 @@ mod tests {
     #[test]
     fn a_slot_stays_small() {
         // Each busy user has some sixteen; what few responses need is boxed.
-        assert!(size_of::<Slot>() <= 24, "{}", size_of::<Slot>());
+        assert!(
+            size_of::<ResponseSlot>() <= 24,
+            "{}",
+            size_of::<ResponseSlot>()
+        );
         assert!(size_of::<Finished>() <= 304, "{}", size_of::<Finished>());
     }
 }

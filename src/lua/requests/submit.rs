@@ -1,7 +1,7 @@
 //! What `user:submit` sends: the fields of a form with the plan's over them, in the order of the page, as the form's method
 //! and `enctype` say ("form submission" of the HTML standard).
 
-use super::multipart::{self, NAMED, Part};
+use super::multipart::{self, MultipartField, NAMED};
 use super::options::{self, names_content_type, set_content_type};
 use super::request::{RequestOp, plan_file};
 use crate::html::Enctype;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 /// The options of a form in addition to those of any request.
 pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
 
-type Bytes = Vec<u8>;
+type ByteString = Vec<u8>;
 
 /// Reads a form as `response:form()` returns it, what the plan fills in, and the options.
 ///
@@ -46,22 +46,22 @@ pub(super) fn read(
         }
     };
     let button = options.as_ref().map(|options| get(options, SUBMIT[0]));
-    let pressed = Pressed::read(form, &button.unwrap_or(Value::Nil))?;
-    let fields = Fields::read(form, filled, &pressed, budget)?;
+    let pressed = SubmitButton::read(form, &button.unwrap_or(Value::Nil))?;
+    let fields = SubmittedFields::read(form, filled, &pressed, budget)?;
     let entries = fields.in_order(form, &pressed, budget)?;
-    let told = |field| pressed.told(form, field);
-    let method = match told("method") {
+    let attribute = |field| pressed.attribute(form, field);
+    let method = match attribute("method") {
         Value::Nil => Method::GET,
         Value::String(name) => Method::from_bytes(&name.as_bytes())
             .map_err(|_| format!("'{}' is not a method", escape_invalid(&name)))?,
         other => return Err(describe_mismatch("'method' of a form", "a string", &other)),
     };
-    let enctype = match told("enctype") {
+    let enctype = match attribute("enctype") {
         Value::String(kind) => Enctype::parse(&escape_invalid(&kind)),
         _ => Enctype::UrlEncoded,
     };
     let is_get = method == Method::GET;
-    let mut op = RequestOp::bare(method, &told("action"), &Value::Nil, budget)?;
+    let mut op = RequestOp::bare(method, &attribute("action"), &Value::Nil, budget)?;
     let mut kind = None;
     if is_get {
         let encoded = encode_pairs(&texts(&entries, budget)?);
@@ -90,7 +90,7 @@ fn get(table: &Table, field: &str) -> Value {
 }
 
 /// The button that submits the form.
-enum Pressed {
+enum SubmitButton {
     /// The first, as Enter does; its value is among the form's fields.
     First,
     /// None: a script submits.
@@ -99,12 +99,12 @@ enum Pressed {
     Button(i64, Table),
 }
 
-impl Pressed {
-    fn read(form: &Table, button: &Value) -> Result<Pressed, String> {
-        let wanted = match button {
-            Value::Nil => return Ok(Pressed::First),
-            Value::Boolean(false) => return Ok(Pressed::None),
-            Value::String(wanted) => wanted,
+impl SubmitButton {
+    fn read(form: &Table, button: &Value) -> Result<SubmitButton, String> {
+        let label = match button {
+            Value::Nil => return Ok(SubmitButton::First),
+            Value::Boolean(false) => return Ok(SubmitButton::None),
+            Value::String(label) => label,
             other => {
                 let kind = "the name or the value of a button, or false for none";
                 return Err(describe_mismatch("option 'button'", kind, other));
@@ -114,8 +114,8 @@ impl Pressed {
         // The name first; buttons of one name, such as Drupal's 'op', are told apart by what is written on them.
         for field in ["name", "value"] {
             for (place, button) in (1..).zip(&buttons) {
-                if matches!(get(button, field), Value::String(text) if text == *wanted) {
-                    return Ok(Pressed::Button(place, button.clone()));
+                if matches!(get(button, field), Value::String(text) if text == *label) {
+                    return Ok(SubmitButton::Button(place, button.clone()));
                 }
             }
         }
@@ -131,16 +131,16 @@ impl Pressed {
         } else {
             format!("it has {}", there.join(", "))
         };
-        let wanted = shorten(&escape_invalid(wanted));
+        let label = shorten(&escape_invalid(label));
         Err(format!(
-            "the form has no button with the name or the value '{wanted}'; {there}"
+            "the form has no button with the name or the value '{label}'; {there}"
         ))
     }
 
     /// Returns what the button that was pressed says in place of the form, else what the form says.
-    fn told(&self, form: &Table, field: &str) -> Value {
+    fn attribute(&self, form: &Table, field: &str) -> Value {
         match self {
-            Pressed::Button(_, button) if !get(button, field).is_nil() => get(button, field),
+            SubmitButton::Button(_, button) if !get(button, field).is_nil() => get(button, field),
             _ => get(form, field),
         }
     }
@@ -157,20 +157,20 @@ fn buttons(form: &Table) -> Vec<Table> {
 }
 
 /// The values of all fields by their names. Nil stands for a file where the plan gives none.
-struct Fields {
-    values: BTreeMap<Bytes, VecDeque<Value>>,
+struct SubmittedFields {
+    values: BTreeMap<ByteString, VecDeque<Value>>,
     /// The names that the plan fills in.
-    filled: HashSet<Bytes>,
+    filled: HashSet<ByteString>,
 }
 
-impl Fields {
+impl SubmittedFields {
     fn read(
         form: &Table,
         filled: &Value,
-        pressed: &Pressed,
+        pressed: &SubmitButton,
         budget: &mut Budget,
-    ) -> Result<Fields, String> {
-        let mut fields = Fields {
+    ) -> Result<SubmittedFields, String> {
+        let mut fields = SubmittedFields {
             values: BTreeMap::new(),
             filled: HashSet::new(),
         };
@@ -184,7 +184,7 @@ impl Fields {
                 fields.values.entry(name).or_default().push_back(Value::Nil);
             }
         }
-        if !matches!(pressed, Pressed::First) {
+        if !matches!(pressed, SubmitButton::First) {
             fields.forget_default(form, pressed);
         }
         match filled {
@@ -224,20 +224,20 @@ impl Fields {
     }
 
     /// Removes the value of the button that Enter would press, unless it is the one that is pressed.
-    fn forget_default(&mut self, form: &Table, pressed: &Pressed) {
+    fn forget_default(&mut self, form: &Table, pressed: &SubmitButton) {
         let buttons = buttons(form);
         let is_default = |(_, button): &(i64, &Table)| !get(button, "default").is_nil();
         let Some((place, button)) = (1..).zip(&buttons).find(is_default) else {
             return;
         };
-        if matches!(pressed, Pressed::Button(other, _) if *other == place) {
+        if matches!(pressed, SubmitButton::Button(other, _) if *other == place) {
             return;
         }
         let (Value::String(name), value) = (get(button, "name"), get(button, "value")) else {
             return;
         };
         if let Some(values) = self.values.get_mut(&*name.as_bytes())
-            && let Some(at) = values.iter().rposition(|known| *known == value)
+            && let Some(at) = values.iter().rposition(|submitted| *submitted == value)
         {
             values.remove(at);
         }
@@ -247,9 +247,9 @@ impl Fields {
     fn in_order(
         mut self,
         form: &Table,
-        pressed: &Pressed,
+        pressed: &SubmitButton,
         budget: &mut Budget,
-    ) -> Result<Vec<(Bytes, Value)>, String> {
+    ) -> Result<Vec<(ByteString, Value)>, String> {
         let buttons = buttons(form);
         let name_of = |place: i64| {
             let button = usize::try_from(place - 1)
@@ -266,32 +266,32 @@ impl Fields {
                 places.push(place.map_err(|error| error.to_string())?);
             }
         }
-        let mut left: HashMap<Bytes, usize> = HashMap::new();
+        let mut remaining: HashMap<ByteString, usize> = HashMap::new();
         for name in places.iter().filter_map(Value::as_string) {
             budget.take(byte_length(&Value::String(name.clone())).saturating_mul(2))?;
-            *left.entry(name.as_bytes().to_vec()).or_default() += 1;
+            *remaining.entry(name.as_bytes().to_vec()).or_default() += 1;
         }
         let mut entries = Vec::new();
         for place in &places {
             match place {
                 Value::String(name) => {
                     let name = name.as_bytes().to_vec();
-                    let more = left.get_mut(&name).map_or(0, |left| {
-                        *left -= 1;
-                        *left
+                    let more = remaining.get_mut(&name).map_or(0, |count| {
+                        *count -= 1;
+                        *count
                     });
                     self.take(&name, more, &mut entries);
                 }
                 Value::Integer(place) => match (pressed, name_of(*place)) {
-                    (Pressed::Button(at, button), Some(name)) if at == place => {
+                    (SubmitButton::Button(at, button), Some(name)) if at == place => {
                         if !self.filled.contains(&name) {
                             press(button, &name, &mut entries);
-                        } else if !left.contains_key(&name) {
+                        } else if !remaining.contains_key(&name) {
                             self.take(&name, 0, &mut entries);
                         }
                     }
                     // A plan may name a button among the fields.
-                    (_, Some(name)) if !left.contains_key(&name) => {
+                    (_, Some(name)) if !remaining.contains_key(&name) => {
                         self.take(&name, 0, &mut entries);
                     }
                     _ => {}
@@ -299,7 +299,7 @@ impl Fields {
                 _ => {}
             }
         }
-        let names: Vec<Bytes> = self.values.keys().cloned().collect();
+        let names: Vec<ByteString> = self.values.keys().cloned().collect();
         for name in names {
             self.take(&name, 0, &mut entries);
         }
@@ -307,7 +307,7 @@ impl Fields {
     }
 
     /// Moves the values of a name to the entries: one if the name has further places on the page, else all.
-    fn take(&mut self, name: &Bytes, further: usize, entries: &mut Vec<(Bytes, Value)>) {
+    fn take(&mut self, name: &ByteString, further: usize, entries: &mut Vec<(ByteString, Value)>) {
         let Some(values) = self.values.get_mut(name) else {
             return;
         };
@@ -323,7 +323,7 @@ impl Fields {
 }
 
 /// Adds what a button sends: for an image the place where it was pressed, which for Enter is its corner.
-fn press(button: &Table, name: &Bytes, entries: &mut Vec<(Bytes, Value)>) {
+fn press(button: &Table, name: &ByteString, entries: &mut Vec<(ByteString, Value)>) {
     if get(button, "image").is_nil() {
         entries.push((name.clone(), get(button, "value")));
         return;
@@ -335,10 +335,10 @@ fn press(button: &Table, name: &Bytes, entries: &mut Vec<(Bytes, Value)>) {
 
 /// Encodes a body and returns it with its content type.
 fn encode(
-    entries: Vec<(Bytes, Value)>,
+    entries: Vec<(ByteString, Value)>,
     enctype: Enctype,
     budget: &mut Budget,
-) -> Result<(Bytes, String), String> {
+) -> Result<(ByteString, String), String> {
     let body = match enctype {
         Enctype::Multipart => {
             let mut parts = Vec::new();
@@ -346,8 +346,8 @@ fn encode(
                 let name = String::from_utf8(name)
                     .map_err(|_| "the name of a field is not UTF-8".to_owned())?;
                 parts.push(match value {
-                    Value::Nil => Part::without_file(name),
-                    value => Part::read(name, &value, NAMED, budget)?,
+                    Value::Nil => MultipartField::without_file(name),
+                    value => MultipartField::read(name, &value, NAMED, budget)?,
                 });
             }
             return Ok(multipart::joined(&parts));
@@ -365,7 +365,10 @@ fn encode(
 }
 
 /// Returns the fields as texts. For a file, browsers then send the name; an input without a file is left out.
-fn texts(entries: &[(Bytes, Value)], budget: &mut Budget) -> Result<Vec<(Bytes, Bytes)>, String> {
+fn texts(
+    entries: &[(ByteString, Value)],
+    budget: &mut Budget,
+) -> Result<Vec<(ByteString, ByteString)>, String> {
     let mut texts = Vec::new();
     for (name, value) in entries {
         let field = || format!("user:submit, field '{}'", escape_invalid_bytes(name));

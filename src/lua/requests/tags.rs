@@ -1,7 +1,7 @@
 //! Tags that a plan gives to its requests while it runs: by an option, by `user.tags`, by a transaction.
 
 use crate::config::unknown_word;
-use crate::lua::limits::Held;
+use crate::lua::limits::HeldBytes;
 use crate::lua::values::{
     DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line, unwrap_view,
 };
@@ -25,12 +25,12 @@ pub(in crate::lua) struct OwnTags {
 pub(in crate::lua) struct Transaction {
     tags: Tags,
     /// Its memory, and as much again for its part of all tags.
-    _held: Held,
+    _held: HeldBytes,
 }
 
 impl Transaction {
     /// Creates one whose tags count as held.
-    pub(in crate::lua) fn new(tags: Tags, held: Held) -> Transaction {
+    pub(in crate::lua) fn new(tags: Tags, held: HeldBytes) -> Transaction {
         Transaction { tags, _held: held }
     }
 }
@@ -116,7 +116,7 @@ pub(in crate::lua) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Resu
     } else {
         key
     };
-    if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(known, _)| known != key) {
+    if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(name, _)| name != key) {
         return Err(format!(
             "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep in user.data what tells no requests apart"
         ));

@@ -3,10 +3,10 @@
 use crate::error::Diagnostic;
 use crate::html::Document;
 use crate::http::Session;
-use crate::lua::diagnostics::{Raised, plan_line};
-use crate::lua::limits::{Account, Budget, Held, Limits};
+use crate::lua::diagnostics::{RaisedError, plan_line};
+use crate::lua::limits::{Account, Budget, HeldBytes, VmLimits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Address, Finished, Found, OwnTags, Responses};
+use crate::lua::requests::{Finished, OwnTags, RecentUrls, ResponseAddress, Responses};
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use std::time::Instant;
 
 /// The state of one VM outside of Lua.
 #[derive(Debug)]
-pub(in crate::lua) struct Host {
+pub(in crate::lua) struct VmHost {
     pub(in crate::lua) program: Arc<Program>,
     pub(in crate::lua) responses: RefCell<Responses>,
     /// The prelude's weak table of the responses that the plan holds, by slot; empty while the plan is loaded.
@@ -38,33 +38,33 @@ pub(in crate::lua) struct Host {
     /// The user's run; `None` while a plan is loaded.
     pub(in crate::lua) run: Option<Rc<dyn RunView>>,
     /// The time when the VM was made.
-    pub(in crate::lua) begin: Instant,
+    pub(in crate::lua) start: Instant,
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(in crate::lua) stopped: Cell<bool>,
-    pub(in crate::lua) limits: Rc<Limits>,
+    pub(in crate::lua) limits: Rc<VmLimits>,
     /// The bytes that its values hold outside of Lua, except for responses.
     pub(in crate::lua) account: Account,
     /// The bytes that were in use after the latest collection for want of memory.
     collected_at: Cell<usize>,
     /// A message about the latest form that was not found; empty before.
-    pub(in crate::lua) missed_form: RefCell<String>,
+    pub(in crate::lua) missing_form_message: RefCell<String>,
     /// Tags of the user; allocated with the first.
     pub(in crate::lua) tags: RefCell<Option<Box<OwnTags>>>,
     /// The URLs of the latest pages, once the plan has asked for those of one.
-    pub(in crate::lua) found: RefCell<Option<Box<Found>>>,
+    pub(in crate::lua) found: RefCell<Option<Box<RecentUrls>>>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
 
-impl Host {
+impl VmHost {
     pub(in crate::lua) fn new(
         program: Arc<Program>,
         user: u64,
         scenario: &str,
         session: Option<Rc<Session>>,
-        limits: Limits,
-    ) -> Host {
-        Host {
+        limits: VmLimits,
+    ) -> VmHost {
+        VmHost {
             random: RefCell::new(stream(program.seed, user)),
             program,
             responses: RefCell::new(Responses::new()),
@@ -75,12 +75,12 @@ impl Host {
             session,
             recorder: OnceCell::new(),
             run: None,
-            begin: Instant::now(),
+            start: Instant::now(),
             stopped: Cell::new(false),
             limits: Rc::new(limits),
             account: Account::default(),
             collected_at: Cell::new(0),
-            missed_form: RefCell::default(),
+            missing_form_message: RefCell::default(),
             tags: RefCell::default(),
             found: RefCell::default(),
             raised_bytes: RefCell::default(),
@@ -94,7 +94,7 @@ impl Host {
 
     /// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its
     /// own want of memory, and code of `load` has no file.
-    pub(in crate::lua) fn located(&self, mut raised: Raised) -> Raised {
+    pub(in crate::lua) fn located(&self, mut raised: RaisedError) -> RaisedError {
         raised.line = raised.line.or_else(|| {
             let location = self.program.task_locations.get(self.task.get()?)?;
             let (file, line) = &location.declared;
@@ -117,12 +117,12 @@ impl Host {
         let limit = self.limits.memory;
         let used = self.used_bytes(lua);
         // A plan that really holds much must not wait for a collection at each request.
-        let left = if used > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
+        let remaining = if used > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
             self.collect(lua)
         } else {
             limit.saturating_sub(used)
         };
-        Budget::new(left, &self.limits).collecting(lua, |lua| Host::of(lua).collect(lua))
+        Budget::new(remaining, &self.limits).collecting(lua, |lua| VmHost::of(lua).collect(lua))
     }
 
     fn used_bytes(&self, lua: &Lua) -> usize {
@@ -158,7 +158,7 @@ impl Host {
     ///
     /// # Errors
     /// The plan would hold more than it may.
-    pub(in crate::lua) fn hold(&self, lua: &Lua, bytes: usize) -> mlua::Result<Held> {
+    pub(in crate::lua) fn hold(&self, lua: &Lua, bytes: usize) -> mlua::Result<HeldBytes> {
         let taken = self.budget(lua).take(bytes);
         taken.map_err(mlua::Error::runtime)?;
         Ok(self.account.hold(bytes))
@@ -167,8 +167,8 @@ impl Host {
     /// Remembers the URLs that a page has, so that requests for them say where they were found.
     pub(in crate::lua) fn remember(&self, page: &str, urls: &[String]) {
         let session = self.session.as_ref();
-        if session.is_some_and(|session| session.tells_pages()) && !urls.is_empty() {
-            let held = self.account.hold(Found::bytes(urls.len()));
+        if session.is_some_and(|session| session.sends_referrer()) && !urls.is_empty() {
+            let held = self.account.hold(RecentUrls::bytes(urls.len()));
             let mut found = self.found.borrow_mut();
             found.get_or_insert_default().add(page, urls, held);
         }
@@ -194,7 +194,7 @@ impl Host {
     ///
     /// # Errors
     /// There is no response of that address, or the plan would hold more than it may.
-    pub(in crate::lua) fn body(&self, lua: &Lua, address: Address) -> mlua::Result<Bytes> {
+    pub(in crate::lua) fn body(&self, lua: &Lua, address: ResponseAddress) -> mlua::Result<Bytes> {
         let gone = || mlua::Error::runtime("this is not a response");
         let response =
             |responses: &Responses| responses.get(address).is_some_and(Finished::is_decoded);
@@ -220,13 +220,13 @@ impl Host {
     /// # Errors
     /// There is no user while a plan is loaded.
     pub(in crate::lua) fn user_session(lua: &Lua) -> mlua::Result<Rc<Session>> {
-        let session = Host::of(lua).session.clone();
+        let session = VmHost::of(lua).session.clone();
         session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
     }
 
     /// Returns the host of the VM that a function runs in.
-    pub(in crate::lua) fn of(lua: &Lua) -> Rc<Host> {
-        lua.app_data_ref::<Rc<Host>>()
+    pub(in crate::lua) fn of(lua: &Lua) -> Rc<VmHost> {
+        lua.app_data_ref::<Rc<VmHost>>()
             .expect("every VM has its host")
             .clone()
     }
@@ -243,7 +243,7 @@ pub(in crate::lua) const ENVIRONMENT: &str = "lgoose.environment";
 
 /// Creates an error with a diagnostic at the plan's line, for callers of the prelude.
 pub(in crate::lua) fn error_at_plan_line(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let placed = match plan_line(lua) {
         Some((file, line)) => {
             let text = host.program.sources.text(&file);

@@ -8,6 +8,6 @@ mod standard;
 mod tests;
 
 pub(crate) use host::stream;
-pub(super) use host::{ENVIRONMENT, Host, error_at_plan_line};
+pub(super) use host::{ENVIRONMENT, VmHost, error_at_plan_line};
 pub(super) use safe::pairs;
 pub(super) use standard::{BASE, collect_young, library, new_state, standard};

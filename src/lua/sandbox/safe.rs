@@ -1,6 +1,6 @@
 //! Safe versions of library functions that could work without end inside one call, where no hook runs.
 
-use super::host::Host;
+use super::host::VmHost;
 use super::standard::library;
 use crate::lua::limits::{first_place, guard_pattern};
 use crate::lua::plan_files::compile_once;
@@ -16,7 +16,7 @@ pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(&CODE, SOURCE)?;
     let original = library(lua, "table")?;
-    let spend = lua.create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?;
+    let spend = lua.create_function(|lua, work| VmHost::of(lua).limits.spend(lua, work))?;
     lua.load(code)
         .set_mode(ChunkMode::Binary)
         .call((original, spend))
@@ -74,7 +74,7 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
     let globals = lua.globals();
     lua.load(code).set_mode(ChunkMode::Binary).call((
         string,
-        lua.create_function(|lua, search| guard_pattern(lua, &Host::of(lua).limits, search))?,
+        lua.create_function(|lua, search| guard_pattern(lua, &VmHost::of(lua).limits, search))?,
         lua.create_function(find_text)?,
         globals.raw_get::<Function>("type")?,
         globals.raw_get::<Function>("tonumber")?,
@@ -85,14 +85,14 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
 /// time in proportion to the product of both lengths.
 fn find_text(
     _: &Lua,
-    (text, wanted, init): (LuaString, LuaString, i64),
+    (text, pattern, init): (LuaString, LuaString, i64),
 ) -> mlua::Result<(Option<usize>, Option<usize>)> {
-    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
-    let begin = first_place(text.len(), init);
-    let rest = text.get(begin..);
-    let found = rest.and_then(|rest| memchr::memmem::find(rest, &wanted));
-    let found = found.map(|at| begin + at);
-    Ok((found.map(|at| at + 1), found.map(|at| at + wanted.len())))
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let start = first_place(text.len(), init);
+    let rest = text.get(start..);
+    let found = rest.and_then(|rest| memchr::memmem::find(rest, &pattern));
+    let found = found.map(|at| start + at);
+    Ok((found.map(|at| at + 1), found.map(|at| at + pattern.len())))
 }
 
 /// Creates a `pairs` that follows the order of the keys while the file's top level runs. Lua's own order differs
@@ -133,7 +133,7 @@ pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     let globals = lua.globals();
     let base = |name: &str| globals.raw_get::<Function>(name);
     let inside = |of: &str, name: &str| library(lua, of)?.raw_get::<Function>(name);
-    let loading = |lua: &Lua, ()| Ok(Host::of(lua).limits.is_loading());
+    let loading = |lua: &Lua, ()| Ok(VmHost::of(lua).limits.is_loading());
     lua.load(code).set_mode(ChunkMode::Binary).call((
         base("pairs")?,
         base("next")?,
@@ -179,7 +179,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     let remember = |lua: &Lua, bytes: LuaString| {
         let lossy = bytes.to_string_lossy();
         let bytes = (lossy, escape_invalid(&bytes));
-        Host::of(lua).raised_bytes.replace(Some(bytes));
+        VmHost::of(lua).raised_bytes.replace(Some(bytes));
         Ok(())
     };
     let both: Table = lua.load(code).set_mode(ChunkMode::Binary).call((
@@ -206,7 +206,7 @@ pub(in crate::lua) fn rep(
     if times == 0 || each == 0 {
         return lua.create_string("");
     }
-    let limits = &Host::of(lua).limits;
+    let limits = &VmHost::of(lua).limits;
     let size = times.saturating_mul(each);
     if size > limits.memory as u64 {
         return Err(mlua::Error::runtime(limits.refuse_memory()));

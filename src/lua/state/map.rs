@@ -2,7 +2,7 @@
 //! has made the value, or has given up.
 
 use super::ledger::{Charge, Ledger};
-use super::{ENTRY_BYTES, Value};
+use super::{ENTRY_BYTES, SharedValue};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,12 +17,12 @@ const FEWEST: usize = 64;
 pub(in crate::lua) struct Map {
     ledger: Arc<Ledger>,
     // Held for as long as it takes to find or to put one.
-    entries: Mutex<Entries>,
+    entries: Mutex<MapEntries>,
 }
 
 #[derive(Debug)]
-struct Entries {
-    by_key: HashMap<String, Entry>,
+struct MapEntries {
+    by_key: HashMap<String, MapEntry>,
     /// The number of entries at which expired ones are removed next.
     sweep_at: usize,
     /// The number of the latest claim.
@@ -30,9 +30,9 @@ struct Entries {
 }
 
 #[derive(Debug)]
-enum Entry {
+enum MapEntry {
     Ready {
-        value: Value,
+        value: SharedValue,
         expires: Option<Instant>,
         _charge: Charge,
     },
@@ -46,12 +46,12 @@ enum Entry {
 
 /// What is found under a key.
 #[derive(Debug)]
-pub(in crate::lua) enum Found {
-    Value(Value),
+pub(in crate::lua) enum MapLookup {
+    Value(SharedValue),
     /// Nothing: the caller is to make it.
     Claimed(Claim),
     /// Another caller is making it.
-    Making(Making),
+    Making(PendingValue),
     /// The caller is making it already.
     Own,
 }
@@ -68,9 +68,9 @@ pub(in crate::lua) struct Claim {
 
 /// A value that is being made.
 #[derive(Debug, Clone)]
-pub struct Making(watch::Receiver<()>);
+pub struct PendingValue(watch::Receiver<()>);
 
-impl Making {
+impl PendingValue {
     /// Waits until it is made, or given up.
     pub(crate) async fn over(mut self) {
         // The only news is that the sender has gone.
@@ -83,24 +83,24 @@ impl Making {
     }
 }
 
-impl Entry {
+impl MapEntry {
     fn has_expired(&self) -> bool {
         match self {
-            Entry::Ready { expires, .. } => expires.is_some_and(|at| at <= Instant::now()),
-            Entry::Making { .. } => false,
+            MapEntry::Ready { expires, .. } => expires.is_some_and(|at| at <= Instant::now()),
+            MapEntry::Making { .. } => false,
         }
     }
 
     /// Returns its value, if it has one that has not expired.
-    fn value(&self) -> Option<&Value> {
+    fn value(&self) -> Option<&SharedValue> {
         match self {
-            Entry::Ready { value, .. } if !self.has_expired() => Some(value),
+            MapEntry::Ready { value, .. } if !self.has_expired() => Some(value),
             _ => None,
         }
     }
 }
 
-impl Entries {
+impl MapEntries {
     fn sweep(&mut self) {
         self.by_key.retain(|_, entry| !entry.has_expired());
         self.sweep_at = FEWEST.max(2 * self.by_key.len());
@@ -111,7 +111,7 @@ impl Map {
     pub(super) fn new(ledger: Arc<Ledger>) -> Map {
         Map {
             ledger,
-            entries: Mutex::new(Entries {
+            entries: Mutex::new(MapEntries {
                 by_key: HashMap::new(),
                 sweep_at: FEWEST,
                 claims: 0,
@@ -119,12 +119,12 @@ impl Map {
         }
     }
 
-    fn entries(&self) -> MutexGuard<'_, Entries> {
+    fn entries(&self) -> MutexGuard<'_, MapEntries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes memory for an entry, if need be that of expired entries.
-    fn charge(&self, entries: &mut Entries, key: &str, bytes: usize) -> Result<Charge, String> {
+    fn charge(&self, entries: &mut MapEntries, key: &str, bytes: usize) -> Result<Charge, String> {
         let bytes = ENTRY_BYTES + key.len() + bytes;
         if entries.by_key.len() >= entries.sweep_at {
             entries.sweep();
@@ -142,12 +142,12 @@ impl Map {
     pub(in crate::lua) fn put(
         &self,
         key: &str,
-        value: Value,
+        value: SharedValue,
         bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
         let mut entries = self.entries();
-        let entry = Entry::Ready {
+        let entry = MapEntry::Ready {
             value,
             // A time that no clock reaches is never.
             expires: expires.and_then(|time| Instant::now().checked_add(time)),
@@ -158,14 +158,14 @@ impl Map {
     }
 
     /// Returns the value of a key, unless it has expired or is still being made.
-    pub(in crate::lua) fn get(&self, key: &str) -> Option<Value> {
+    pub(in crate::lua) fn get(&self, key: &str) -> Option<SharedValue> {
         self.entries().by_key.get(key)?.value().cloned()
     }
 
     /// Removes a key, or only if it has the value `only`; returns whether it did.
     pub(in crate::lua) fn remove(&self, key: &str, only: Option<&serde_json::Value>) -> bool {
         let mut entries = self.entries();
-        let found = entries.by_key.get(key).and_then(Entry::value);
+        let found = entries.by_key.get(key).and_then(MapEntry::value);
         let fits = found.is_some_and(|value| only.is_none_or(|only| *only == **value));
         if fits {
             entries.by_key.remove(key);
@@ -176,7 +176,7 @@ impl Map {
     /// Returns how many values there are.
     pub(in crate::lua) fn len(&self) -> usize {
         let entries = self.entries();
-        let values = entries.by_key.values().filter_map(Entry::value);
+        let values = entries.by_key.values().filter_map(MapEntry::value);
         values.count()
     }
 
@@ -188,14 +188,16 @@ impl Map {
         self: &Arc<Map>,
         key: &str,
         by: usize,
-    ) -> Result<Found, String> {
+    ) -> Result<MapLookup, String> {
         let mut entries = self.entries();
         match entries.by_key.get(key) {
-            Some(Entry::Making { by: other, .. }) if *other == by => return Ok(Found::Own),
-            Some(Entry::Making { over, .. }) => return Ok(Found::Making(Making(over.clone()))),
+            Some(MapEntry::Making { by: other, .. }) if *other == by => return Ok(MapLookup::Own),
+            Some(MapEntry::Making { over, .. }) => {
+                return Ok(MapLookup::Making(PendingValue(over.clone())));
+            }
             Some(entry) => {
                 if let Some(value) = entry.value() {
-                    return Ok(Found::Value(value.clone()));
+                    return Ok(MapLookup::Value(value.clone()));
                 }
             }
             None => {}
@@ -204,14 +206,14 @@ impl Map {
         entries.claims += 1;
         let claim = entries.claims;
         let (sender, over) = watch::channel(());
-        let entry = Entry::Making {
+        let entry = MapEntry::Making {
             claim,
             by,
             over,
             _charge: charge,
         };
         entries.by_key.insert(key.to_owned(), entry);
-        Ok(Found::Claimed(Claim {
+        Ok(MapLookup::Claimed(Claim {
             map: self.clone(),
             key: key.to_owned(),
             number: claim,
@@ -225,9 +227,9 @@ impl Claim {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(in crate::lua) fn keep(
+    pub(in crate::lua) fn store(
         &self,
-        value: Value,
+        value: SharedValue,
         bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
@@ -239,7 +241,7 @@ impl Drop for Claim {
     /// Lets the next caller make a value that was not kept, and only then wakes those who wait.
     fn drop(&mut self) {
         let mut entries = self.map.entries();
-        if let Some(Entry::Making { claim, .. }) = entries.by_key.get(&self.key)
+        if let Some(MapEntry::Making { claim, .. }) = entries.by_key.get(&self.key)
             && *claim == self.number
         {
             entries.by_key.remove(&self.key);

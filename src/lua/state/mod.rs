@@ -6,8 +6,8 @@ mod map;
 mod queue;
 
 use ledger::Ledger;
-pub(super) use map::Making;
-pub(super) use map::{Claim, Found, Map};
+pub(super) use map::PendingValue;
+pub(super) use map::{Claim, Map, MapLookup};
 pub(super) use queue::Queue;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -21,18 +21,18 @@ const MOST_BYTES: usize = 64 << 20;
 const ENTRY_BYTES: usize = 256;
 
 /// A value that is shared, as JSON has it.
-pub(super) type Value = Arc<serde_json::Value>;
+pub(super) type SharedValue = Arc<serde_json::Value>;
 
 /// The state that the users of a process share.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct SharedState {
     ledger: Arc<Ledger>,
     // Held while a name is looked up; users keep what they found.
-    named: Mutex<Named>,
+    named: Mutex<NamedValues>,
 }
 
 #[derive(Debug, Default)]
-struct Named {
+struct NamedValues {
     counters: HashMap<String, Arc<Counter>>,
     queues: HashMap<String, Arc<Queue>>,
     maps: HashMap<String, Arc<Map>>,
@@ -49,16 +49,16 @@ pub(super) struct SharedQueue {
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicI64);
 
-impl Default for State {
-    fn default() -> State {
-        State::of(MOST_BYTES)
+impl Default for SharedState {
+    fn default() -> SharedState {
+        SharedState::of(MOST_BYTES)
     }
 }
 
-impl State {
+impl SharedState {
     /// Makes an empty state that may take that many bytes.
-    fn of(most_bytes: usize) -> State {
-        State {
+    fn of(most_bytes: usize) -> SharedState {
+        SharedState {
             ledger: Arc::new(Ledger::new(most_bytes)),
             named: Mutex::default(),
         }
@@ -101,11 +101,11 @@ fn found<T>(
     ledger: &Arc<Ledger>,
     make: impl FnOnce(Arc<Ledger>) -> T,
 ) -> Result<Arc<T>, String> {
-    if let Some(known) = named.get(name) {
-        return Ok(known.clone());
+    if let Some(map) = named.get(name) {
+        return Ok(map.clone());
     }
-    let kept = ledger.charge(ENTRY_BYTES + name.len())?;
-    kept.for_good();
+    let charge = ledger.charge(ENTRY_BYTES + name.len())?;
+    charge.for_good();
     let made = Arc::new(make(ledger.clone()));
     named.insert(name.to_owned(), made.clone());
     Ok(made)
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn threads_that_count_get_each_number_once() {
-        let state = State::default();
+        let state = SharedState::default();
         let mut seen: Vec<i64> = std::thread::scope(|scope| {
             let count = || {
                 let counter = state.counter("orders").expect("there is memory");
@@ -156,19 +156,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_full_says_so_and_takes_again_what_has_been_given_back() {
-        let state = State::of(2_000);
+    fn what_is_full_reports_it_and_accepts_again_what_has_been_returned() {
+        let state = SharedState::of(2_000);
         let queue = state.queue("jobs").expect("there is memory");
         let map = state.map("tokens").expect("there is memory");
         let mut put = 0;
-        let told = loop {
+        let message = loop {
             match queue.put(Arc::new(json!("x")), 0) {
                 Ok(()) => put += 1,
-                Err(told) => break told,
+                Err(message) => break message,
             }
         };
         assert!(put > 3, "{put}");
-        assert!(told.contains("hold 1.95 KiB together"), "{told}");
+        assert!(message.contains("hold 1.95 KiB together"), "{message}");
         assert!(map.put("a", Arc::new(json!(1)), 8, None).is_err());
         assert!(queue.try_take().is_some());
         map.put("a", Arc::new(json!(1)), 8, None)
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_has_expired_is_gone_and_makes_room() {
-        let state = State::of(1_000);
+        let state = SharedState::of(1_000);
         let map = state.map("tokens").expect("there is memory");
         let gone = Some(Duration::ZERO);
         for number in 0..50 {
@@ -195,21 +195,21 @@ mod tests {
 
     #[test]
     fn whoever_finds_nothing_makes_it_while_others_wait() {
-        let state = State::default();
+        let state = SharedState::default();
         let map = state.map("tokens").expect("there is memory");
-        let Found::Claimed(claim) = map.find_or_claim("token", 1).expect("room") else {
+        let MapLookup::Claimed(claim) = map.find_or_claim("token", 1).expect("room") else {
             panic!("nothing is there");
         };
-        assert!(matches!(map.find_or_claim("token", 1), Ok(Found::Own)));
-        let Ok(Found::Making(making)) = map.find_or_claim("token", 2) else {
+        assert!(matches!(map.find_or_claim("token", 1), Ok(MapLookup::Own)));
+        let Ok(MapLookup::Making(making)) = map.find_or_claim("token", 2) else {
             panic!("it is being made");
         };
         assert_eq!((map.get("token"), making.is_over()), (None, false));
-        claim.keep(Arc::new(json!("t")), 8, None).expect("room");
+        claim.store(Arc::new(json!("t")), 8, None).expect("room");
         assert!(!making.is_over());
         drop(claim);
         assert!(making.is_over());
-        let Ok(Found::Value(value)) = map.find_or_claim("token", 2) else {
+        let Ok(MapLookup::Value(value)) = map.find_or_claim("token", 2) else {
             panic!("it is made");
         };
         assert_eq!(*value, json!("t"));
@@ -217,23 +217,23 @@ mod tests {
 
     #[test]
     fn a_claim_that_is_let_go_falls_to_the_next() {
-        let state = State::default();
+        let state = SharedState::default();
         let map = state.map("tokens").expect("there is memory");
         let claim = map.find_or_claim("token", 1).expect("room");
-        let Ok(Found::Making(making)) = map.find_or_claim("token", 2) else {
+        let Ok(MapLookup::Making(making)) = map.find_or_claim("token", 2) else {
             panic!("it is being made");
         };
         drop(claim);
         assert!(making.is_over());
         assert!(matches!(
             map.find_or_claim("token", 2),
-            Ok(Found::Claimed(_))
+            Ok(MapLookup::Claimed(_))
         ));
     }
 
     #[tokio::test]
     async fn each_that_waits_gets_another_value_in_turn() {
-        let state = State::default();
+        let state = SharedState::default();
         let queue = state.queue("jobs").expect("there is memory");
         let waits = |queue: &Arc<Queue>| {
             let queue = queue.clone();

@@ -1,7 +1,7 @@
 //! A queue of shared values: putting one wakes one of those who wait, on any thread.
 
 use super::ledger::{Charge, Ledger};
-use super::{ENTRY_BYTES, Value};
+use super::{ENTRY_BYTES, SharedValue};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 pub struct Queue {
     ledger: Arc<Ledger>,
     // Held for as long as it takes to put or to take one.
-    values: Mutex<VecDeque<(Value, Charge)>>,
+    values: Mutex<VecDeque<(SharedValue, Charge)>>,
     put: Notify,
 }
 
@@ -28,7 +28,7 @@ impl Queue {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(in crate::lua) fn put(&self, value: Value, bytes: usize) -> Result<(), String> {
+    pub(in crate::lua) fn put(&self, value: SharedValue, bytes: usize) -> Result<(), String> {
         let charge = self.ledger.charge(ENTRY_BYTES + bytes)?;
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.push_back((value, charge));
@@ -38,13 +38,13 @@ impl Queue {
     }
 
     /// Takes the first value, if there is one.
-    pub(in crate::lua) fn try_take(&self) -> Option<Value> {
+    pub(in crate::lua) fn try_take(&self) -> Option<SharedValue> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.pop_front().map(|(value, _)| value)
     }
 
     /// Takes the first value, once there is one. Nothing is lost if the future is dropped.
-    pub(crate) async fn take(&self) -> Value {
+    pub(crate) async fn take(&self) -> SharedValue {
         loop {
             let put = self.put.notified();
             tokio::pin!(put);

@@ -6,7 +6,7 @@
 
 use super::axis::SECOND;
 use super::columns::NameSeries;
-use super::latency::{Burst, Exact};
+use super::latency::{Burst, ExactFigures};
 use super::sketch::{Sketch, Sketcher};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,8 +23,8 @@ const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 #[derive(Debug)]
 pub(super) struct ByName {
     /// Closed stretches of the run, to which the points refer.
-    stretches: Vec<Stretch>,
-    rows: Vec<Row>,
+    stretches: Vec<NameStretch>,
+    rows: Vec<NamePoints>,
     /// Rows with requests in each second that is still open.
     touched: BTreeMap<u64, Vec<usize>>,
     /// The first second that is still open.
@@ -39,14 +39,14 @@ pub(super) struct ByName {
 
 /// A stretch of the run: its start in whole seconds, and how much of it was not spent in a pause.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct NameStretch {
     second: u64,
     lasted: Duration,
 }
 
 #[derive(Debug, Default)]
-struct Row {
-    points: Vec<Point>,
+struct NamePoints {
+    points: Vec<NamePoint>,
     /// Open stretches by their seconds; two or three at a time.
     open: Vec<(u64, OpenStretch)>,
     /// Cleared stretches, kept for reuse.
@@ -56,24 +56,24 @@ struct Row {
 /// A point that is still being filled.
 #[derive(Debug, Default)]
 struct OpenStretch {
-    exact: Exact,
+    exact: ExactFigures,
     failures: i64,
     latencies: Burst,
 }
 
 #[derive(Debug, Clone)]
-struct Point {
+struct NamePoint {
     stretch: u32,
     failures: i32,
-    exact: Exact,
+    exact: ExactFigures,
     percentiles: [Duration; 3],
     sketch: Sketch,
 }
 
 /// Requests that are added to a second of one name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Addition<'a> {
-    pub(super) exact: Exact,
+pub(super) struct NameAddition<'a> {
+    pub(super) exact: ExactFigures,
     pub(super) failures: i64,
     pub(super) latencies: &'a Burst,
 }
@@ -111,18 +111,18 @@ impl ByName {
     }
 
     /// Adds the requests of one name within a second.
-    pub(super) fn add(&mut self, row: usize, second: u64, more: Addition<'_>) {
+    pub(super) fn add(&mut self, row: usize, second: u64, more: NameAddition<'_>) {
         if self.most_bytes == 0 {
             return;
         }
         if self.rows.len() <= row {
-            self.rows.resize_with(row + 1, Row::default);
+            self.rows.resize_with(row + 1, NamePoints::default);
         }
         if second < self.next {
             return self.amend(row, second, more);
         }
-        let Row { open, spare, .. } = &mut self.rows[row];
-        let place = match open.iter().position(|(known, _)| *known == second) {
+        let NamePoints { open, spare, .. } = &mut self.rows[row];
+        let place = match open.iter().position(|(other, _)| *other == second) {
             Some(place) => place,
             None => {
                 self.touched.entry(second).or_default().push(row);
@@ -134,7 +134,7 @@ impl ByName {
     }
 
     /// Adds to a second that is already closed.
-    fn amend(&mut self, row: usize, second: u64, more: Addition<'_>) {
+    fn amend(&mut self, row: usize, second: u64, more: NameAddition<'_>) {
         let after = self
             .stretches
             .partition_point(|stretch| stretch.second <= second);
@@ -142,7 +142,7 @@ impl ByName {
         late.add(&more);
         let point = late.point(after.saturating_sub(1) as u32, &mut self.sketcher);
         let points = &mut self.rows[row].points;
-        match points.binary_search_by_key(&point.stretch, |known| known.stretch) {
+        match points.binary_search_by_key(&point.stretch, |other| other.stretch) {
             Ok(place) => {
                 self.bytes -= points[place].bytes();
                 points[place].join(&point, &mut self.sketcher);
@@ -161,7 +161,7 @@ impl ByName {
     pub(super) fn close(&mut self, until: u64, lasted: impl Fn(u64, u64) -> Duration) {
         while (self.next + 1) * SECOND <= until && self.most_bytes > 0 {
             let second = self.next;
-            let stretch = Stretch {
+            let stretch = NameStretch {
                 second,
                 lasted: lasted(second * SECOND, (second + 1) * SECOND),
             };
@@ -184,12 +184,12 @@ impl ByName {
     }
 
     fn close_point(&mut self, row: usize, second: u64, number: u32) {
-        let Row {
+        let NamePoints {
             points,
             open,
             spare,
         } = &mut self.rows[row];
-        let Some(place) = open.iter().position(|(known, _)| *known == second) else {
+        let Some(place) = open.iter().position(|(other, _)| *other == second) else {
             return;
         };
         let (_, mut closing) = open.swap_remove(place);
@@ -234,7 +234,7 @@ impl ByName {
         whole: bool,
     ) -> NameSeries {
         let mut columns = NameSeries::default();
-        let Some(Row { points, open, .. }) = self.rows.get_mut(row) else {
+        let Some(NamePoints { points, open, .. }) = self.rows.get_mut(row) else {
             return columns;
         };
         for point in points {
@@ -260,10 +260,10 @@ impl ByName {
     /// Joins neighbouring stretches, so that each covers twice the time.
     fn join(&mut self) {
         self.width_s *= 2;
-        let mut joined: Vec<Stretch> = Vec::new();
+        let mut joined: Vec<NameStretch> = Vec::new();
         let mut places = Vec::new();
         for stretch in &self.stretches {
-            let slot = |stretch: &Stretch| stretch.second / self.width_s;
+            let slot = |stretch: &NameStretch| stretch.second / self.width_s;
             match joined.last_mut().filter(|last| slot(last) == slot(stretch)) {
                 Some(last) => last.lasted += stretch.lasted,
                 None => joined.push(*stretch),
@@ -273,7 +273,7 @@ impl ByName {
         self.stretches = joined;
         self.bytes = 0;
         let sketcher = &mut self.sketcher;
-        for Row { points, .. } in &mut self.rows {
+        for NamePoints { points, .. } in &mut self.rows {
             for point in &mut *points {
                 point.stretch = places[point.stretch as usize];
             }
@@ -285,30 +285,30 @@ impl ByName {
                 same
             });
             points.shrink_to_fit();
-            self.bytes += points.iter().map(Point::bytes).sum::<usize>();
+            self.bytes += points.iter().map(NamePoint::bytes).sum::<usize>();
         }
     }
 
     /// Returns the bytes of memory that closed points take.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes + self.stretches.capacity() * size_of::<Stretch>()
+        self.bytes + self.stretches.capacity() * size_of::<NameStretch>()
     }
 }
 
 impl OpenStretch {
-    fn add(&mut self, more: &Addition<'_>) {
+    fn add(&mut self, more: &NameAddition<'_>) {
         self.exact = self.exact.merged(&more.exact);
         self.failures += more.failures;
         self.latencies.merge(more.latencies);
     }
 
     /// Makes the closed point of a stretch; may sort what it holds, but changes no figure.
-    fn point(&mut self, stretch: u32, sketcher: &mut Sketcher) -> Point {
+    fn point(&mut self, stretch: u32, sketcher: &mut Sketcher) -> NamePoint {
         let (min, max) = (self.exact.min(), self.exact.max());
         let sketch = sketcher.of_burst(&self.latencies);
         let percentiles = self.latencies.quantiles(QUANTILES);
-        Point {
+        NamePoint {
             stretch,
             failures: self.failures as i32,
             exact: self.exact,
@@ -319,14 +319,14 @@ impl OpenStretch {
 
     /// Clears the point and keeps its memory.
     fn clear(&mut self) {
-        (self.exact, self.failures) = (Exact::default(), 0);
+        (self.exact, self.failures) = (ExactFigures::default(), 0);
         self.latencies.clear();
     }
 }
 
-impl Point {
+impl NamePoint {
     /// Adds the point that follows.
-    fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
+    fn join(&mut self, next: &NamePoint, sketcher: &mut Sketcher) {
         self.failures = self.failures.saturating_add(next.failures);
         if next.exact.count == 0 {
             return;
@@ -339,10 +339,10 @@ impl Point {
     /// Returns the bytes of memory that the point takes, the allocator's overhead for its sketch included.
     fn bytes(&self) -> usize {
         const ALLOCATION: usize = 16;
-        size_of::<Point>() + self.sketch.heap_bytes() + ALLOCATION
+        size_of::<NamePoint>() + self.sketch.heap_bytes() + ALLOCATION
     }
 
-    fn figures(&self) -> (Exact, u64, [Duration; 3]) {
+    fn figures(&self) -> (ExactFigures, u64, [Duration; 3]) {
         (self.exact, self.failures.max(0) as u64, self.percentiles)
     }
 }

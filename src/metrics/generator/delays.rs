@@ -1,26 +1,26 @@
 //! Delays that lgoose itself caused within a stretch, and their part of the latency.
 
-use super::super::filled::Filled;
-use super::super::latency::{Burst, Exact};
+use super::super::filled::FilledLatencies;
+use super::super::latency::{Burst, ExactFigures};
 use super::super::lateness::{Latencies, Lateness, OwnPart};
 
 /// Delays of all shards within a stretch.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
     /// How long responses waited for lgoose to look at them, as measured by the probes.
-    answers: Lateness,
+    responses: Lateness,
     /// Latencies from the actual start, in a run at a rate, where the others count from the scheduled one.
-    service: Option<Box<Filled>>,
+    service: Option<Box<FilledLatencies>>,
 }
 
 impl Delays {
     /// Adds how long responses waited on a shard.
-    pub(super) fn add_answers(&mut self, lateness: &Lateness) {
-        self.answers.merge(lateness);
+    pub(super) fn add_responses(&mut self, lateness: &Lateness) {
+        self.responses.merge(lateness);
     }
 
     /// Adds latencies from the actual start.
-    pub(super) fn add_service(&mut self, exact: &Exact, latencies: &Burst) {
+    pub(super) fn add_service(&mut self, exact: &ExactFigures, latencies: &Burst) {
         if exact.count > 0 {
             let service = self.service.get_or_insert_default();
             service.exact = service.exact.merged(exact);
@@ -30,7 +30,7 @@ impl Delays {
 
     /// Returns whether there is a probe at all.
     pub(super) fn are_probed(&self) -> bool {
-        self.answers.count() > 0
+        self.responses.count() > 0
     }
 
     /// Estimates lgoose's own part of the latencies: responses that waited, and late starts.
@@ -39,15 +39,15 @@ impl Delays {
         let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));
         let all = latencies?;
         let service = service.unwrap_or(*all);
-        let answers = self.answers.part_of(&service)?;
+        let responses = self.responses.part_of(&service)?;
         Some(OwnPart {
-            p50: all.p50.saturating_sub(service.p50) + answers.p50,
-            p99: all.p99.saturating_sub(service.p99) + answers.p99,
+            p50: all.p50.saturating_sub(service.p50) + responses.p50,
+            p99: all.p99.saturating_sub(service.p99) + responses.p99,
         })
     }
 
     pub(super) fn merge(&mut self, other: &Delays) {
-        self.answers.merge(&other.answers);
+        self.responses.merge(&other.responses);
         if let Some(service) = &other.service {
             self.service.get_or_insert_default().merge(service);
         }

@@ -50,7 +50,7 @@ pub struct Effort {
 
 /// Efforts of one shard within a stretch.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stretch {
+pub(super) struct StretchEffort {
     pub(super) wall: Duration,
     busy: Duration,
     starved: Duration,
@@ -61,9 +61,9 @@ pub(super) struct Stretch {
 
 /// A second of the measurement.
 #[derive(Debug, Default)]
-struct Second {
+struct GeneratorSecond {
     /// Efforts by shard.
-    stretches: Vec<Stretch>,
+    stretches: Vec<StretchEffort>,
     delays: Delays,
     /// Whether a shard was caught in one call all the time, so that its users had to wait for it.
     caught: bool,
@@ -73,9 +73,9 @@ struct Second {
 #[derive(Debug, Default)]
 pub(super) struct GeneratorLog {
     /// Seconds that are still open.
-    open: BTreeMap<u64, Second>,
+    open: BTreeMap<u64, GeneratorSecond>,
     /// Efforts over the whole run, by shard.
-    whole: Vec<Stretch>,
+    whole: Vec<StretchEffort>,
     closed_delays: Delays,
     lag_max: Duration,
     busiest: f64,
@@ -86,7 +86,7 @@ pub(super) struct GeneratorLog {
 
 /// Summary of lgoose's load within a stretch of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Strain {
+pub(super) struct GeneratorLoad {
     /// Share of its time that the busiest thread was busy, from 0 to 1.
     pub(super) busy: f64,
     /// Average lag of the timers of the thread that lags most.
@@ -97,7 +97,7 @@ pub(super) struct Strain {
     pub(super) saturated: bool,
 }
 
-impl Stretch {
+impl StretchEffort {
     pub(super) fn add(&mut self, effort: &Effort) {
         self.wall += effort.wall;
         self.busy += effort.busy;
@@ -123,7 +123,7 @@ impl Stretch {
     }
 }
 
-impl Strain {
+impl GeneratorLoad {
     /// Returns the summary as points over time show it.
     pub(super) fn row(&self) -> PointGenerator {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -137,7 +137,7 @@ impl Strain {
     }
 
     /// Adds the stretch that follows, and keeps the worse of each figure.
-    pub(super) fn join(&mut self, next: &Strain) {
+    pub(super) fn join(&mut self, next: &GeneratorLoad) {
         self.busy = self.busy.max(next.busy);
         self.lag = self.lag.max(next.lag);
         self.saturated |= next.saturated;
@@ -151,12 +151,12 @@ impl Strain {
     }
 }
 
-impl Second {
+impl GeneratorSecond {
     /// Summarizes the second, given its latencies, if there were any.
-    fn strain(&self, latencies: Option<&Latencies>) -> Strain {
-        let busy = self.stretches.iter().map(Stretch::share);
+    fn strain(&self, latencies: Option<&Latencies>) -> GeneratorLoad {
+        let busy = self.stretches.iter().map(StretchEffort::share);
         let busy = busy.fold(0.0, f64::max);
-        let lag = self.stretches.iter().map(Stretch::mean_lag).max();
+        let lag = self.stretches.iter().map(StretchEffort::mean_lag).max();
         let lag = lag.unwrap_or_default();
         let own = self.delays.part_of(latencies);
         let saturated = match (latencies, &own) {
@@ -170,7 +170,7 @@ impl Second {
             _ if self.delays.are_probed() => false,
             _ => is_strained(self.lasted(), busy, lag, latencies.map(|all| all.p50)),
         };
-        Strain {
+        GeneratorLoad {
             busy,
             lag,
             own,
@@ -203,13 +203,13 @@ impl Effort {
     pub(super) fn by_second(&self, ended: u64, mut each: impl FnMut(u64, &Effort)) {
         let wall = nanoseconds(self.wall);
         // Not before the measurement, which a tick may have begun or even ended before.
-        let begun = ended.saturating_sub(wall);
-        if ended - begun <= SECOND {
-            return each((ended - (ended - begun) / 2) / SECOND, self);
+        let started = ended.saturating_sub(wall);
+        if ended - started <= SECOND {
+            return each((ended - (ended - started) / 2) / SECOND, self);
         }
         let last = (ended - 1) / SECOND;
-        for second in begun / SECOND..=last {
-            let from = begun.max(second * SECOND);
+        for second in started / SECOND..=last {
+            let from = started.max(second * SECOND);
             let part = ended.min((second + 1) * SECOND) - from;
             let share = part as f64 / wall as f64;
             let rest = if second == last {
@@ -248,11 +248,11 @@ impl GeneratorLog {
         let open = self.open.entry(second).or_default();
         for stretches in [&mut open.stretches, &mut self.whole] {
             if stretches.len() <= shard {
-                stretches.resize(shard + 1, Stretch::default());
+                stretches.resize(shard + 1, StretchEffort::default());
             }
             stretches[shard].add(effort);
         }
-        open.delays.add_answers(&effort.lateness);
+        open.delays.add_responses(&effort.lateness);
         let lag = effort.lag.unwrap_or_default();
         self.lag_max = self.lag_max.max(lag.max(effort.lateness.longest()));
         self.connections = self.connections.max(self.connections_now());
@@ -267,9 +267,9 @@ impl GeneratorLog {
     }
 
     /// Summarizes a second that is still open, given its latencies, if there were any.
-    pub(super) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> Strain {
+    pub(super) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> GeneratorLoad {
         let open = self.open.get(&second);
-        open.map_or_else(Strain::default, |open| open.strain(latencies))
+        open.map_or_else(GeneratorLoad::default, |open| open.strain(latencies))
     }
 
     /// Closes a second, given how much of it was not spent in a pause.
@@ -278,7 +278,7 @@ impl GeneratorLog {
         second: u64,
         latencies: Option<&Latencies>,
         lasted: Duration,
-    ) -> Strain {
+    ) -> GeneratorLoad {
         let strain = self.strain(second, latencies);
         self.judged += lasted;
         self.busiest = self.busiest.max(strain.busy);
@@ -310,7 +310,7 @@ impl GeneratorLog {
         whole: Option<&Latencies>,
         open: impl Fn(u64) -> Option<Latencies>,
     ) -> Option<GeneratorRow> {
-        let sum = |of: fn(&Stretch) -> Duration| -> f64 {
+        let sum = |of: fn(&StretchEffort) -> Duration| -> f64 {
             self.whole.iter().map(of).sum::<Duration>().as_secs_f64()
         };
         let wall = sum(|stretch| stretch.wall);

@@ -39,7 +39,7 @@ fn latencies(p50: Duration, p99: Duration) -> Latencies {
 #[test]
 fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
     let (quick, us) = (latencies(ms(2), ms(3)), Duration::from_micros);
-    for (busy_ms, late, told, saturated) in [
+    for (busy_ms, late, measured, saturated) in [
         (20, ms(6), latencies(ms(7), ms(9)), true),
         (20, ms(6), latencies(ms(100), ms(200)), false),
         // A tenth of the median, not of p99.
@@ -52,8 +52,11 @@ fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
     ] {
         let mut log = GeneratorLog::default();
         log.add(0, 0, &probed(busy_ms, late));
-        let strain = log.strain(0, Some(&told));
-        assert_eq!(strain.saturated, saturated, "{busy_ms}, {late:?}, {told:?}");
+        let strain = log.strain(0, Some(&measured));
+        assert_eq!(
+            strain.saturated, saturated,
+            "{busy_ms}, {late:?}, {measured:?}"
+        );
         assert!(!log.strain(0, None).saturated, "without a request");
     }
 }
@@ -65,13 +68,16 @@ fn a_call_that_holds_up_a_thread_for_seconds_marks_each_of_them() {
         ..probed(busy_ms, late)
     };
     // From 0.9 s to 4.1 s; what had waited is answered at the end.
-    let told = latencies(ms(2_000), ms(2_600));
+    let measured = latencies(ms(2_000), ms(2_600));
     let marked = |tick: &Effort| {
         let mut log = GeneratorLog::default();
         log.add_tick(4_100_000_000, 0, tick);
         let all = log.whole[0];
         assert_eq!((all.wall, all.lags), (ms(3_200), 1));
-        [0, 1, 2, 3, 4].map(|second| log.strain(second, (second == 4).then_some(&told)).saturated)
+        [0, 1, 2, 3, 4].map(|second| {
+            log.strain(second, (second == 4).then_some(&measured))
+                .saturated
+        })
     };
     assert_eq!(
         marked(&tick(3_190, ms(2_600))),
@@ -91,15 +97,15 @@ fn a_call_that_holds_up_a_thread_for_seconds_marks_each_of_them() {
 fn late_starts_are_lgooses_own_to_the_microsecond() {
     let mut log = GeneratorLog::default();
     log.add(0, 0, &probed(20, ms(0)));
-    let told = latencies(ms(10), ms(12));
-    assert!(!log.strain(0, Some(&told)).saturated);
+    let measured = latencies(ms(10), ms(12));
+    assert!(!log.strain(0, Some(&measured)).saturated);
     let mut row: RequestDelta = RequestDelta::default();
     for ns in [6_900_000; 1_000] {
         row.counts.service.record(ns);
         row.service.record(ns);
     }
     log.add_service(0, &row);
-    let strain = log.strain(0, Some(&told));
+    let strain = log.strain(0, Some(&measured));
     let own = strain.own.expect("there is a probe");
     let waking = Duration::from_micros(8)..=Duration::from_micros(9);
     assert!(
@@ -111,8 +117,8 @@ fn late_starts_are_lgooses_own_to_the_microsecond() {
         "{own:?}"
     );
     assert!(strain.saturated);
-    log.close(0, Some(&told), ms(250));
-    let row = log.row(Some(&told), |_| None).expect("a piece");
+    log.close(0, Some(&measured), ms(250));
+    let row = log.row(Some(&measured), |_| None).expect("a piece");
     assert_eq!(row.own_p99_ms, Some(own.p99.as_secs_f64() * 1e3));
 }
 
@@ -152,15 +158,15 @@ fn without_a_probe_timers_that_are_late_are_the_other_sign() {
 fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
     let mut log = GeneratorLog::default();
     assert_eq!(log.row(None, |_| None), None);
-    let told = latencies(ms(2), ms(9));
+    let measured = latencies(ms(2), ms(9));
     for (second, busy_ms, late) in [(0, 50, ms(0)), (1, 240, ms(6))] {
         for _ in 0..4 {
             log.add(second, 0, &probed(1, ms(0)));
             log.add(second, 1, &probed(busy_ms, late));
         }
-        log.close(second, Some(&told), ms(1_000));
+        log.close(second, Some(&measured), ms(1_000));
     }
-    let row = log.row(Some(&told), |_| None).expect("two seconds");
+    let row = log.row(Some(&measured), |_| None).expect("two seconds");
     assert_eq!((row.saturated_s, row.judged_s), (1.0, 2.0));
     assert_eq!((row.threads, row.connections), (2, 14));
     assert_eq!(row.busiest, 0.96);
@@ -171,7 +177,7 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
     );
     assert!((row.lag_avg_ms - 2.0).abs() < 1e-9, "{}", row.lag_avg_ms);
     assert!((row.busy - 0.292).abs() < 1e-9, "{}", row.busy);
-    let warning = row.warning(Some(&told)).expect("one second was marked");
+    let warning = row.warning(Some(&measured)).expect("one second was marked");
     assert!(
         warning.starts_with(
             "lgoose itself was the bottleneck in 1 of 2 s; over the whole run p99 9.00 ms, of which about "
@@ -181,7 +187,9 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
     assert!(warning.contains("up to 96% busy); use more"), "{warning}");
 
     log.add(2, 1, &probed(100, ms(6)));
-    let row = log.row(Some(&told), |_| Some(told)).expect("a piece more");
+    let row = log
+        .row(Some(&measured), |_| Some(measured))
+        .expect("a piece more");
     assert_eq!((row.saturated_s, row.judged_s), (1.25, 2.25));
 }
 
@@ -189,8 +197,10 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
 fn a_run_in_which_nothing_was_marked_has_no_warning() {
     let mut log = GeneratorLog::default();
     log.add(0, 0, &probed(20, ms(1)));
-    let told = latencies(ms(20), ms(30));
-    let row = log.row(Some(&told), |_| Some(told)).expect("a piece");
-    assert_eq!((row.saturated_s, row.warning(Some(&told))), (0.0, None));
+    let measured = latencies(ms(20), ms(30));
+    let row = log
+        .row(Some(&measured), |_| Some(measured))
+        .expect("a piece");
+    assert_eq!((row.saturated_s, row.warning(Some(&measured))), (0.0, None));
     assert!(row.own_part(30.0).is_some());
 }

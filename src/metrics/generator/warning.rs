@@ -77,8 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_warning_tells_whether_threads_lacked_cores_or_had_too_much_to_do() {
-        let told = Latencies {
+    fn the_warning_shows_whether_threads_lacked_cores_or_had_too_much_to_do() {
+        let measured = Latencies {
             count: 1_000,
             p50: Duration::from_millis(9),
             p99: Duration::from_micros(12_340),
@@ -98,7 +98,7 @@ mod tests {
             judged_s: 3.0,
         };
         assert_eq!(
-            row.warning(Some(&told)).as_deref(),
+            row.warning(Some(&measured)).as_deref(),
             Some(
                 "lgoose itself was the bottleneck in 0.8 of 3 s; over the whole run p99 12.3 ms, of which about 8.0 ms is \
                  lgoose's own part; other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
@@ -111,7 +111,7 @@ mod tests {
             ..row
         };
         assert_eq!(
-            row.warning(Some(&told)).as_deref(),
+            row.warning(Some(&measured)).as_deref(),
             Some(
                 "lgoose itself was the bottleneck in 0.8 of 3 s; its own work kept responses waiting (a thread up to \
                  96% busy); use more cores ('--threads') or machines, or fewer users"
@@ -121,11 +121,11 @@ mod tests {
             saturated_s: 0.0,
             ..row
         };
-        assert_eq!(quiet.warning(Some(&told)), None);
+        assert_eq!(quiet.warning(Some(&measured)), None);
     }
 
     #[test]
-    fn times_are_told_no_more_precisely_than_they_are_known() {
+    fn times_are_reported_no_more_precisely_than_they_are_measured() {
         for (ms, text) in [
             (0.008, "8 µs"),
             (0.237, "240 µs"),

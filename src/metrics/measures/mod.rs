@@ -6,34 +6,34 @@
 #[cfg(test)]
 mod tests;
 
-use super::names::{Label, Names};
+use super::names::{GroupedName, NameInterner};
 use super::plausible::MOST_COUNT;
 use super::report::{Check, Metric, MetricKind};
-use super::spread::{Room, Spread};
-use super::threshold_figures::{Subject, ThresholdFigures};
+use super::spread::{BucketLimit, Spread};
+use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Kinds of measurements. The same name counts separately in each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(super) enum MeasureKind {
     Check,
     Metric(MetricKind),
 }
 
-impl Kind {
+impl MeasureKind {
     pub(super) fn is_check(self) -> bool {
-        self == Kind::Check
+        self == MeasureKind::Check
     }
 
     /// Returns the group in which its names are kept.
     pub(super) fn group(self) -> &'static str {
         match self {
-            Kind::Check => "check",
-            Kind::Metric(MetricKind::Counter) => "counter",
-            Kind::Metric(MetricKind::Gauge) => "gauge",
-            Kind::Metric(MetricKind::Rate) => "rate",
-            Kind::Metric(MetricKind::Trend) => "trend",
+            MeasureKind::Check => "check",
+            MeasureKind::Metric(MetricKind::Counter) => "counter",
+            MeasureKind::Metric(MetricKind::Gauge) => "gauge",
+            MeasureKind::Metric(MetricKind::Rate) => "rate",
+            MeasureKind::Metric(MetricKind::Trend) => "trend",
         }
     }
 }
@@ -41,7 +41,7 @@ impl Kind {
 /// One check or metric, of a tick or of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Measure {
-    pub(super) kind: Kind,
+    pub(super) kind: MeasureKind,
     count: u64,
     /// Sum of all values; for checks and rates, how many were true.
     sum: f64,
@@ -54,7 +54,7 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: MeasureKind) -> Self {
         Measure {
             kind,
             count: 0,
@@ -76,7 +76,7 @@ impl Measure {
     }
 
     /// Adds a value of a trend, which may have that much room.
-    pub(super) fn sample(&mut self, value: f64, room: Room) {
+    pub(super) fn sample(&mut self, value: f64, room: BucketLimit) {
         self.value(value);
         self.spread.record(value, room);
     }
@@ -95,7 +95,7 @@ impl Measure {
         self.last = Some((at, value));
     }
 
-    pub(super) fn merge(&mut self, other: &Measure, room: Room) {
+    pub(super) fn merge(&mut self, other: &Measure, room: BucketLimit) {
         self.count += other.count;
         self.sum = finite(self.sum + other.sum);
         self.min = self.min.min(other.min);
@@ -113,8 +113,8 @@ impl Measure {
     /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
         let sum = match self.kind {
-            Kind::Check | Kind::Metric(MetricKind::Rate) => 0.0..=self.count as f64,
-            Kind::Metric(_) => f64::MIN..=f64::MAX,
+            MeasureKind::Check | MeasureKind::Metric(MetricKind::Rate) => 0.0..=self.count as f64,
+            MeasureKind::Metric(_) => f64::MIN..=f64::MAX,
         };
         self.count <= MOST_COUNT
             && sum.contains(&self.sum)
@@ -131,8 +131,8 @@ impl Measure {
     /// Returns the figures that thresholds look at.
     pub(super) fn threshold_figures(&self) -> ThresholdFigures {
         let (subject, has_truth) = match self.kind {
-            Kind::Check => (Subject::Checks, true),
-            Kind::Metric(kind) => (Subject::Metric(kind), kind == MetricKind::Rate),
+            MeasureKind::Check => (ThresholdSubject::Checks, true),
+            MeasureKind::Metric(kind) => (ThresholdSubject::Metric(kind), kind == MetricKind::Rate),
         };
         let failures = if has_truth {
             self.count - self.sum as u64
@@ -195,14 +195,14 @@ fn finite(sum: f64) -> f64 {
 /// One check or metric within one tick.
 #[derive(Debug)]
 pub(super) struct MeasureDelta {
-    pub(super) label: Arc<Label>,
+    pub(super) label: Arc<GroupedName>,
     pub(super) measure: Measure,
 }
 
 /// All checks and metrics of a run.
 #[derive(Debug, Default)]
 pub(super) struct MeasureLog {
-    names: Names,
+    names: NameInterner,
     rows: Vec<Measure>,
     /// Rows as of the last change, shared with live views.
     shown: (Arc<[Check]>, Arc<[Metric]>),
@@ -220,7 +220,7 @@ impl MeasureLog {
             if interned.id as usize == self.rows.len() {
                 self.rows.push(Measure::new(kind));
             }
-            let room = Room::among(self.rows.len());
+            let room = BucketLimit::among(self.rows.len());
             self.rows[interned.id as usize].merge(&row.measure, room);
             self.changed = true;
         }
@@ -234,10 +234,10 @@ impl MeasureLog {
                 let named = self.names.labels().iter().zip(&self.rows);
                 named.filter(|(_, row)| !row.is_empty())
             };
-            let checks = used().filter(|(_, row)| row.kind == Kind::Check);
+            let checks = used().filter(|(_, row)| row.kind == MeasureKind::Check);
             let metrics = used().filter_map(|(label, row)| match row.kind {
-                Kind::Metric(kind) => Some(row.metric(&label.name, kind)),
-                Kind::Check => None,
+                MeasureKind::Metric(kind) => Some(row.metric(&label.name, kind)),
+                MeasureKind::Check => None,
             });
             let checks = checks.map(|(label, row)| row.check(&label.name));
             self.shown = (checks.collect(), metrics.collect());
@@ -249,7 +249,7 @@ impl MeasureLog {
     pub(super) fn all_checks(&self) -> Option<ThresholdFigures> {
         let used = self.rows.iter().filter(|row| !row.is_empty());
         let checks = used
-            .filter(|row| row.kind == Kind::Check)
+            .filter(|row| row.kind == MeasureKind::Check)
             .map(Measure::threshold_figures);
         checks.reduce(|mut all, check| {
             all.add(&check);
@@ -263,7 +263,7 @@ impl MeasureLog {
         let rows = labels
             .zip(&self.rows)
             .filter(|(label, row)| *label.name == *name && !row.is_empty());
-        let found = rows.max_by_key(|(_, row)| row.kind != Kind::Check)?;
+        let found = rows.max_by_key(|(_, row)| row.kind != MeasureKind::Check)?;
         Some(found.1.threshold_figures())
     }
 

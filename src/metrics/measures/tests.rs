@@ -32,9 +32,9 @@ fn a_check_counts_passes_and_failures_of_all_shards() {
 }
 
 #[test]
-fn each_kind_says_what_it_is_for() {
+fn each_kind_shows_what_it_is_for() {
     let mut recorders = [Recorder::new(0), Recorder::new(1)];
-    let begin = Instant::now();
+    let start = Instant::now();
     for n in 1..=100_u32 {
         let recorder = &mut recorders[n as usize % 2];
         recorder.counter("n", 2.5);
@@ -42,8 +42,8 @@ fn each_kind_says_what_it_is_for() {
         recorder.trend("n", f64::from(n));
     }
     // The latest by time, though its shard is merged first.
-    recorders[0].gauge("n", 7.0, begin + SECOND);
-    recorders[1].gauge("n", -3.0, begin);
+    recorders[0].gauge("n", 7.0, start + SECOND);
+    recorders[1].gauge("n", -3.0, start);
     let metrics = report_of(&mut recorders).metrics;
     let row = |kind| {
         let mut rows = metrics.iter().filter(|row| row.kind == kind);

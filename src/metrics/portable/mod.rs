@@ -15,7 +15,7 @@ mod tests;
 use super::delta::{Covered, Delta};
 use super::generator::Effort;
 use super::plausible;
-use super::under_way::Quiet;
+use super::under_way::QuietTime;
 use crate::error::{Error, Trouble};
 use crate::packed::{pack, unpack};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,7 +35,7 @@ const MOST_SHARDS: u64 = 1 << 24;
 pub(crate) struct PortableDelta {
     /// States of shards, by how far they had handed over and by shard.
     #[serde(deserialize_with = "stands")]
-    pub(super) stands: BTreeMap<(Covered, u64), Stand>,
+    pub(super) stands: BTreeMap<(Covered, u64), ShardHandover>,
     /// Slices by measurement and by beginning.
     pub(super) slices: BTreeMap<(u64, u64), Slice>,
     pub(super) warnings: BTreeSet<String>,
@@ -43,15 +43,15 @@ pub(crate) struct PortableDelta {
 
 /// State of a shard when it handed over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Stand {
+pub(super) struct ShardHandover {
     pub(super) effort: Effort,
-    pub(super) quiet: Option<Quiet>,
+    pub(super) quiet: Option<QuietTime>,
 }
 
 impl From<&Delta> for PortableDelta {
     fn from(delta: &Delta) -> PortableDelta {
         let shard = delta.shard as u64;
-        let stand = Stand {
+        let stand = ShardHandover {
             effort: delta.effort.clone(),
             quiet: delta.quiet,
         };
@@ -112,7 +112,7 @@ impl PortableDelta {
     pub(super) fn rebased(self, epoch: u64, origin: u64, shards: u64) -> PortableDelta {
         let mut based = self.shift_shards(shards);
         let slices = std::mem::take(&mut based.slices).into_iter();
-        let own = slices.filter(|((known, _), _)| *known == epoch);
+        let own = slices.filter(|((other, _), _)| *other == epoch);
         based.slices = own
             .map(|((_, from), mut slice)| {
                 let quiet = slice.quiet.into_iter();
@@ -237,8 +237,11 @@ fn is_shard(number: u64) -> bool {
 
 fn stands<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<(Covered, u64), Stand>, D::Error> {
-    plausible::checked(deserializer, |stands: &BTreeMap<(Covered, u64), Stand>| {
-        stands.keys().all(|(_, shard)| is_shard(*shard))
-    })
+) -> Result<BTreeMap<(Covered, u64), ShardHandover>, D::Error> {
+    plausible::checked(
+        deserializer,
+        |stands: &BTreeMap<(Covered, u64), ShardHandover>| {
+            stands.keys().all(|(_, shard)| is_shard(*shard))
+        },
+    )
 }

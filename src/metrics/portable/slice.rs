@@ -4,16 +4,17 @@
 use super::super::arrivals::ArrivalDelta;
 use super::super::counted::Counted;
 use super::super::delta::{
-    Border, Covered, ErrorDelta, NamedRow, ScenarioDelta, SliceDelta, Source, TaskDelta,
+    Covered, ErrorDelta, NamedRow, ScenarioDelta, ShardErrorOrigin, SliceBorder, SliceDelta,
+    TaskDelta,
 };
 use super::super::exemplars::Exemplars;
-use super::super::latency::{Burst, Exact};
-use super::super::measures::{Kind, Measure, MeasureDelta};
-use super::super::names::Label;
+use super::super::latency::{Burst, ExactFigures};
+use super::super::measures::{Measure, MeasureDelta, MeasureKind};
+use super::super::names::GroupedName;
 use super::super::plausible;
 use super::super::request::{RequestCounts, RequestDelta};
-use super::super::spread::Room;
-use super::super::under_way::Quiet;
+use super::super::spread::BucketLimit;
+use super::super::under_way::QuietTime;
 use super::is_shard;
 use crate::tags::Tags;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -21,30 +22,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Group, name and tags of a row: the method of a request, the scenario of a task, which has no tags.
-type Name = (String, String, Tags);
+type PortableName = (String, String, Tags);
 
 /// Measurements within a slice of time, or a part of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(in super::super) struct Slice {
     /// End of the slice, in nanoseconds since the measurement began.
     pub(in super::super) to: u64,
-    pub(super) requests: BTreeMap<Name, RequestDelta<Counted>>,
-    tasks: BTreeMap<Name, TaskDelta<Counted>>,
+    pub(super) requests: BTreeMap<PortableName, RequestDelta<Counted>>,
+    tasks: BTreeMap<PortableName, TaskDelta<Counted>>,
     /// Users by shard, by the moment of the hand-over, and by scenario: the greatest number of users at a time
     /// depends on the order.
     #[serde(deserialize_with = "populations")]
     pub(super) scenarios: BTreeMap<(u64, Covered, String), Population>,
     #[serde(deserialize_with = "measures")]
-    measures: BTreeMap<(Kind, String), Measure>,
+    measures: BTreeMap<(MeasureKind, String), Measure>,
     arrivals: ArrivalDelta<Counted>,
-    pub(super) late: Exact,
+    pub(super) late: ExactFigures,
     errors: BTreeMap<(Who, String, Option<String>), ErrorCount>,
     #[serde(deserialize_with = "plausible::change")]
     errors_left_out: i64,
     /// Long times without a response, by shard.
     #[serde(deserialize_with = "quiets")]
-    pub(super) quiet: BTreeSet<(u64, Quiet)>,
-    border: Option<Border>,
+    pub(super) quiet: BTreeSet<(u64, QuietTime)>,
+    border: Option<SliceBorder>,
 }
 
 /// Users and iterations of a scenario.
@@ -73,8 +74,8 @@ impl Population {
 /// Origin of an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Who {
-    Request(Name),
-    Task(Name),
+    Request(PortableName),
+    Task(PortableName),
 }
 
 /// Equal errors, counted together.
@@ -120,8 +121,10 @@ impl Slice {
         }
         for error in &delta.errors {
             let who = match error.source {
-                Source::Request(id) => Who::Request(delta.requests[id as usize].label.key()),
-                Source::Task(id) => Who::Task(delta.tasks[id as usize].label.key()),
+                ShardErrorOrigin::Request(id) => {
+                    Who::Request(delta.requests[id as usize].label.key())
+                }
+                ShardErrorOrigin::Task(id) => Who::Task(delta.tasks[id as usize].label.key()),
             };
             let key = (who, error.message.clone(), error.line.clone());
             let count = ErrorCount {
@@ -146,10 +149,10 @@ impl Slice {
             self.scenarios.insert(key.clone(), *row);
         }
         for (key, row) in &other.measures {
-            let room = Room::among(self.measures.len());
+            let room = BucketLimit::among(self.measures.len());
             let empty = || Measure::new(key.0);
-            let known = self.measures.entry(key.clone()).or_insert_with(empty);
-            known.merge(row, room);
+            let existing = self.measures.entry(key.clone()).or_insert_with(empty);
+            existing.merge(row, room);
         }
         self.arrivals.merge(&other.arrivals);
         self.late = self.late.merged(&other.late);
@@ -192,7 +195,7 @@ impl Slice {
     }
 
     /// Returns the long times without a response on each shard.
-    pub(in super::super) fn quiets(&self) -> impl Iterator<Item = (usize, Quiet)> {
+    pub(in super::super) fn quiets(&self) -> impl Iterator<Item = (usize, QuietTime)> {
         let quiets = self.quiet.iter();
         quiets.map(|(shard, quiet)| (*shard as usize, *quiet))
     }
@@ -262,8 +265,10 @@ impl Slice {
         delta.late = self.late;
         for ((who, message, line), error) in &self.errors {
             let source = match who {
-                Who::Request(name) => Source::Request(row_number(&mut delta.requests, name)),
-                Who::Task(name) => Source::Task(row_number(&mut delta.tasks, name)),
+                Who::Request(name) => {
+                    ShardErrorOrigin::Request(row_number(&mut delta.requests, name))
+                }
+                Who::Task(name) => ShardErrorOrigin::Task(row_number(&mut delta.tasks, name)),
             };
             delta.errors.push(ErrorDelta {
                 source,
@@ -292,28 +297,33 @@ fn populations<'de, D: Deserializer<'de>>(
 
 fn measures<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<(Kind, String), Measure>, D::Error> {
-    plausible::checked(deserializer, |rows: &BTreeMap<(Kind, String), Measure>| {
-        rows.iter()
-            .all(|((kind, _), row)| row.kind == *kind && row.is_plausible())
-    })
+) -> Result<BTreeMap<(MeasureKind, String), Measure>, D::Error> {
+    plausible::checked(
+        deserializer,
+        |rows: &BTreeMap<(MeasureKind, String), Measure>| {
+            rows.iter()
+                .all(|((kind, _), row)| row.kind == *kind && row.is_plausible())
+        },
+    )
 }
 
-fn quiets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<(u64, Quiet)>, D::Error> {
-    plausible::checked(deserializer, |quiets: &BTreeSet<(u64, Quiet)>| {
+fn quiets<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeSet<(u64, QuietTime)>, D::Error> {
+    plausible::checked(deserializer, |quiets: &BTreeSet<(u64, QuietTime)>| {
         quiets.iter().all(|(shard, _)| is_shard(*shard))
     })
 }
 
-fn label((group, name, tags): &Name) -> Arc<Label> {
-    Arc::new(Label {
+fn label((group, name, tags): &PortableName) -> Arc<GroupedName> {
+    Arc::new(GroupedName {
         group: group.as_str().into(),
         name: name.as_str().into(),
         tags: Arc::new(tags.clone()),
     })
 }
 
-fn rows<T, U>(named: &BTreeMap<Name, T>, form: impl Fn(&T) -> U) -> Vec<NamedRow<U>> {
+fn rows<T, U>(named: &BTreeMap<PortableName, T>, form: impl Fn(&T) -> U) -> Vec<NamedRow<U>> {
     let rows = named.iter().map(|(name, row)| NamedRow {
         label: label(name),
         figures: form(row),
@@ -322,7 +332,7 @@ fn rows<T, U>(named: &BTreeMap<Name, T>, form: impl Fn(&T) -> U) -> Vec<NamedRow
 }
 
 /// Returns the number of the row of that name, and makes one if there is none.
-fn row_number<T: Default>(rows: &mut Vec<NamedRow<T>>, name: &Name) -> u32 {
+fn row_number<T: Default>(rows: &mut Vec<NamedRow<T>>, name: &PortableName) -> u32 {
     let known = rows.iter().position(|row| row.label.key() == *name);
     let at = known.unwrap_or_else(|| {
         rows.push(NamedRow::new(label(name)));

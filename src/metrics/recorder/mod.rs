@@ -3,18 +3,18 @@
 //! Single-threaded and without locks. The shard owns it and calls [`Recorder::take`] at each tick. It does not know the
 //! other shards, the clock or the readers of the figures.
 
-use super::delta::{Delta, SliceDelta, Source};
+use super::delta::{Delta, ShardErrorOrigin, SliceDelta};
 use super::generator::Effort;
 use super::latency::nanoseconds;
-use super::measures::{Kind, Measure, MeasureDelta};
-use super::names::{ITERATION, MAX_NAMES, Names};
+use super::measures::{Measure, MeasureDelta, MeasureKind};
+use super::names::{ITERATION, MAX_NAMES, NameInterner};
 use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
-use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
+use super::sample::{ProvisionalCounts, RequestId, Sample, SampleFailure, TaskId, TaskRun};
 use super::slices::Slices;
-use super::spread::Room;
+use super::spread::BucketLimit;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
-use super::under_way::Flight;
+use super::under_way::InFlightSlot;
 use crate::phases::Phase;
 use crate::tags::Tags;
 use crate::units::show_count;
@@ -29,12 +29,12 @@ const MAX_WARNINGS: usize = 100;
 #[derive(Debug)]
 pub struct Recorder {
     requests: TaggedNames,
-    tasks: Names,
+    tasks: NameInterner,
     /// Names of checks and metrics, grouped by kind.
-    measures: Names,
-    kinds: Vec<Kind>,
+    measures: NameInterner,
+    kinds: Vec<MeasureKind>,
     slices: Slices,
-    told: HashSet<String>,
+    warned: HashSet<String>,
     /// Whether the warning of too many request names was given: its text is not built on every request.
     overflowed: bool,
     /// Origin of the times in logs and exemplars.
@@ -52,12 +52,12 @@ impl Recorder {
         let slices = Slices::new(shard);
         Recorder {
             requests: TaggedNames::default(),
-            tasks: Names::default(),
-            measures: Names::default(),
+            tasks: NameInterner::default(),
+            measures: NameInterner::default(),
             kinds: Vec::new(),
             origin: slices.zero(),
             slices,
-            told: HashSet::new(),
+            warned: HashSet::new(),
             overflowed: false,
             request_log: None,
             phases: Vec::new(),
@@ -65,8 +65,8 @@ impl Recorder {
     }
 
     /// Sets the beginning of the run, and the logs if any are kept; their times count from `origin`.
-    pub fn of_run(mut self, origin: Instant, begin: Instant, run_logs: Option<&RunLogs>) -> Self {
-        self.slices.start(begin);
+    pub fn of_run(mut self, origin: Instant, start: Instant, run_logs: Option<&RunLogs>) -> Self {
+        self.slices.start(start);
         self.origin = origin;
         self.request_log = run_logs.map(|run_logs| Box::new(run_logs.request_log(origin)));
         self
@@ -91,8 +91,8 @@ impl Recorder {
 
     /// Schedules measurement number `epoch` to begin at that moment, which may lie ahead. One that has begun stays
     /// as it is.
-    pub fn begin_measurement(&mut self, epoch: u64, at: Instant) {
-        self.slices.begin_measurement(epoch, at);
+    pub fn schedule_measurement(&mut self, epoch: u64, at: Instant) {
+        self.slices.schedule_measurement(epoch, at);
     }
 
     /// Cancels a measurement that has not begun.
@@ -121,7 +121,7 @@ impl Recorder {
     /// request is told apart by its scenario alone, and a warning says so.
     pub fn tags(&mut self, tags: &Tags) -> TagsId {
         let (id, overflow) = self.requests.tags(tags);
-        if overflow && !self.told.contains(TOO_MANY_TAGS) {
+        if overflow && !self.warned.contains(TOO_MANY_TAGS) {
             self.warn(TOO_MANY_TAGS.to_owned());
         }
         id
@@ -130,15 +130,15 @@ impl Recorder {
     /// Returns the number of a task or transaction of a scenario; bounded like [`Recorder::request`].
     pub fn task(&mut self, scenario: &str, name: &str) -> TaskId {
         let interned = self.tasks.intern(scenario, name);
-        if interned.overflow && !self.told.contains(TOO_MANY_TASKS) {
+        if interned.overflow && !self.warned.contains(TOO_MANY_TASKS) {
             self.warn(TOO_MANY_TASKS.to_owned());
         }
         TaskId(interned.id)
     }
 
     /// Notes that a request is sent. The caller gives the returned flight back to [`Recorder::request_ends`].
-    pub fn request_begins(&mut self, at: Instant) -> Flight {
-        self.slices.request_begins(at)
+    pub fn start_request(&mut self, at: Instant) -> InFlightSlot {
+        self.slices.start_request(at)
     }
 
     /// Notes that the process stood still for that long, which makes no request under way older.
@@ -147,15 +147,15 @@ impl Recorder {
     }
 
     /// Notes that a request that began at `begin` has ended, `answered` or not. Its figures are recorded separately.
-    pub fn request_ends(
+    pub fn end_request(
         &mut self,
-        flight: Flight,
-        begin: Instant,
+        flight: InFlightSlot,
+        start: Instant,
         latency: Duration,
-        answered: bool,
+        responded: bool,
     ) {
         let ns = nanoseconds(latency);
-        self.slices.request_ends(flight, begin, ns, answered);
+        self.slices.end_request(flight, start, ns, responded);
     }
 
     /// Records a finished request whose verdict is final.
@@ -183,13 +183,13 @@ impl Recorder {
     }
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.
-    pub fn revise(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
+    pub fn revise(&mut self, sample: &Sample<'_>, before: &ProvisionalCounts<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
     }
 
     /// Corrects a request that was entered for the last time, and logs it.
-    pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
+    pub fn conclude(&mut self, sample: &Sample<'_>, before: &ProvisionalCounts<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
         slice.requests[sample.request.0 as usize]
@@ -212,7 +212,7 @@ impl Recorder {
     pub fn record_task(&mut self, run: &TaskRun<'_>) {
         let TaskId(id) = run.task;
         let ns = nanoseconds(run.latency);
-        let slice = self.slices.of(run.begin, ns);
+        let slice = self.slices.of(run.start, ns);
         if slice.tasks.len() <= id as usize {
             slice.cover_tasks(self.tasks.labels());
         }
@@ -222,7 +222,7 @@ impl Recorder {
             None => row.ok.record(ns),
             Some(failure) => {
                 row.failed.record(ns);
-                slice.fail(Source::Task(id), failure, 1);
+                slice.fail(ShardErrorOrigin::Task(id), failure, 1);
             }
         }
         if let Some(request_log) = &mut self.request_log {
@@ -245,39 +245,39 @@ impl Recorder {
 
     /// Counts a check of the plan.
     pub fn check(&mut self, name: &str, passed: bool) {
-        self.measure(Kind::Check, name).truth(passed);
+        self.measure(MeasureKind::Check, name).truth(passed);
     }
 
     /// Adds to a counter of the plan.
     pub fn counter(&mut self, name: &str, value: f64) {
-        self.measure(Kind::Metric(MetricKind::Counter), name)
+        self.measure(MeasureKind::Metric(MetricKind::Counter), name)
             .value(value);
     }
 
     /// Sets a gauge of the plan; reports show the latest value of all shards.
     pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
         let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
-        self.measure(Kind::Metric(MetricKind::Gauge), name)
+        self.measure(MeasureKind::Metric(MetricKind::Gauge), name)
             .level(value, at);
     }
 
     /// Counts a true or false value of a rate of the plan.
     pub fn rate(&mut self, name: &str, held: bool) {
-        self.measure(Kind::Metric(MetricKind::Rate), name)
+        self.measure(MeasureKind::Metric(MetricKind::Rate), name)
             .truth(held);
     }
 
     /// Adds a value to a trend of the plan.
     pub fn trend(&mut self, name: &str, value: f64) {
-        let room = Room::among(self.kinds.len());
-        self.measure(Kind::Metric(MetricKind::Trend), name)
+        let room = BucketLimit::among(self.kinds.len());
+        self.measure(MeasureKind::Metric(MetricKind::Trend), name)
             .sample(value, room);
     }
 
     /// Returns the row of a check or metric in the open slice, and makes it if it is new.
-    fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
+    fn measure(&mut self, kind: MeasureKind, name: &str) -> &mut Measure {
         let interned = self.measures.intern_grouped(kind.group(), name);
-        if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
+        if interned.overflow && !self.warned.contains(TOO_MANY_MEASURES) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
         let id = interned.id as usize;
@@ -338,8 +338,8 @@ impl Recorder {
 
     /// Passes a warning on to every view and the report, once.
     pub fn warn(&mut self, warning: String) {
-        if self.told.len() < MAX_WARNINGS && !self.told.contains(&warning) {
-            self.told.insert(warning.clone());
+        if self.warned.len() < MAX_WARNINGS && !self.warned.contains(&warning) {
+            self.warned.insert(warning.clone());
             self.slices.delta().warnings.push(warning);
         }
     }
@@ -380,7 +380,7 @@ fn slice_of<'a>(
     names: &TaggedNames,
     sample: &Sample<'_>,
 ) -> &'a mut SliceDelta {
-    let slice = slices.of(sample.begin, nanoseconds(sample.latency));
+    let slice = slices.of(sample.start, nanoseconds(sample.latency));
     if slice.requests.len() <= sample.request.0 as usize {
         slice.cover_requests(names.labels());
     }
@@ -388,13 +388,18 @@ fn slice_of<'a>(
 }
 
 /// Corrects a request that was entered in this slice, and records its error.
-fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, origin: Instant) {
+fn revise(
+    slice: &mut SliceDelta,
+    sample: &Sample<'_>,
+    before: &ProvisionalCounts<'_>,
+    origin: Instant,
+) {
     slice.requests[sample.request.0 as usize]
         .figures
         .revise(sample, before.failed);
-    if sample.failure != before.told {
-        if let Some(told) = &before.told {
-            slice.fail(Source::Request(sample.request.0), told, -1);
+    if sample.failure != before.failure {
+        if let Some(earlier) = &before.failure {
+            slice.fail(ShardErrorOrigin::Request(sample.request.0), earlier, -1);
         }
         if let Some(failure) = &sample.failure {
             fail(slice, sample, failure, origin);
@@ -403,8 +408,8 @@ fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, ori
 }
 
 /// Counts the failure of a request.
-fn fail(slice: &mut SliceDelta, sample: &Sample<'_>, failure: &Failure<'_>, origin: Instant) {
-    if let Some(error) = slice.fail(Source::Request(sample.request.0), failure, 1) {
+fn fail(slice: &mut SliceDelta, sample: &Sample<'_>, failure: &SampleFailure<'_>, origin: Instant) {
+    if let Some(error) = slice.fail(ShardErrorOrigin::Request(sample.request.0), failure, 1) {
         error.exemplars.consider(sample, origin);
     }
 }

@@ -1,13 +1,13 @@
 //! Tests of what a recorder hands over.
 
-use super::super::delta::Border;
+use super::super::delta::SliceBorder;
 use super::*;
-use crate::metrics::{Failure, Phases};
+use crate::metrics::{Phases, SampleFailure};
 
-fn sample(begin: Instant, request: RequestId, failure: Option<Failure<'_>>) -> Sample<'_> {
+fn sample(start: Instant, request: RequestId, failure: Option<SampleFailure<'_>>) -> Sample<'_> {
     Sample {
         request,
-        begin,
+        start: start,
         latency: Duration::from_millis(3),
         delay: None,
         phases: Phases::default(),
@@ -48,12 +48,12 @@ fn a_recycled_delta_covers_names_that_came_since() {
 }
 
 #[test]
-fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_left_out() {
+fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_omitted() {
     let mut recorder = Recorder::new(0);
     let id = recorder.request("GET", "/");
     for n in 0..102 {
         let message = format!("error {}", n.max(1));
-        let failure = Failure {
+        let failure = SampleFailure {
             message: &message,
             line: None,
         };
@@ -66,7 +66,7 @@ fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_left_out() {
 
 /// Slices that have a request: their beginning in milliseconds, requests, failures, and the shard's state at their
 /// end if they are over.
-fn told(delta: &Delta) -> Vec<(u64, u64, i64, Option<Border>)> {
+fn slices_of(delta: &Delta) -> Vec<(u64, u64, i64, Option<SliceBorder>)> {
     let slices = delta.slices.iter().map(|slice| {
         let rows = || slice.requests.iter().map(|row| &row.figures.counts);
         (
@@ -88,15 +88,15 @@ fn a_request_counts_in_the_slice_in_which_it_ended_whenever_it_is_recorded() {
     let zero = recorder.zero();
     let at = |ms| zero + Duration::from_millis(ms);
     recorder.user_started("s", at(10));
-    let flight = recorder.request_begins(at(100));
+    let flight = recorder.start_request(at(100));
     // It takes 3 ms; time has gone on when it is recorded.
-    recorder.request_ends(flight, at(1_246), Duration::from_millis(3), true);
-    let _under_way = recorder.request_begins(at(1_249));
+    recorder.end_request(flight, at(1_246), Duration::from_millis(3), true);
+    let _under_way = recorder.start_request(at(1_249));
     recorder.come_to(at(2_100));
     recorder.record(&sample(at(1_246), id, None));
     recorder.record(&sample(at(1_247), id, None));
     let over = |under_way, oldest_ms: u64| {
-        Some(Border {
+        Some(SliceBorder {
             users: 1,
             under_way,
             oldest: oldest_ms * 1_000_000,
@@ -104,12 +104,12 @@ fn a_request_counts_in_the_slice_in_which_it_ended_whenever_it_is_recorded() {
     };
     let delta = recorder.take();
     assert_eq!(
-        told(&delta),
+        slices_of(&delta),
         [(1_000, 1, 0, over(1, 1)), (1_250, 1, 0, over(1, 251))]
     );
     // The slice was handed over already: it is handed over again, but it ends only once.
     recorder.record(&sample(at(1_246), id, None));
-    assert_eq!(told(&recorder.take()), [(1_000, 1, 0, None)]);
+    assert_eq!(slices_of(&recorder.take()), [(1_000, 1, 0, None)]);
 }
 
 #[test]
@@ -117,20 +117,23 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
     let mut recorder = Recorder::new(0);
     let id = recorder.request("GET", "/");
     let zero = recorder.zero();
-    let bad = Failure {
+    let bad = SampleFailure {
         message: "bad",
         line: None,
     };
     let plain = sample(zero, id, None);
     recorder.enter(&plain);
     let entered = recorder.take();
-    assert_eq!(told(&entered), [(0, 1, 0, None)]);
+    assert_eq!(slices_of(&entered), [(0, 1, 0, None)]);
     assert_eq!(entered.slices[0].requests[0].figures.counts.ok.count, 0);
     recorder.come_to(zero + Duration::from_secs(3));
-    recorder.conclude(&sample(zero, id, Some(bad)), &Entered::default());
+    recorder.conclude(&sample(zero, id, Some(bad)), &ProvisionalCounts::default());
     let concluded = recorder.take();
     let first = &concluded.slices[0];
-    assert_eq!((told(&concluded)[0].1, told(&concluded)[0].2), (0, 1));
+    assert_eq!(
+        (slices_of(&concluded)[0].1, slices_of(&concluded)[0].2),
+        (0, 1)
+    );
     assert_eq!(first.requests[0].figures.counts.failed.count, 1);
     assert_eq!(
         (first.errors[0].count, first.errors[0].message.as_str()),
@@ -138,22 +141,22 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
     );
     // The other way round: what failed passes after all.
     recorder.enter(&sample(zero, id, Some(bad)));
-    let before = Entered {
+    let before = ProvisionalCounts {
         failed: true,
-        told: Some(bad),
+        failure: Some(bad),
     };
     recorder.conclude(&plain, &before);
     let passed = recorder.take();
-    assert_eq!(told(&passed), [(0, 1, 0, None)]);
+    assert_eq!(slices_of(&passed), [(0, 1, 0, None)]);
     assert_eq!(passed.slices[0].errors[0].count, -1);
 }
 
 #[test]
-fn a_measurement_that_begins_divides_what_ended_before_and_after_it() {
+fn a_measurement_that_starts_divides_what_ended_before_and_after_it() {
     let mut recorder = Recorder::new(0);
     let id = recorder.request("GET", "/");
     let zero = recorder.zero();
-    recorder.begin_measurement(1, zero + Duration::from_millis(1_100));
+    recorder.schedule_measurement(1, zero + Duration::from_millis(1_100));
     recorder.come_to(zero + Duration::from_millis(1_500));
     for ms in [1_096, 1_097, 1_098, 1_400] {
         recorder.record(&sample(zero + Duration::from_millis(ms), id, None));
@@ -161,7 +164,7 @@ fn a_measurement_that_begins_divides_what_ended_before_and_after_it() {
     let mut delta = recorder.take();
     let later = delta.split_off(1);
     let counts = |delta: &Delta| {
-        told(delta)
+        slices_of(delta)
             .iter()
             .map(|slice| (slice.0, slice.1))
             .collect::<Vec<_>>()
@@ -171,7 +174,7 @@ fn a_measurement_that_begins_divides_what_ended_before_and_after_it() {
 }
 
 #[test]
-fn a_warning_is_given_once() {
+fn a_warning_is_reported_once() {
     let mut recorder = Recorder::new(0);
     recorder.warn("slow timers".to_owned());
     recorder.take();

@@ -118,7 +118,7 @@ impl Ending {
 
     /// Adds the text, which tells the other facts.
     #[must_use]
-    pub fn told(mut self) -> Ending {
+    pub fn with_text(mut self) -> Ending {
         let after = seconds(self.at_s);
         let at = if self.in_test_start {
             "in 'test_start', before any user was started".to_owned()

@@ -21,7 +21,7 @@ const TRACED: u8 = 3;
     clippy::large_enum_variant,
     reason = "it is read in place, one at a time; a request is the usual one"
 )]
-pub enum Entry<'a> {
+pub enum LogEntry<'a> {
     /// A request was counted.
     Request(RequestEntry<'a>),
     /// A run of a task or transaction was counted.
@@ -75,12 +75,12 @@ pub struct RequestEntry<'a> {
     /// Trace context of its first hop.
     pub trace: Option<TraceContext>,
     /// Its headers and the body's start, for the debug log alone.
-    pub messages: Option<Messages<'a>>,
+    pub messages: Option<ExchangeMessages<'a>>,
 }
 
 /// Headers and body of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Messages<'a> {
+pub struct ExchangeMessages<'a> {
     /// Headers of the request, one a line.
     pub request_headers: &'a str,
     /// Headers of the response, one a line.
@@ -209,8 +209,8 @@ fn put_optional(out: &mut Vec<u8>, text: Option<&str>) {
 }
 
 /// Returns the entries that were appended to these bytes.
-pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
-    let mut cursor = Cursor(bytes);
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = LogEntry<'_>> {
+    let mut cursor = EntryReader(bytes);
     std::iter::from_fn(move || cursor.entry())
 }
 
@@ -218,7 +218,7 @@ pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
 /// any.
 #[cfg(feature = "gaggle")]
 pub(super) fn first_entries(bytes: &[u8], most: usize) -> usize {
-    let mut cursor = Cursor(bytes);
+    let mut cursor = EntryReader(bytes);
     let mut length = 0;
     while cursor.entry().is_some() {
         let end = bytes.len() - cursor.0.len();
@@ -232,18 +232,18 @@ pub(super) fn first_entries(bytes: &[u8], most: usize) -> usize {
 
 /// Reader of the bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; yields `None` at the
 /// end.
-struct Cursor<'a>(&'a [u8]);
+struct EntryReader<'a>(&'a [u8]);
 
-impl<'a> Cursor<'a> {
-    fn entry(&mut self) -> Option<Entry<'a>> {
+impl<'a> EntryReader<'a> {
+    fn entry(&mut self) -> Option<LogEntry<'a>> {
         match self.array()? {
-            [REQUEST] => self.request().map(Entry::Request),
+            [REQUEST] => self.request().map(LogEntry::Request),
             [TRACED] => {
                 let trace = self.trace()?;
                 let request = self.request()?;
-                Some(Entry::Request(RequestEntry { trace, ..request }))
+                Some(LogEntry::Request(RequestEntry { trace, ..request }))
             }
-            [_] => self.task().map(Entry::Task),
+            [_] => self.task().map(LogEntry::Task),
         }
     }
 
@@ -277,7 +277,7 @@ impl<'a> Cursor<'a> {
         };
         let [body_bytes] = self.numbers()?;
         if body_bytes != NONE {
-            entry.messages = Some(Messages {
+            entry.messages = Some(ExchangeMessages {
                 request_headers: self.text()?,
                 response_headers: self.text()?,
                 body: self.text()?,

@@ -9,12 +9,12 @@ mod entry;
 #[cfg(feature = "gaggle")]
 mod travel;
 
-pub(crate) use entry::{Entry, Messages, RequestEntry, TaskEntry};
+pub(crate) use entry::{ExchangeMessages, LogEntry, RequestEntry, TaskEntry};
 #[cfg(feature = "gaggle")]
 pub(crate) use travel::{pack_entries, pieces};
 
 use super::exemplars::messages;
-use super::names::Label;
+use super::names::GroupedName;
 use super::sample::{Context, Sample, TaskRun};
 use entry::{MOST_TEXT, cut};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl LogKind {
 pub(crate) type LogSelection = [bool; LogKind::ALL.len()];
 
 /// Number of lines of each log.
-pub(crate) type Lines = [u64; LogKind::ALL.len()];
+pub(crate) type LineCounts = [u64; LogKind::ALL.len()];
 
 /// Messages from a shard to the writer of logs.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub struct Chunk {
     bytes: Vec<u8>,
     /// The worker that the entries came from; `None` for this process.
     worker: Option<LogWorker>,
-    shared: Arc<Shared>,
+    shared: Arc<LogRecorderState>,
 }
 
 /// A worker, as logs name it.
@@ -89,7 +89,7 @@ pub struct LogWorker {
 
 impl Chunk {
     /// Returns the entries in their order.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub fn entries(&self) -> impl Iterator<Item = LogEntry<'_>> {
         entry::entries(&self.bytes)
     }
 
@@ -115,14 +115,14 @@ impl Drop for Chunk {
 /// Makes the log recorders of a run's shards.
 #[derive(Debug, Clone)]
 pub struct RunLogs {
-    wanted: LogSelection,
+    selection: LogSelection,
     out: Sender<LogMessage>,
-    shared: Arc<Shared>,
+    shared: Arc<LogRecorderState>,
 }
 
 /// State shared by the recorders of all shards; touched once per chunk, not once per request.
 #[derive(Debug)]
-struct Shared {
+struct LogRecorderState {
     /// Bytes of chunks that are not written yet, and the most that there may be.
     on_the_way: AtomicUsize,
     most: usize,
@@ -133,11 +133,11 @@ struct Shared {
 impl RunLogs {
     /// Makes the logs that are wanted. They send their chunks to `out`, and leave out entries that would make
     /// unwritten chunks take more than `most` bytes.
-    pub fn new(wanted: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
+    pub fn new(selection: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
         RunLogs {
-            wanted,
+            selection: selection,
             out,
-            shared: Arc::new(Shared {
+            shared: Arc::new(LogRecorderState {
                 on_the_way: AtomicUsize::new(0),
                 most,
                 made: Default::default(),
@@ -158,13 +158,13 @@ impl RunLogs {
 
     /// Returns the lines handed over so far that each log would have if none were left out.
     #[cfg(feature = "gaggle")]
-    pub(crate) fn all_made(&self) -> Lines {
+    pub(crate) fn all_made(&self) -> LineCounts {
         LogKind::ALL.map(|log| self.made(log))
     }
 
     /// Counts lines that a worker has made, whether or not they arrive.
     #[cfg(feature = "gaggle")]
-    pub(crate) fn add_made(&self, lines: &Lines) {
+    pub(crate) fn add_made(&self, lines: &LineCounts) {
         for (made, lines) in self.shared.made.iter().zip(lines) {
             made.fetch_add(*lines, Ordering::Relaxed);
         }
@@ -205,7 +205,7 @@ impl RunLogs {
             run_logs: self.clone(),
             origin,
             bytes: Vec::new(),
-            lines: Lines::default(),
+            lines: LineCounts::default(),
         }
     }
 }
@@ -216,28 +216,33 @@ pub(super) struct LogRecorder {
     run_logs: RunLogs,
     origin: Instant,
     bytes: Vec<u8>,
-    lines: Lines,
+    lines: LineCounts,
 }
 
 impl LogRecorder {
-    fn wants(&self, log: LogKind) -> bool {
-        self.run_logs.wanted[log as usize]
+    fn selects(&self, log: LogKind) -> bool {
+        self.run_logs.selection[log as usize]
     }
 
     /// Enters a request if a log wants it.
-    pub(super) fn request(&mut self, label: &Label, sample: &Sample<'_>, context: &Context<'_>) {
+    pub(super) fn request(
+        &mut self,
+        label: &GroupedName,
+        sample: &Sample<'_>,
+        context: &Context<'_>,
+    ) {
         let failed = sample.failure.is_some();
         let logs = [
-            self.wants(LogKind::Requests),
+            self.selects(LogKind::Requests),
             false,
-            failed && self.wants(LogKind::Errors),
-            failed && self.wants(LogKind::Debug),
+            failed && self.selects(LogKind::Errors),
+            failed && self.selects(LogKind::Debug),
         ];
         if logs == LogSelection::default() {
             return;
         }
         let details = context.details;
-        let start = since(self.origin, sample.begin);
+        let start = since(self.origin, sample.start);
         let messages =
             logs[LogKind::Debug as usize].then(|| messages(details, MOST_HEADERS, MOST_BODY));
         let final_url = match sample.redirects {
@@ -267,7 +272,7 @@ impl LogRecorder {
             line: sample.failure.and_then(|failure| failure.line),
             tags: cut(&tags),
             trace: context.trace.map(|trace| trace.first),
-            messages: messages.as_ref().map(|kept| kept.as_entry()),
+            messages: messages.as_ref().map(|owned| owned.as_entry()),
         };
         let bytes = &mut self.bytes;
         details.url(&mut |origin, path| {
@@ -286,14 +291,14 @@ impl LogRecorder {
         let failed = run.failure.is_some();
         let logs = [
             false,
-            self.wants(LogKind::Tasks),
-            failed && self.wants(LogKind::Errors),
+            self.selects(LogKind::Tasks),
+            failed && self.selects(LogKind::Errors),
             false,
         ];
         if logs == LogSelection::default() {
             return;
         }
-        let start = since(self.origin, run.begin);
+        let start = since(self.origin, run.start);
         let entry = TaskEntry {
             user: context.user,
             scenario: cut(context.scenario),

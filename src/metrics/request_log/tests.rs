@@ -1,19 +1,19 @@
 //! Tests of logs without a writer: entries arrive as they were entered, and those that do not fit are counted.
 
 use super::*;
-use crate::metrics::{Failure, Phases, Recorder};
+use crate::metrics::{Phases, Recorder, SampleFailure};
 use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver, channel};
 
 /// A request as the engine knows it.
 #[derive(Debug)]
-struct Asked<'a> {
+struct TestRequest<'a> {
     origin: &'a str,
     path: &'a str,
     body: &'a [u8],
 }
 
-impl crate::metrics::ExchangeDetails for Asked<'_> {
+impl crate::metrics::ExchangeDetails for TestRequest<'_> {
     fn method(&self) -> &str {
         "GET"
     }
@@ -38,12 +38,18 @@ impl crate::metrics::ExchangeDetails for Asked<'_> {
 }
 
 /// Records requests of that URL, the n-th n milliseconds after the start of the run.
-fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_>, failed: bool) {
+fn record(
+    recorder: &mut Recorder,
+    origin: Instant,
+    count: u64,
+    request: &TestRequest<'_>,
+    failed: bool,
+) {
     let row = recorder.request("GET", "page");
     for n in 0..count {
         recorder.record(&Sample {
             request: row,
-            begin: origin + Duration::from_millis(n),
+            start: origin + Duration::from_millis(n),
             latency: Duration::from_millis(2),
             delay: None,
             phases: Phases::default(),
@@ -51,7 +57,7 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
             redirects: 0,
             retries: 0,
             bytes: 7,
-            failure: failed.then_some(Failure {
+            failure: failed.then_some(SampleFailure {
                 message: "bad",
                 line: Some("p.lua:3"),
             }),
@@ -61,7 +67,7 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
                 scenario: "s",
                 task: "t",
                 connection: NonZeroU64::new(9),
-                details: asked,
+                details: request,
             }),
         });
     }
@@ -77,7 +83,7 @@ fn received(parcels: &Receiver<LogMessage>) -> Vec<Chunk> {
         .collect()
 }
 
-const PLAIN: Asked<'_> = Asked {
+const PLAIN: TestRequest<'_> = TestRequest {
     origin: "http://a",
     path: "/p?q",
     body: b"oops",
@@ -94,7 +100,7 @@ fn what_was_entered_comes_out_as_it_was() {
     let task = recorder.task("s", "t");
     recorder.record_task(&TaskRun {
         task,
-        begin: origin,
+        start: origin,
         latency: Duration::from_nanos(5),
         failure: None,
         context: Some(crate::metrics::TaskContext {
@@ -106,7 +112,7 @@ fn what_was_entered_comes_out_as_it_was() {
     });
     recorder.take();
     let chunks = received(&parcels);
-    let entries: Vec<Entry<'_>> = chunks.iter().flat_map(Chunk::entries).collect();
+    let entries: Vec<LogEntry<'_>> = chunks.iter().flat_map(Chunk::entries).collect();
     let second = RequestEntry {
         user: 3,
         scenario: "s",
@@ -121,13 +127,13 @@ fn what_was_entered_comes_out_as_it_was() {
         bytes: 7,
         ..RequestEntry::default()
     };
-    assert_eq!(entries[1], Entry::Request(second.clone()));
+    assert_eq!(entries[1], LogEntry::Request(second.clone()));
     let failed = RequestEntry {
         start_ns: 0,
         end_ns: 2_000_000,
         error: Some("bad"),
         line: Some("p.lua:3"),
-        messages: Some(Messages {
+        messages: Some(ExchangeMessages {
             request_headers: "cookie: a=***; b=***\n",
             response_headers: "x-odd: \u{fffd}  x: y\n",
             body: "oops",
@@ -135,7 +141,7 @@ fn what_was_entered_comes_out_as_it_was() {
         }),
         ..second
     };
-    assert_eq!(entries[2], Entry::Request(failed));
+    assert_eq!(entries[2], LogEntry::Request(failed));
     let run = TaskEntry {
         user: 3,
         scenario: "s",
@@ -144,12 +150,12 @@ fn what_was_entered_comes_out_as_it_was() {
         end_ns: 5,
         ..TaskEntry::default()
     };
-    assert_eq!(entries[3..], [Entry::Task(run)]);
+    assert_eq!(entries[3..], [LogEntry::Task(run)]);
     assert_eq!(LogKind::ALL.map(|log| run_logs.made(log)), [3, 1, 1, 1]);
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_and_counted_until_there_is_room_again() {
+fn what_does_not_fit_is_dropped_and_counted_until_there_is_room_again() {
     let (out, parcels) = channel();
     let run_logs = RunLogs::new([true, false, false, false], out, 2 * CHUNK);
     let origin = Instant::now();
@@ -176,15 +182,15 @@ fn endless_texts_are_cut() {
     let origin = Instant::now();
     let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
     let endless = "\u{e4}".repeat(1 << 20);
-    let asked = Asked {
+    let request = TestRequest {
         origin: "http://a",
         path: &endless,
         body: endless.as_bytes(),
     };
-    record(&mut recorder, origin, 1, &asked, true);
+    record(&mut recorder, origin, 1, &request, true);
     recorder.take();
     let chunks = received(&parcels);
-    let Some(Entry::Request(entry)) = chunks[0].entries().next() else {
+    let Some(LogEntry::Request(entry)) = chunks[0].entries().next() else {
         panic!("a request was entered");
     };
     assert_eq!(entry.url.len(), MOST_TEXT);
@@ -211,12 +217,12 @@ fn entries_travel_in_pieces_of_a_bounded_size_and_arrive_as_they_were() {
     let run_logs = RunLogs::new([true; 4], out, 64 << 20);
     let origin = Instant::now();
     let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
-    let asked = Asked {
+    let request = TestRequest {
         origin: "http://a",
         path: "/path",
         body: b"body",
     };
-    record(&mut recorder, origin, 50, &asked, true);
+    record(&mut recorder, origin, 50, &request, true);
     drop(recorder);
     run_logs.end();
     let (other_out, other_chunks) = channel();

@@ -5,9 +5,9 @@
 //! and stragglers can still be added.
 
 use super::axis::SECOND;
-use super::delta::Border;
-use super::generator::{GeneratorLog, Strain};
-use super::latency::{self, Exact};
+use super::delta::SliceBorder;
+use super::generator::{GeneratorLoad, GeneratorLog};
+use super::latency::{self, ExactFigures};
 use super::lateness::Latencies;
 use super::report::{PointLatency, SeriesPoint};
 use super::sketch::{Sketch, Sketcher};
@@ -35,14 +35,14 @@ pub(super) struct Series {
 /// A second that is still being filled.
 #[derive(Debug)]
 struct OpenSecond {
-    exact: Exact,
+    exact: ExactFigures,
     /// Failures; negative where a verdict was taken back.
     failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
     /// Latencies of the failed requests; allocated with the first.
     failed: Option<Histogram<u64>>,
-    border: Border,
+    border: SliceBorder,
 }
 
 /// A closed point.
@@ -50,15 +50,15 @@ struct OpenSecond {
 struct Point {
     second: u64,
     lasted: Duration,
-    exact: Exact,
+    exact: ExactFigures,
     failures: i64,
     bytes: u64,
     percentiles: [Duration; 3],
     /// 95th percentile of the successful and of the failed requests.
     apart: [Option<Duration>; 2],
     sketch: Sketch,
-    border: Border,
-    strain: Strain,
+    border: SliceBorder,
+    strain: GeneratorLoad,
 }
 
 /// Quantiles that reports show of a point.
@@ -79,8 +79,8 @@ impl Default for Series {
 
 /// Requests that are added to a second.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Addition<'a> {
-    pub(super) exact: Exact,
+pub(super) struct SecondAddition<'a> {
+    pub(super) exact: ExactFigures,
     pub(super) failures: i64,
     pub(super) bytes: u64,
     pub(super) latencies: &'a Histogram<u64>,
@@ -90,7 +90,7 @@ pub(super) struct Addition<'a> {
 
 impl Series {
     /// Adds requests that ended in a second.
-    pub(super) fn add(&mut self, second: u64, more: Addition<'_>) {
+    pub(super) fn add(&mut self, second: u64, more: SecondAddition<'_>) {
         if second < self.next {
             return self.amend(second, more);
         }
@@ -108,7 +108,7 @@ impl Series {
     }
 
     /// Adds the state of a shard at the end of a second.
-    pub(super) fn stood(&mut self, second: u64, border: &Border) {
+    pub(super) fn stood(&mut self, second: u64, border: &SliceBorder) {
         if second >= self.next {
             let open = self.open(second);
             open.border = open.border.beside(border);
@@ -134,7 +134,7 @@ impl Series {
     }
 
     /// Adds to a point that is already closed.
-    fn amend(&mut self, second: u64, more: Addition<'_>) {
+    fn amend(&mut self, second: u64, more: SecondAddition<'_>) {
         let sketch = self.sketcher.of(more.latencies);
         let mut sketcher = std::mem::take(&mut self.sketcher);
         if let Some(point) = self.point(second) {
@@ -165,8 +165,8 @@ impl Series {
                 .or_else(|| self.spare.pop())
                 .unwrap_or_default();
             let lasted = lasted(second * SECOND, (second + 1) * SECOND);
-            let told = open.told(open.border.users, lasted);
-            let strain = generator.close(second, told.as_ref(), lasted);
+            let summary = open.summarize(open.border.users, lasted);
+            let strain = generator.close(second, summary.as_ref(), lasted);
             let point = open.point(second, lasted, strain, &mut self.sketcher);
             self.next += 1;
             open.clear();
@@ -217,7 +217,7 @@ impl Series {
             let second = self.next + place as u64;
             let from = second * SECOND;
             let to = (from + SECOND).min(now.max(from));
-            if open.exact.count == 0 && (to == from || open.border == Border::default()) {
+            if open.exact.count == 0 && (to == from || open.border == SliceBorder::default()) {
                 continue;
             }
             let mut border = open.border;
@@ -225,7 +225,7 @@ impl Series {
                 border.users = users;
             }
             let lasted = lasted(from, to);
-            let strain = generator.strain(second, open.told(border.users, lasted).as_ref());
+            let strain = generator.strain(second, open.summarize(border.users, lasted).as_ref());
             let point = Point {
                 border,
                 ..open.point(second, lasted, strain, &mut self.sketcher)
@@ -242,7 +242,7 @@ impl Series {
     /// Returns the latencies of a second that is still open, if it has any.
     pub(super) fn open_latencies(&self, second: u64, users: u64) -> Option<Latencies> {
         let open = self.open.get(second.checked_sub(self.next)? as usize)?;
-        open.told(users, Duration::from_secs(1))
+        open.summarize(users, Duration::from_secs(1))
     }
 
     /// Returns at most the last `limit` closed points.
@@ -263,21 +263,21 @@ impl Series {
 impl Default for OpenSecond {
     fn default() -> Self {
         OpenSecond {
-            exact: Exact::default(),
+            exact: ExactFigures::default(),
             failures: 0,
             bytes: 0,
             latencies: latency::histogram(),
             failed: None,
-            border: Border::default(),
+            border: SliceBorder::default(),
         }
     }
 }
 
 impl OpenSecond {
     /// Summarizes the latencies, given the number of users and the length of the second; `None` without requests.
-    fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
-        let told = Latencies::of(&self.exact, &self.latencies)?;
-        Some(told.by(users, lasted))
+    fn summarize(&self, users: u64, lasted: Duration) -> Option<Latencies> {
+        let summary = Latencies::of(&self.exact, &self.latencies)?;
+        Some(summary.by(users, lasted))
     }
 
     /// Makes the closed point.
@@ -285,7 +285,7 @@ impl OpenSecond {
         &self,
         second: u64,
         lasted: Duration,
-        strain: Strain,
+        strain: GeneratorLoad,
         sketcher: &mut Sketcher,
     ) -> Point {
         Point {
@@ -307,24 +307,24 @@ impl OpenSecond {
         let p95 =
             |of: &Histogram<u64>| (!of.is_empty()).then(|| self.exact.quantiles(of, [0.95])[0]);
         let Some(failed) = self.failed.as_ref().filter(|failed| !failed.is_empty()) else {
-            let known = self.failures <= 0;
-            return [p95(&self.latencies).filter(|_| known), None];
+            let all_succeeded = self.failures <= 0;
+            return [p95(&self.latencies).filter(|_| all_succeeded), None];
         };
         let mut ok = self.latencies.clone();
         // Both are added together, so there are never more failed latencies than latencies in all.
-        let told = ok.subtract(failed).is_ok();
-        [p95(&ok).filter(|_| told), p95(failed)]
+        let subtracted = ok.subtract(failed).is_ok();
+        [p95(&ok).filter(|_| subtracted), p95(failed)]
     }
 
     /// Empties it and keeps its memory.
     fn clear(&mut self) {
-        self.exact = Exact::default();
+        self.exact = ExactFigures::default();
         (self.failures, self.bytes) = (0, 0);
         self.latencies.reset();
         if let Some(failed) = &mut self.failed {
             failed.reset();
         }
-        self.border = Border::default();
+        self.border = SliceBorder::default();
     }
 }
 
@@ -334,7 +334,7 @@ impl Point {
         self.lasted += next.lasted;
         self.failures += next.failures;
         self.bytes += next.bytes;
-        self.border = Border {
+        self.border = SliceBorder {
             users: self.border.users.max(next.border.users),
             under_way: self.border.under_way.max(next.border.under_way),
             oldest: self.border.oldest.max(next.border.oldest),
@@ -369,12 +369,12 @@ impl Point {
 
     fn latency(&self) -> PointLatency {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let known = |time: Duration| (self.exact.count > 0).then_some(ms(time));
-        let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(known);
+        let measured = |time: Duration| (self.exact.count > 0).then_some(ms(time));
+        let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(measured);
         let [ok_p95_ms, failed_p95_ms] = self.apart.map(|time| time.map(ms));
         PointLatency {
-            min_ms: known(self.exact.min()),
-            max_ms: known(self.exact.max()),
+            min_ms: measured(self.exact.min()),
+            max_ms: measured(self.exact.max()),
             sum_ms: self.exact.sum_ms(),
             p50_ms,
             p95_ms,

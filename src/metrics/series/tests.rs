@@ -6,12 +6,12 @@ const WHOLE: fn(u64, u64) -> Duration = |from, to| Duration::from_nanos(to - fro
 
 /// Adds requests of these latencies in microseconds that end in a second.
 fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
-    let (mut exact, mut latencies) = (Exact::default(), latency::histogram());
+    let (mut exact, mut latencies) = (ExactFigures::default(), latency::histogram());
     for us in latencies_us {
         exact.record(us * 1_000);
         latency::record(&mut latencies, *us as u32);
     }
-    let more = Addition {
+    let more = SecondAddition {
         exact,
         failures: 0,
         bytes: 10,
@@ -31,14 +31,14 @@ fn points(series: &mut Series, now_ms: u64) -> Vec<SeriesPoint> {
 }
 
 #[test]
-fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
+fn a_point_holds_its_own_second_only_and_a_fragment_has_its_length() {
     let mut series = Series::default();
     add(&mut series, 0, &[4_000]);
     add(&mut series, 1, &[9_000, 9_000]);
     add(&mut series, 2, &[1_000]);
     close(&mut series, 1);
     let points = points(&mut series, 2_100);
-    let told: Vec<_> = points
+    let shown: Vec<_> = points
         .iter()
         .map(|point| {
             (
@@ -50,7 +50,7 @@ fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
         })
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             (0, 1.0, 1, Some(4.0)),
             (1, 1.0, 2, Some(9.0)),
@@ -65,15 +65,15 @@ fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
 }
 
 #[test]
-fn a_point_tells_the_latency_of_failures_apart_from_that_of_successes() {
+fn a_point_separates_the_latency_of_failures_from_that_of_successes() {
     let mut series = Series::default();
     add(&mut series, 0, &[30_000; 20]);
-    let (mut exact, mut failed) = (Exact::default(), latency::histogram());
+    let (mut exact, mut failed) = (ExactFigures::default(), latency::histogram());
     for _ in 0..80 {
         exact.record(200_000);
         latency::record(&mut failed, 200);
     }
-    let more = Addition {
+    let more = SecondAddition {
         exact,
         failures: 80,
         bytes: 0,
@@ -84,7 +84,7 @@ fn a_point_tells_the_latency_of_failures_apart_from_that_of_successes() {
     series.add(1, more);
     close(&mut series, 2);
     let points = points(&mut series, 2_000);
-    let told: Vec<_> = points
+    let shown: Vec<_> = points
         .iter()
         .map(|point| {
             (
@@ -96,7 +96,7 @@ fn a_point_tells_the_latency_of_failures_apart_from_that_of_successes() {
         .collect();
     // A site that refuses at once does not look faster.
     assert_eq!(
-        told,
+        shown,
         [
             (Some(0.2), Some(30.0), Some(0.2)),
             (Some(0.2), None, Some(0.2))

@@ -1,7 +1,7 @@
 //! Requests by tag: those of each `key=value` together and by name, in bounded memory.
 
-use super::super::names::Label;
-use super::super::recent::{Counts, Recent};
+use super::super::names::GroupedName;
+use super::super::recent::{RecentCounts, RecentRequests};
 use super::super::request::RequestDelta;
 use super::super::tally::RequestTally;
 use super::super::timed::Timed;
@@ -25,50 +25,50 @@ pub(super) const TOO_MANY: &str = "tags have too many values: beyond 100 of a ta
 /// Requests by tag.
 #[derive(Debug, Default)]
 pub(super) struct ByTag {
-    keys: BTreeMap<Box<str>, BTreeMap<Box<str>, Tagged>>,
+    keys: BTreeMap<Box<str>, BTreeMap<Box<str>, TaggedRequests>>,
     /// Tags and rows of names so far.
     tags: usize,
     rows: usize,
     /// The last ten seconds of each row.
-    recent: Recent,
+    recent: RecentRequests,
     /// Tags so far as texts; `None` once another one has come.
     texts: Option<Arc<[Arc<str>]>>,
 }
 
 /// Requests of one tag.
 #[derive(Debug, Default)]
-pub(super) struct Tagged {
-    pub(super) total: Row,
+pub(super) struct TaggedRequests {
+    pub(super) total: TaggedTally,
     /// Rows by the number that the name has in the table of all names.
-    pub(super) names: BTreeMap<usize, Row>,
+    pub(super) names: BTreeMap<usize, TaggedTally>,
 }
 
 /// Requests with a tag: all of them, or those of one name.
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(super) struct TaggedTally {
     /// Its number among the rows of all tags.
     number: usize,
     pub(super) tally: RequestTally,
 }
 
-impl Row {
-    fn numbered(number: usize) -> Row {
-        Row {
+impl TaggedTally {
+    fn numbered(number: usize) -> TaggedTally {
+        TaggedTally {
             number,
             tally: RequestTally::default(),
         }
     }
 
     /// Returns its requests and failures per second over the last ten seconds.
-    pub(super) fn rates(&self, recent: &Recent) -> (f64, f64) {
+    pub(super) fn rates(&self, recent: &RecentRequests) -> (f64, f64) {
         recent.rates(self.number)
     }
 }
 
 impl ByTag {
     /// Adds requests of the name of that number, and returns whether something had to be counted with others.
-    pub(super) fn merge(&mut self, at: usize, label: &Label, row: &RequestDelta) -> bool {
-        let counts = Counts {
+    pub(super) fn merge(&mut self, at: usize, label: &GroupedName, row: &RequestDelta) -> bool {
+        let counts = RecentCounts {
             requests: row.counts.count(),
             failures: row.counts.failures_change(),
         };
@@ -79,7 +79,7 @@ impl ByTag {
     }
 
     /// Adds latencies that were filled in for late users.
-    pub(super) fn merge_filled(&mut self, at: usize, label: &Label, filled: &Timed) {
+    pub(super) fn merge_filled(&mut self, at: usize, label: &GroupedName, filled: &Timed) {
         self.each(label, at, |to, _| {
             to.tally.filled.get_or_insert_default().add_slice(filled);
         });
@@ -87,9 +87,9 @@ impl ByTag {
 
     fn each(
         &mut self,
-        label: &Label,
+        label: &GroupedName,
         at: usize,
-        mut add: impl FnMut(&mut Row, &mut Recent),
+        mut add: impl FnMut(&mut TaggedTally, &mut RecentRequests),
     ) -> bool {
         let mut overflow = false;
         for (key, value) in label.tags.pairs() {
@@ -112,20 +112,20 @@ impl ByTag {
             };
             overflow |= value == OTHER;
             if !values.contains_key(value) {
-                let total = Row::numbered(self.tags + self.rows);
+                let total = TaggedTally::numbered(self.tags + self.rows);
                 self.tags += 1;
                 self.texts = None;
                 let names = BTreeMap::new();
-                values.insert(value.into(), Tagged { total, names });
+                values.insert(value.into(), TaggedRequests { total, names });
             }
             let Some(tagged) = values.get_mut(value) else {
                 continue;
             };
             add(&mut tagged.total, &mut self.recent);
             match tagged.names.get_mut(&at) {
-                Some(known) => add(known, &mut self.recent),
+                Some(existing) => add(existing, &mut self.recent),
                 None if self.rows < MOST_ROWS => {
-                    let row = Row::numbered(self.tags + self.rows);
+                    let row = TaggedTally::numbered(self.tags + self.rows);
                     self.rows += 1;
                     add(tagged.names.entry(at).or_insert(row), &mut self.recent);
                 }
@@ -136,7 +136,7 @@ impl ByTag {
     }
 
     /// Returns the requests of each tag, in alphabetical order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (String, &Tagged)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (String, &TaggedRequests)> {
         self.keys.iter().flat_map(|(key, values)| {
             let values = values.iter();
             values.map(move |(value, tagged)| (format!("{key}={value}"), tagged))
@@ -153,7 +153,7 @@ impl ByTag {
     }
 
     /// Returns the requests of one tag; `None` if there are none.
-    pub(super) fn get_mut(&mut self, tag: &str) -> Option<(&mut Tagged, &Recent)> {
+    pub(super) fn get_mut(&mut self, tag: &str) -> Option<(&mut TaggedRequests, &RecentRequests)> {
         let (key, value) = tag.split_once('=')?;
         let tagged = self.keys.get_mut(key)?.get_mut(value)?;
         Some((tagged, &self.recent))
@@ -167,7 +167,7 @@ impl ByTag {
     /// Forgets everything; `now` is the moment since the start of the run.
     pub(super) fn reset(&mut self, now: Duration) {
         *self = ByTag {
-            recent: Recent::starting(now),
+            recent: RecentRequests::starting(now),
             ..ByTag::default()
         };
     }

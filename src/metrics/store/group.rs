@@ -8,13 +8,13 @@ use super::super::events::{EventKind, EventLog};
 use super::super::generator::Effort;
 use super::super::identity::RunIdentity;
 use super::super::latency::nanoseconds;
-use super::super::portable::{Slice, Stand};
+use super::super::portable::{ShardHandover, Slice};
 use super::super::report::Report;
 use super::super::silence::{Silence, Silences};
-use super::super::thresholds::{Judges, View};
-use super::super::under_way::Quiet;
+use super::super::thresholds::{FigureView, Judges};
+use super::super::under_way::QuietTime;
 use super::judging::{self, Verdicts};
-use super::measured::Measured;
+use super::measured::MeasuredFigures;
 use super::reporting;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
@@ -31,7 +31,7 @@ const LEAST: Duration = Duration::from_secs(1);
 pub(super) struct ShardGroup {
     pub(super) identity: RunIdentity,
     pub(super) time: MeasuredTime,
-    pub(super) measured: Measured,
+    pub(super) measured: MeasuredFigures,
     pub(super) events: EventLog,
     pub(super) warnings: Warnings,
     pub(super) judges: Judges,
@@ -43,7 +43,7 @@ impl ShardGroup {
         ShardGroup {
             identity,
             time: MeasuredTime::default(),
-            measured: Measured::new(),
+            measured: MeasuredFigures::new(),
             events: EventLog::default(),
             warnings: Warnings::default(),
             judges: Judges::default(),
@@ -107,7 +107,7 @@ impl ShardGroup {
         shard: usize,
         covered: Covered,
         effort: &Effort,
-        quiet: Option<Quiet>,
+        quiet: Option<QuietTime>,
     ) {
         self.measured
             .merge_effort(shard, covered, effort, &self.time);
@@ -116,7 +116,7 @@ impl ShardGroup {
     }
 
     /// Notes the state of a shard of another process.
-    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &Stand) {
+    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &ShardHandover) {
         self.merge_stand(shard, covered, &stand.effort, stand.quiet);
     }
 
@@ -138,7 +138,7 @@ impl ShardGroup {
         self.measured.close(&self.time);
         self.record_silences();
         let mut judges = std::mem::take(&mut self.judges);
-        self.with_view(self.time.known_of_measurement_ns(), |view| {
+        self.with_view(self.time.complete_of_measurement_ns(), |view| {
             judges.look(view)
         });
         self.judges = judges;
@@ -191,9 +191,9 @@ impl ShardGroup {
         Verdicts { rows, warnings }
     }
 
-    fn with_view<T>(&self, until: u64, see: impl FnOnce(&View<'_>) -> T) -> T {
+    fn with_view<T>(&self, until: u64, see: impl FnOnce(&FigureView<'_>) -> T) -> T {
         let lasted = |from, to| self.time.lasted(from, to);
-        see(&View {
+        see(&FigureView {
             until,
             whole: &|threshold| judging::figures(&self.measured, threshold),
             lasted: &lasted,
@@ -206,7 +206,7 @@ impl ShardGroup {
         let least = self.least_silence();
         let origin = self.time.origin_ns();
         let users = self.measured.scenarios.users.peak().max(1);
-        for mut silence in self.silences.over(self.time.known_ns(), least) {
+        for mut silence in self.silences.over(self.time.complete_ns(), least) {
             // A user may wait for several requests at once.
             silence.waiting = silence.waiting.min(users);
             silence.from = silence.from.max(origin);
@@ -236,7 +236,7 @@ impl ShardGroup {
         let origin = self.time.origin_ns();
         let going_on = self
             .silences
-            .going_on(self.time.known_ns())
+            .going_on(self.time.complete_ns())
             .filter(|silence| {
                 silence.to.saturating_sub(silence.from.max(origin)) >= self.least_silence()
             });

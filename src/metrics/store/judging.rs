@@ -3,13 +3,13 @@
 use super::super::latency::nanoseconds;
 use super::super::names::ITERATION;
 use super::super::report::ThresholdRow;
-use super::super::threshold_figures::{Subject, ThresholdFigures};
-use super::super::thresholds::{ALL_CHECKS, ITERATIONS, Unjudged, is_called, task_called};
-use super::measured::Measured;
+use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use super::super::thresholds::{ALL_CHECKS, ITERATIONS, UnjudgedThreshold, is_called, task_called};
+use super::measured::MeasuredFigures;
 use crate::error::nearest;
 use crate::phases::Phase;
 use crate::tags::{Tags, split_selector};
-use crate::threshold::{Figure, Threshold};
+use crate::threshold::{FigureKind, Threshold};
 
 /// Verdicts on thresholds, and the reasons for those that could not be judged.
 #[derive(Debug)]
@@ -30,11 +30,14 @@ pub(super) fn put_rows_of_labels(rows: &mut [ThresholdRow], labels: Vec<Vec<Thre
 }
 
 /// Returns the figures that a threshold is about; `None` if nothing of that name was seen.
-pub(super) fn figures(measured: &Measured, threshold: &Threshold) -> Option<ThresholdFigures> {
+pub(super) fn figures(
+    measured: &MeasuredFigures,
+    threshold: &Threshold,
+) -> Option<ThresholdFigures> {
     match (threshold.name.as_deref(), threshold.figure) {
-        (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured.measures.all_checks(),
+        (None, FigureKind::Checks) | (Some(ALL_CHECKS), _) => measured.measures.all_checks(),
         (None, _) => {
-            let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+            let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
             measured
                 .requests
                 .total
@@ -48,26 +51,30 @@ pub(super) fn figures(measured: &Measured, threshold: &Threshold) -> Option<Thre
 }
 
 /// Returns the figures of requests of a name, of all methods if it has none.
-fn requests_named(measured: &Measured, name: &str, of: &Threshold) -> Option<ThresholdFigures> {
+fn requests_named(
+    measured: &MeasuredFigures,
+    name: &str,
+    of: &Threshold,
+) -> Option<ThresholdFigures> {
     let rows = measured.requests.by_label.named();
     let mut rows = rows
         .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
         .peekable();
     rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
     rows.for_each(|(_, row)| row.show(&mut threshold_figures, of));
     Some(threshold_figures)
 }
 
 /// Returns the figures of tasks and transactions of a name, of all scenarios.
-fn tasks_named(measured: &Measured, name: &str) -> Option<ThresholdFigures> {
+fn tasks_named(measured: &MeasuredFigures, name: &str) -> Option<ThresholdFigures> {
     let name = task_called(name);
     let rows = measured.tasks.named();
     let mut rows = rows
         .filter(|(label, row)| *label.name == *name && row.runs() > 0)
         .peekable();
     rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
+    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Tasks);
     rows.for_each(|(_, row)| row.show(&mut threshold_figures));
     Some(threshold_figures)
 }
@@ -75,8 +82,8 @@ fn tasks_named(measured: &Measured, name: &str) -> Option<ThresholdFigures> {
 /// Returns the warning about a threshold that could not be judged, if it is known why; `labels` are those of the run's
 /// workers, if it has workers.
 pub(super) fn warning(
-    measured: &Measured,
-    unjudged: &Unjudged<'_>,
+    measured: &MeasuredFigures,
+    unjudged: &UnjudgedThreshold<'_>,
     until: u64,
     labels: Option<&[String]>,
 ) -> Option<String> {
@@ -92,8 +99,8 @@ pub(super) fn warning(
 
 /// Explains why a threshold could not be judged, if that is known.
 fn why_unjudged(
-    measured: &Measured,
-    unjudged: &Unjudged<'_>,
+    measured: &MeasuredFigures,
+    unjudged: &UnjudgedThreshold<'_>,
     until: u64,
     labels: Option<&[String]>,
 ) -> Option<String> {
@@ -129,7 +136,7 @@ fn why_unjudged(
 /// Explains that no request had these tags, this name and this phase, and suggests a known tag for an unknown
 /// one.
 fn no_tags(
-    measured: &Measured,
+    measured: &MeasuredFigures,
     tags: &Tags,
     name: &str,
     phase: Option<Phase>,
@@ -170,7 +177,7 @@ fn no_tags(
 }
 
 /// Explains that a name was never used, and suggests the one most like it.
-fn nobody(measured: &Measured, name: &str, labels: Option<&[String]>) -> String {
+fn nobody(measured: &MeasuredFigures, name: &str, labels: Option<&[String]>) -> String {
     let requests = measured.requests.by_label.names.labels().iter();
     let full = requests.map(|label| format!("{} {}", label.group, label.name));
     let tasks = measured.tasks.names.labels().iter();

@@ -8,18 +8,18 @@ use super::super::generator::{Effort, GeneratorLog};
 use super::super::measures::MeasureLog;
 use super::super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS};
 use super::super::tally::TaskTally;
-use super::requests::Requests;
+use super::requests::MeasuredRequests;
 use super::scenarios::Scenarios;
-use super::table::Table;
+use super::table::RowTable;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
 use std::time::Duration;
 
 /// Figures of the measurement under way.
 #[derive(Debug)]
-pub(super) struct Measured {
-    pub(super) requests: Requests,
-    pub(super) tasks: Table<TaskTally>,
+pub(super) struct MeasuredFigures {
+    pub(super) requests: MeasuredRequests,
+    pub(super) tasks: RowTable<TaskTally>,
     pub(super) scenarios: Scenarios,
     pub(super) measures: MeasureLog,
     pub(super) arrivals: ArrivalLog,
@@ -27,11 +27,11 @@ pub(super) struct Measured {
     pub(super) generator: GeneratorLog,
 }
 
-impl Measured {
+impl MeasuredFigures {
     pub(super) fn new() -> Self {
-        Measured {
-            requests: Requests::new(),
-            tasks: Table::new(),
+        MeasuredFigures {
+            requests: MeasuredRequests::new(),
+            tasks: RowTable::new(),
             scenarios: Scenarios::default(),
             measures: MeasureLog::default(),
             arrivals: ArrivalLog::default(),
@@ -95,7 +95,7 @@ impl Measured {
     /// Closes the seconds of which everything is known.
     pub(super) fn close(&mut self, time: &MeasuredTime) {
         let lasted = |from, to| time.lasted(from, to);
-        let until = time.known_of_measurement_ns();
+        let until = time.complete_of_measurement_ns();
         self.requests.close(until, lasted, &mut self.generator);
     }
 

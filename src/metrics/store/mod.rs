@@ -35,8 +35,8 @@ use crate::threshold::Threshold;
 use group::ShardGroup;
 use std::sync::Arc;
 use std::time::Duration;
-use table::Table;
-use workers::Workers;
+use table::RowTable;
+use workers::MeasuredWorkers;
 
 /// Everything measured in a run; grows with the number of names, not of requests.
 #[derive(Debug)]
@@ -46,10 +46,10 @@ pub(crate) struct Store {
     /// Figures of all shards.
     run: ShardGroup,
     /// The requests of `test_start` and `test_stop`.
-    start_stop: Table<RequestTally>,
+    start_stop: RowTable<RequestTally>,
     /// Recording for the report of a part.
     recording: Option<Recording>,
-    workers: Workers,
+    workers: MeasuredWorkers,
 }
 
 impl Store {
@@ -59,9 +59,9 @@ impl Store {
             progress: Progress::default(),
             loads: Arc::default(),
             run: ShardGroup::new(identity),
-            start_stop: Table::new(),
+            start_stop: RowTable::new(),
             recording: None,
-            workers: Workers::default(),
+            workers: MeasuredWorkers::default(),
         }
     }
 
@@ -279,12 +279,12 @@ impl Store {
     }
 
     /// Sets the phase of the run, the load that it aims at and its time without pauses, for views.
-    pub(crate) fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
+    pub(crate) fn enter(&mut self, phase: RunPhase, aim: Aim, played: Duration) {
         (
             self.progress.phase,
             self.progress.wanted,
             self.progress.played,
-        ) = (phase, wanted, played);
+        ) = (phase, aim, played);
     }
 
     /// Sets the loads of the run where there are several, for views.
@@ -298,8 +298,8 @@ impl Store {
     }
 
     /// Sets the beginning of the load, as the time since the clock of the logs began.
-    pub(crate) fn begin_at(&mut self, since_origin: Duration) {
-        self.run.identity.begin_ns = nanoseconds(since_origin);
+    pub(crate) fn start_at(&mut self, since_origin: Duration) {
+        self.run.identity.start_ns = nanoseconds(since_origin);
     }
 
     /// Records an event `at` that time since the start of the run.

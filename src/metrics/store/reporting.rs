@@ -5,17 +5,17 @@ use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
 use super::super::identity::RunIdentity;
 use super::super::latency::nanoseconds;
-use super::super::names::{ITERATION, Label};
+use super::super::names::{GroupedName, ITERATION};
 use super::super::report::{
     ArrivalsRow, GeneratorRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow, TaskRow,
 };
 use super::super::tally::RequestTally;
-use super::super::traced::Traced;
-use super::super::users::Users;
-use super::by_tag::Tagged;
+use super::super::traced::NameTraces;
+use super::super::users::UserCounts;
+use super::by_tag::TaggedRequests;
 use super::group::ShardGroup;
-use super::measured::Measured;
-use super::scenarios::Scenario;
+use super::measured::MeasuredFigures;
+use super::scenarios::ScenarioCounts;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(super) fn build(
         paused_s: Duration::from_nanos(until)
             .saturating_sub(measured)
             .as_secs_f64(),
-        origin_ns: origin + group.identity.begin_ns,
+        origin_ns: origin + group.identity.start_ns,
         users: group.measured.scenarios.users.peak(),
         seed: group.identity.seed,
         warnings: saturated
@@ -125,7 +125,7 @@ fn tag_rows(group: &ShardGroup, measured: Duration) -> Vec<TagRow> {
 
 /// Returns the rows of scenarios with their most users and how long iterations took.
 fn scenarios_with_durations(group: &ShardGroup) -> Vec<ScenarioRow> {
-    let mut rows = scenario_rows(group, Users::peak);
+    let mut rows = scenario_rows(group, UserCounts::peak);
     for (label, tally) in group.measured.tasks.named() {
         let row = rows.iter_mut().find(|row| *row.name == *label.group);
         if let (ITERATION, Some(row)) = (&*label.name, row) {
@@ -136,8 +136,8 @@ fn scenarios_with_durations(group: &ShardGroup) -> Vec<ScenarioRow> {
 }
 
 /// Returns the rows of scenarios in the order of the plan; `users` chooses their figure of users.
-pub(super) fn scenario_rows(group: &ShardGroup, users: fn(&Users) -> u64) -> Vec<ScenarioRow> {
-    let row = |scenario: &Scenario| ScenarioRow {
+pub(super) fn scenario_rows(group: &ShardGroup, users: fn(&UserCounts) -> u64) -> Vec<ScenarioRow> {
+    let row = |scenario: &ScenarioCounts| ScenarioRow {
         name: scenario.name.to_string(),
         users: users(&scenario.users),
         iterations: scenario.iterations,
@@ -150,7 +150,7 @@ pub(super) fn scenario_rows(group: &ShardGroup, users: fn(&Users) -> u64) -> Vec
 
 /// Returns the load on lgoose itgroup, and a warning about the latencies if lgoose itgroup set them.
 fn own_part(group: &ShardGroup, measured: Duration) -> (Option<GeneratorRow>, Option<String>) {
-    let Measured {
+    let MeasuredFigures {
         requests,
         scenarios,
         generator,
@@ -170,8 +170,8 @@ fn own_part(group: &ShardGroup, measured: Duration) -> (Option<GeneratorRow>, Op
 /// Returns the figures of one tag.
 pub(super) fn tag_row(
     tag: String,
-    tagged: &Tagged,
-    labels: &[Arc<Label>],
+    tagged: &TaggedRequests,
+    labels: &[Arc<GroupedName>],
     identity: &RunIdentity,
     measured: Duration,
 ) -> TagRow {
@@ -188,7 +188,7 @@ pub(super) fn tag_row(
 
 /// Makes one row for each name with requests.
 pub(super) fn rows<'a>(
-    named: impl Iterator<Item = (&'a Arc<Label>, &'a RequestTally)>,
+    named: impl Iterator<Item = (&'a Arc<GroupedName>, &'a RequestTally)>,
     measured: Duration,
     mut series: impl FnMut(usize) -> NameSeries,
 ) -> Vec<RequestRow> {
@@ -201,9 +201,9 @@ pub(super) fn rows<'a>(
                 name: label.name.to_string(),
                 figures: row.figures(measured),
                 series: series(at),
-                traced: traced.map(Traced::slowest).unwrap_or_default(),
-                latest_traces: traced.map(Traced::latest).unwrap_or_default(),
-                latest_failed_trace: traced.and_then(Traced::latest_failed),
+                traced: traced.map(NameTraces::slowest).unwrap_or_default(),
+                latest_traces: traced.map(NameTraces::latest).unwrap_or_default(),
+                latest_failed_trace: traced.and_then(NameTraces::latest_failed),
             }
         })
         .collect()

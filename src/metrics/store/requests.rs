@@ -6,30 +6,30 @@ use super::super::by_name::{self, ByName};
 use super::super::delta::{NamedRow, SliceDelta};
 use super::super::generator::GeneratorLog;
 use super::super::identity::RunIdentity;
-use super::super::latency::{self, Exact};
+use super::super::latency::{self, ExactFigures};
 use super::super::lateness::Latencies;
-use super::super::recent::{Counts, Recent};
+use super::super::recent::{RecentCounts, RecentRequests};
 use super::super::recorder::too_many_requests;
 use super::super::report::{CoMitigation, CoRow, Latency};
 use super::super::series::{self, Series};
 use super::super::tally::RequestTally;
 use super::by_tag::{self, ByTag};
-use super::table::Table;
+use super::table::RowTable;
 use super::warnings::Warnings;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Requests of a measurement.
 #[derive(Debug)]
-pub(super) struct Requests {
-    pub(super) by_label: Table<RequestTally>,
+pub(super) struct MeasuredRequests {
+    pub(super) by_label: RowTable<RequestTally>,
     pub(super) by_tag: ByTag,
     pub(super) total: RequestTally,
     pub(super) series: Series,
     pub(super) series_by_name: ByName,
-    pub(super) recent: Recent,
+    pub(super) recent: RecentRequests,
     /// Cadences of cycles that were late.
-    pub(super) late: Exact,
+    pub(super) late: ExactFigures,
     slice: SliceLatencies,
 }
 
@@ -40,16 +40,16 @@ struct SliceLatencies {
     failed: Histogram<u64>,
 }
 
-impl Requests {
+impl MeasuredRequests {
     pub(super) fn new() -> Self {
-        Requests {
-            by_label: Table::new(),
+        MeasuredRequests {
+            by_label: RowTable::new(),
             by_tag: ByTag::default(),
             total: RequestTally::default(),
             series: Series::default(),
             series_by_name: ByName::default(),
-            recent: Recent::default(),
-            late: Exact::default(),
+            recent: RecentRequests::default(),
+            late: ExactFigures::default(),
             slice: SliceLatencies {
                 all: latency::histogram(),
                 failed: latency::histogram(),
@@ -66,7 +66,7 @@ impl Requests {
         warnings: &mut Warnings,
     ) {
         let second = slice.span.second();
-        let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
+        let (mut exact, mut failures, mut bytes) = (ExactFigures::default(), 0, 0);
         for (
             id,
             NamedRow {
@@ -93,13 +93,13 @@ impl Requests {
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
             bytes += row.counts.bytes;
-            let more = by_name::Addition {
+            let more = by_name::NameAddition {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),
                 latencies: &row.all,
             };
             self.series_by_name.add(at, second, more);
-            let counts = Counts {
+            let counts = RecentCounts {
                 requests: row.counts.count(),
                 failures: row.counts.failures_change(),
             };
@@ -107,7 +107,7 @@ impl Requests {
         }
         if exact.count > 0 || failures != 0 {
             self.total.add_latencies(&self.slice.all);
-            let more = series::Addition {
+            let more = series::SecondAddition {
                 exact,
                 failures,
                 bytes,
@@ -139,8 +139,8 @@ impl Requests {
         self.total = RequestTally::default();
         self.series = Series::default();
         self.series_by_name.reset();
-        self.recent = Recent::starting(now);
-        self.late = Exact::default();
+        self.recent = RecentRequests::starting(now);
+        self.late = ExactFigures::default();
         self.slice.clear();
     }
 

@@ -1,33 +1,33 @@
 //! Scenarios in the store: the users and iterations of each, and the users of all together.
 
 use super::super::delta::ScenarioDelta;
-use super::super::users::Users;
+use super::super::users::UserCounts;
 use std::sync::Arc;
 
 /// All scenarios, in the order of their first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Scenarios {
-    pub(super) rows: Vec<Scenario>,
+    pub(super) rows: Vec<ScenarioCounts>,
     /// Users of all of them.
-    pub(super) users: Users,
+    pub(super) users: UserCounts,
 }
 
 /// Counts of one scenario.
 #[derive(Debug)]
-pub(super) struct Scenario {
+pub(super) struct ScenarioCounts {
     pub(super) name: Arc<str>,
-    pub(super) users: Users,
+    pub(super) users: UserCounts,
     pub(super) iterations: u64,
 }
 
 impl Scenarios {
     /// Adds the users and iterations of one scenario on a shard.
     pub(super) fn merge(&mut self, shard: usize, row: &ScenarioDelta) {
-        let at = self.rows.iter().position(|known| known.name == row.name);
+        let at = self.rows.iter().position(|other| other.name == row.name);
         let at = at.unwrap_or_else(|| {
-            self.rows.push(Scenario {
+            self.rows.push(ScenarioCounts {
                 name: row.name.clone(),
-                users: Users::default(),
+                users: UserCounts::default(),
                 iterations: 0,
             });
             self.rows.len() - 1
@@ -41,7 +41,7 @@ impl Scenarios {
 
     /// Returns the number of a scenario, 0 for one that was not seen.
     pub(super) fn number_of(&self, name: &str) -> usize {
-        let place = self.rows.iter().position(|known| *known.name == *name);
+        let place = self.rows.iter().position(|other| *other.name == *name);
         place.unwrap_or_default()
     }
 

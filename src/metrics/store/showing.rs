@@ -1,11 +1,11 @@
 //! Makes the snapshots of a group of shards for live views.
 
-use super::super::names::Label;
+use super::super::names::GroupedName;
 use super::super::snapshot::{
     LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, Progress, Snapshot,
 };
 use super::super::tally::{RequestTally, per_second};
-use super::super::users::Users;
+use super::super::users::UserCounts;
 use super::group::ShardGroup;
 use super::reporting;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) fn snapshot(
     let requests = LiveRequests {
         ok: total.live_ok(),
         bytes: total.counts.bytes,
-        total: live_row(&Label::default(), total, active, recent.total_rates()),
+        total: live_row(&GroupedName::default(), total, active, recent.total_rates()),
         rows,
     };
     let arrivals = &group.measured.arrivals;
@@ -59,7 +59,7 @@ pub(super) fn snapshot(
         users: group.measured.scenarios.users.now(),
         requests,
         tags: group.measured.requests.by_tag.texts(),
-        scenarios: reporting::scenario_rows(group, Users::now),
+        scenarios: reporting::scenario_rows(group, UserCounts::now),
         checks,
         metrics,
         errors: group.measured.errors.top(LIVE_ERRORS),
@@ -101,7 +101,7 @@ pub(super) fn live_tag(group: &mut ShardGroup, tag: &str, in_full: bool) -> Opti
     let requests = LiveRequests {
         ok: total.live_ok(),
         bytes: total.counts.bytes,
-        total: live_row(&Label::default(), total, active, now),
+        total: live_row(&GroupedName::default(), total, active, now),
         rows,
     };
     Some(LiveTag {
@@ -111,7 +111,12 @@ pub(super) fn live_tag(group: &mut ShardGroup, tag: &str, in_full: bool) -> Opti
     })
 }
 
-fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64, f64)) -> LiveRow {
+fn live_row(
+    label: &GroupedName,
+    row: &mut RequestTally,
+    measured: Duration,
+    now: (f64, f64),
+) -> LiveRow {
     let [p50, p95, p99] = row.live();
     LiveRow {
         method: (&*label.group).into(),

@@ -1,22 +1,22 @@
 //! Table of rows in which several shards count, each under numbers of its own.
 
-use super::super::names::{Label, Names};
+use super::super::names::{GroupedName, NameInterner};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Rows by name, to which each shard's numbers are translated.
 #[derive(Debug)]
-pub(super) struct Table<T> {
-    pub(super) names: Names,
+pub(super) struct RowTable<T> {
+    pub(super) names: NameInterner,
     pub(super) rows: Vec<T>,
     /// Rows by each shard's number of their name.
     memo: HashMap<usize, Vec<Option<u32>>>,
 }
 
-impl<T: Default> Table<T> {
+impl<T: Default> RowTable<T> {
     pub(super) fn new() -> Self {
-        Table {
-            names: Names::default(),
+        RowTable {
+            names: NameInterner::default(),
             rows: Vec::new(),
             memo: HashMap::new(),
         }
@@ -24,7 +24,12 @@ impl<T: Default> Table<T> {
 
     /// Returns the row of a name, and whether it had to be counted with the others. `id` is the number that the
     /// name has on that shard, if it is known for one.
-    pub(super) fn row(&mut self, shard: Option<usize>, id: usize, label: &Label) -> (usize, bool) {
+    pub(super) fn row(
+        &mut self,
+        shard: Option<usize>,
+        id: usize,
+        label: &GroupedName,
+    ) -> (usize, bool) {
         let Some(shard) = shard else {
             return self.row_named(label);
         };
@@ -41,14 +46,14 @@ impl<T: Default> Table<T> {
         (row, overflow)
     }
 
-    fn row_named(&mut self, label: &Label) -> (usize, bool) {
+    fn row_named(&mut self, label: &GroupedName) -> (usize, bool) {
         let interned = self.names.intern(&label.group, &label.name);
         self.rows.resize_with(self.names.labels().len(), T::default);
         (interned.id as usize, interned.overflow)
     }
 
     /// Returns the rows with their names, in the order of first appearance.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&Arc<Label>, &T)> {
+    pub(super) fn named(&self) -> impl Iterator<Item = (&Arc<GroupedName>, &T)> {
         self.names.labels().iter().zip(&self.rows)
     }
 

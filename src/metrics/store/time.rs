@@ -62,8 +62,8 @@ impl MeasuredTime {
     /// Notes that a shard that counted as lost hands over again.
     pub(super) fn uncover(&mut self, shard: usize) {
         let now = Covered::Until(self.now_ns());
-        if let Some(known) = self.covered.get_mut(shard) {
-            *known = now.min(*known);
+        if let Some(covered) = self.covered.get_mut(shard) {
+            *covered = now.min(*covered);
         }
     }
 
@@ -74,13 +74,13 @@ impl MeasuredTime {
 
     /// Notes how far a shard has handed over.
     pub(super) fn cover(&mut self, shard: usize, covered: Covered) {
-        if let Some(known) = self.covered.get_mut(shard) {
-            *known = covered.max(*known);
+        if let Some(latest) = self.covered.get_mut(shard) {
+            *latest = covered.max(*latest);
         }
     }
 
     /// Returns the moment up to which everything is known, in nanoseconds since the run began.
-    pub(super) fn known_ns(&self) -> u64 {
+    pub(super) fn complete_ns(&self) -> u64 {
         let now = self.now_ns();
         let first = self.covered.iter().min().map_or(now, |first| first.at(now));
         first.max(now.saturating_sub(PATIENCE))
@@ -95,8 +95,8 @@ impl MeasuredTime {
     }
 
     /// Returns the moment up to which everything is known, in nanoseconds since the measurement began.
-    pub(super) fn known_of_measurement_ns(&self) -> u64 {
-        self.known_ns().saturating_sub(self.origin_ns())
+    pub(super) fn complete_of_measurement_ns(&self) -> u64 {
+        self.complete_ns().saturating_sub(self.origin_ns())
     }
 
     /// Advances to that moment.
@@ -129,7 +129,7 @@ impl MeasuredTime {
 
     /// Begins a pause, unless one is under way.
     pub(super) fn pause(&mut self, at: Duration) {
-        self.pauses.begin(nanoseconds(at));
+        self.pauses.start(nanoseconds(at));
     }
 
     /// Ends the pause, and returns when it began in the measurement and how long it lasted, in nanoseconds.

@@ -25,11 +25,11 @@ const FEW: usize = 100;
 
 /// Workers of a run.
 #[derive(Debug, Default)]
-pub(super) struct Workers {
+pub(super) struct MeasuredWorkers {
     tallies: Vec<WorkerTally>,
     /// Number of the worker of each shard.
     by_shard: BTreeMap<usize, usize>,
-    labels: Vec<Label>,
+    labels: Vec<LabelFigures>,
     sketcher: Option<Box<Sketcher>>,
     /// Rows for live views, and when they were made.
     live: Arc<[LiveWorker]>,
@@ -38,7 +38,7 @@ pub(super) struct Workers {
 
 /// Figures of the workers with one label.
 #[derive(Debug)]
-struct Label {
+struct LabelFigures {
     /// `region=eu`
     text: String,
     /// Its workers by their numbers, in rising order.
@@ -46,7 +46,7 @@ struct Label {
     group: Box<ShardGroup>,
 }
 
-impl Workers {
+impl MeasuredWorkers {
     /// Applies a change to the figures of every label.
     pub(super) fn each_group(&mut self, mut change: impl FnMut(&mut ShardGroup)) {
         for label in &mut self.labels {
@@ -163,7 +163,7 @@ impl Workers {
                 }
                 None => {
                     let group = Box::new(run.of_label(&text));
-                    self.labels.push(Label {
+                    self.labels.push(LabelFigures {
                         text,
                         members: Vec::new(),
                         group,
@@ -192,7 +192,7 @@ impl Workers {
     pub(super) fn merge(&mut self, run: &mut ShardGroup, worker: usize, delta: &PortableDelta) {
         let mut sketcher = self.sketcher.take().unwrap_or_default();
         if let Some(tally) = self.tallies.get(worker) {
-            tally.begin(&mut sketcher);
+            tally.start(&mut sketcher);
         }
         self.merge_slices(run, Some(worker), delta, |workers, rows| {
             if let Some(tally) = workers.tallies.get_mut(worker) {
@@ -232,7 +232,7 @@ impl Workers {
         run: &mut ShardGroup,
         like: Option<usize>,
         delta: &PortableDelta,
-        mut each: impl FnMut(&mut Workers, &SliceDelta),
+        mut each: impl FnMut(&mut MeasuredWorkers, &SliceDelta),
     ) {
         for ((epoch, from), slice) in &delta.slices {
             if *epoch < run.time.epoch() {

@@ -3,13 +3,13 @@
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
-use super::super::names::{ITERATION, Label};
+use super::super::names::{GroupedName, ITERATION};
 use super::super::silence::Silence;
-use super::super::threshold_figures::{Subject, ThresholdFigures};
-use super::{View, nanoseconds};
+use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use super::{FigureView, nanoseconds};
 use crate::phases::Phase;
 use crate::tags::{SCENARIO, Tags, split_selector};
-use crate::threshold::{Figure, Threshold};
+use crate::threshold::{FigureKind, Threshold};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -32,18 +32,18 @@ pub(in super::super) fn task_called(name: &str) -> &str {
 
 /// Figures gathered so far.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct GatheredFigures {
     /// Beginning of what is gathered, in nanoseconds since the measurement began.
     pub(super) after: u64,
     /// Tags that the threshold's name begins with, and the name that follows, which may be empty.
     selector: Option<(Tags, String)>,
     /// Subject of the threshold, once it is known.
-    subject: Option<Subject>,
-    kept: Kept,
+    subject: Option<ThresholdSubject>,
+    figures: StoredFigures,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum StoredFigures {
     /// All figures together.
     All(Option<Box<ThresholdFigures>>),
     /// Figures by cells, each known by its beginning.
@@ -58,25 +58,25 @@ enum Kept {
 
 /// Figures of a stretch of the run.
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct ThresholdStretch {
     from: u64,
     pub(super) to: u64,
     threshold_figures: Option<ThresholdFigures>,
 }
 
-impl Gathered {
+impl GatheredFigures {
     /// Prepares to gather what a threshold needs; `None` if the figures of the whole run are enough, which is never
     /// so for tags. A figure that only grows is always gathered in full: its `after` says when the limit has to be
     /// reached.
-    pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
+    pub(super) fn for_threshold(threshold: &Threshold) -> Option<GatheredFigures> {
         let grows = threshold.only_grows();
         let selector = threshold.name.as_deref().and_then(split_selector);
         let selector = selector.map(|(tags, name)| (tags, name.to_owned()));
         let mut after = nanoseconds(threshold.after);
-        let kept = match threshold.during {
+        let figures = match threshold.during {
             Some(during) => {
                 let length = nanoseconds(Some(during));
-                Kept::Cells {
+                StoredFigures::Cells {
                     length,
                     step: (length / CELLS / GRID * GRID).max(GRID),
                     cells: BTreeMap::new(),
@@ -87,18 +87,20 @@ impl Gathered {
                 if grows {
                     after = 0;
                 }
-                Kept::All(None)
+                StoredFigures::All(None)
             }
-            None if grows || (threshold.after.is_none() && threshold.figure != Figure::Oldest) => {
+            None if grows
+                || (threshold.after.is_none() && threshold.figure != FigureKind::Oldest) =>
+            {
                 return None;
             }
-            None => Kept::All(None),
+            None => StoredFigures::All(None),
         };
-        Some(Gathered {
+        Some(GatheredFigures {
             after,
             selector,
             subject: None,
-            kept,
+            figures: figures,
         })
     }
 
@@ -114,7 +116,7 @@ impl Gathered {
         };
         if self
             .subject
-            .is_some_and(|known| known != threshold_figures.subject)
+            .is_some_and(|subject| subject != threshold_figures.subject)
         {
             // The name stood for something else before.
             self.forget();
@@ -123,13 +125,13 @@ impl Gathered {
         if let Some(border) = &slice.border {
             threshold_figures.oldest = threshold_figures.oldest.max(border.oldest as f64 / 1e6);
         }
-        match &mut self.kept {
-            Kept::All(Some(all)) => all.add(&threshold_figures),
-            Kept::All(none) => *none = Some(Box::new(threshold_figures)),
-            Kept::Cells { step, cells, .. } => {
+        match &mut self.figures {
+            StoredFigures::All(Some(all)) => all.add(&threshold_figures),
+            StoredFigures::All(none) => *none = Some(Box::new(threshold_figures)),
+            StoredFigures::Cells { step, cells, .. } => {
                 let cell = (from / *step * *step).max(self.after);
                 match cells.get_mut(&cell) {
-                    Some(known) => known.add(&threshold_figures),
+                    Some(existing) => existing.add(&threshold_figures),
                     None => drop(cells.insert(cell, threshold_figures)),
                 }
             }
@@ -137,17 +139,17 @@ impl Gathered {
     }
 
     fn forget(&mut self) {
-        match &mut self.kept {
-            Kept::All(all) => *all = None,
-            Kept::Cells { cells, .. } => cells.clear(),
+        match &mut self.figures {
+            StoredFigures::All(all) => *all = None,
+            StoredFigures::Cells { cells, .. } => cells.clear(),
         }
     }
 
     /// Returns everything that was kept.
     pub(super) fn all(&self) -> Option<ThresholdFigures> {
-        match &self.kept {
-            Kept::All(all) => all.as_deref().cloned(),
-            Kept::Cells { cells, .. } => self.sum(cells.values()),
+        match &self.figures {
+            StoredFigures::All(all) => all.as_deref().cloned(),
+            StoredFigures::Cells { cells, .. } => self.sum(cells.values()),
         }
     }
 
@@ -161,13 +163,13 @@ impl Gathered {
     }
 
     /// Returns the stretches that are over at `until` and were not judged yet; `None` if the threshold has none.
-    pub(super) fn stretches(&mut self, until: u64) -> Option<Vec<Stretch>> {
-        let Kept::Cells {
+    pub(super) fn stretches(&mut self, until: u64) -> Option<Vec<ThresholdStretch>> {
+        let StoredFigures::Cells {
             length,
             step,
             judged,
             ..
-        } = &self.kept
+        } = &self.figures
         else {
             return None;
         };
@@ -187,18 +189,18 @@ impl Gathered {
                 continue;
             }
             let from = ((next - length) / step * step).max(self.after);
-            let Kept::Cells { cells, .. } = &self.kept else {
+            let StoredFigures::Cells { cells, .. } = &self.figures else {
                 break;
             };
-            found.push(Stretch {
+            found.push(ThresholdStretch {
                 from,
                 to: next,
                 threshold_figures: self.sum(cells.range(from..next).map(|(_, cell)| cell)),
             });
         }
-        if let Kept::Cells {
+        if let StoredFigures::Cells {
             cells, judged: at, ..
-        } = &mut self.kept
+        } = &mut self.figures
         {
             *at = judged;
             if !found.is_empty() {
@@ -209,14 +211,14 @@ impl Gathered {
     }
 }
 
-impl Stretch {
+impl ThresholdStretch {
     /// Returns the figure of the stretch. If there was a silence in it, the requests that users would have made
     /// meanwhile count with the time that they would have waited; there are as many per second as in the rest of the
     /// stretch.
     pub(super) fn value(
         mut self,
         threshold: &Threshold,
-        view: &View<'_>,
+        view: &FigureView<'_>,
     ) -> Result<Option<f64>, &'static str> {
         let lasted = (view.lasted)(self.from, self.to);
         let length = Duration::from_nanos(self.to - self.from);
@@ -226,7 +228,7 @@ impl Stretch {
         }
         let is_latency = matches!(
             threshold.figure,
-            Figure::Percentile(_) | Figure::Avg | Figure::Max | Figure::Oldest
+            FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max | FigureKind::Oldest
         ) && threshold
             .phase
             .is_none_or(|phase| phase == Phase::FirstByte);
@@ -248,19 +250,19 @@ impl Stretch {
         }
         let threshold_figures = self
             .threshold_figures
-            .get_or_insert_with(|| ThresholdFigures::nothing(Subject::Requests));
+            .get_or_insert_with(|| ThresholdFigures::nothing(ThresholdSubject::Requests));
         let age = Duration::from_nanos(to - silence.from);
         threshold_figures.oldest = threshold_figures.oldest.max(age.as_secs_f64() * 1e3);
         let silent = Duration::from_nanos(to - from).as_secs_f64();
-        let answered = lasted.as_secs_f64() - silent;
-        let missed = if answered > 0.1 * lasted.as_secs_f64() {
-            (threshold_figures.count as f64 * silent / answered) as u64
+        let responsive = lasted.as_secs_f64() - silent;
+        let unsent = if responsive > 0.1 * lasted.as_secs_f64() {
+            (threshold_figures.count as f64 * silent / responsive) as u64
         } else {
             threshold_figures.count
         };
         // Whoever would have sent a request during the silence waits until it is over, as far as that is known.
         let longest = Duration::from_nanos(silence.to - from);
-        threshold_figures.wait_evenly(missed.max(silence.waiting), longest);
+        threshold_figures.wait_evenly(unsent.max(silence.waiting), longest);
     }
 }
 
@@ -272,13 +274,15 @@ fn seen(
     slice: &SliceDelta,
 ) -> Option<ThresholdFigures> {
     match (threshold.name.as_deref(), threshold.figure) {
-        (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured(slice, |_, is_check| is_check),
+        (None, FigureKind::Checks) | (Some(ALL_CHECKS), _) => {
+            measured(slice, |_, is_check| is_check)
+        }
         (None, _) => {
             let any = requests(threshold, slice, |_| true);
             any.or_else(|| {
                 slice
                     .border
-                    .map(|_| ThresholdFigures::nothing(Subject::Requests))
+                    .map(|_| ThresholdFigures::nothing(ThresholdSubject::Requests))
             })
         }
         (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
@@ -304,15 +308,15 @@ fn seen(
 fn requests(
     threshold: &Threshold,
     slice: &SliceDelta,
-    wanted: impl Fn(&Label) -> bool,
+    is_selected: impl Fn(&GroupedName) -> bool,
 ) -> Option<ThresholdFigures> {
     let mut rows = slice.requests.iter();
     let mut rows = rows
         .by_ref()
-        .filter(|row| !row.figures.counts.is_empty() && wanted(&row.label))
+        .filter(|row| !row.figures.counts.is_empty() && is_selected(&row.label))
         .peekable();
     rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
     rows.for_each(|row| threshold_figures.add_slice(threshold, &row.figures));
     Some(threshold_figures)
 }
@@ -331,17 +335,21 @@ fn tasks(
         .filter(|row| !row.figures.is_empty() && *row.label.name == *name)
         .peekable();
     rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
+    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Tasks);
     for row in rows.map(|row| &row.figures) {
         threshold_figures.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
     }
     Some(threshold_figures)
 }
 
-fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option<ThresholdFigures> {
+fn measured(
+    slice: &SliceDelta,
+    is_selected: impl Fn(&GroupedName, bool) -> bool,
+) -> Option<ThresholdFigures> {
     let rows = slice.measures.iter();
-    let found = rows
-        .filter(|row| !row.measure.is_empty() && wanted(&row.label, row.measure.kind.is_check()));
+    let found = rows.filter(|row| {
+        !row.measure.is_empty() && is_selected(&row.label, row.measure.kind.is_check())
+    });
     found
         .map(|row| row.measure.threshold_figures())
         .reduce(|mut all, row| {
@@ -351,7 +359,7 @@ fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option
 }
 
 /// Returns whether a request has that name, with or without its method.
-pub(in super::super) fn is_called(label: &Label, name: &str) -> bool {
+pub(in super::super) fn is_called(label: &GroupedName, name: &str) -> bool {
     let without_method = name
         .strip_prefix(&*label.group)
         .and_then(|name| name.strip_prefix(' '));

@@ -11,8 +11,8 @@ use super::delta::SliceDelta;
 use super::report::ThresholdRow;
 use super::silence::Silence;
 use super::threshold_figures::ThresholdFigures;
-use crate::threshold::{Figure, Threshold};
-use gathering::Gathered;
+use crate::threshold::{FigureKind, Threshold};
+use gathering::GatheredFigures;
 pub(super) use gathering::{ALL_CHECKS, ITERATIONS, is_called, task_called};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ struct Judge {
     /// The name that rows show: the threshold's own, or the label that its figures are all of.
     name: Option<String>,
     /// Figures that it gathers itself; without them it looks at those of the whole run.
-    gathered: Option<Gathered>,
+    gathered: Option<GatheredFigures>,
     /// Figure at the latest look.
     now: Option<f64>,
     /// Figure of all stretches nearest to breaking the limit, or furthest beyond it.
@@ -42,7 +42,7 @@ struct Judge {
 }
 
 /// Figures that judges look at.
-pub(super) struct View<'a> {
+pub(super) struct FigureView<'a> {
     /// The moment up to which everything is known.
     pub(super) until: u64,
     /// Returns the figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
@@ -55,7 +55,7 @@ pub(super) struct View<'a> {
 
 /// A threshold without a figure, and the reason if it is known.
 #[derive(Debug)]
-pub(super) struct Unjudged<'a> {
+pub(super) struct UnjudgedThreshold<'a> {
     pub(super) threshold: &'a Threshold,
     /// The name that its row shows.
     pub(super) name: Option<&'a str>,
@@ -105,7 +105,7 @@ impl Judges {
     }
 
     /// Looks at the current figures.
-    pub(super) fn look(&mut self, view: &View<'_>) {
+    pub(super) fn look(&mut self, view: &FigureView<'_>) {
         for judge in &mut self.judges {
             judge.look(view, self.ended, self.held);
         }
@@ -142,7 +142,10 @@ impl Judges {
     }
 
     /// Returns the verdicts on a run that is seen up to its end, and the thresholds that could not be judged.
-    pub(super) fn verdicts(&self, view: &View<'_>) -> (Vec<ThresholdRow>, Vec<Unjudged<'_>>) {
+    pub(super) fn verdicts(
+        &self,
+        view: &FigureView<'_>,
+    ) -> (Vec<ThresholdRow>, Vec<UnjudgedThreshold<'_>>) {
         let mut unjudged = Vec::new();
         let mut rows = Vec::new();
         for judge in &self.judges {
@@ -155,7 +158,7 @@ impl Judges {
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();
                 let name = judge.name.as_deref();
-                unjudged.push(Unjudged {
+                unjudged.push(UnjudgedThreshold {
                     threshold,
                     name,
                     why,
@@ -170,7 +173,7 @@ impl Judges {
 impl Judge {
     fn new(threshold: Threshold) -> Judge {
         Judge {
-            gathered: Gathered::wanted(&threshold),
+            gathered: GatheredFigures::for_threshold(&threshold),
             name: threshold.name.clone(),
             threshold,
             now: None,
@@ -179,7 +182,7 @@ impl Judge {
         }
     }
 
-    fn look(&mut self, view: &View<'_>, ended: Option<u64>, held: bool) {
+    fn look(&mut self, view: &FigureView<'_>, ended: Option<u64>, held: bool) {
         let stretches = match &mut self.gathered {
             Some(gathered) => {
                 gathered.stretches(ended.map_or(view.until, |ended| view.until.min(ended)))
@@ -204,13 +207,13 @@ impl Judge {
         let from = nanoseconds(self.threshold.after);
         // A rate needs some time to be one.
         let least = match self.threshold.figure {
-            Figure::Rate | Figure::Bytes if from > 0 => LEAST_FOR_A_RATE,
+            FigureKind::Rate | FigureKind::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
-        let begun = view.until >= from.saturating_add(least);
+        let has_started = view.until >= from.saturating_add(least);
         if let Some(value) = seen
             && self.threshold.abort
-            && begun
+            && has_started
             && !held
             && ended.is_none()
         {
@@ -232,7 +235,7 @@ impl Judge {
     }
 
     /// Returns the figure of everything that is not left out.
-    fn whole(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
+    fn whole(&self, view: &FigureView<'_>) -> Result<Option<f64>, &'static str> {
         let threshold = &self.threshold;
         let (threshold_figures, from) = match &self.gathered {
             Some(gathered) => (gathered.all(), gathered.after),
@@ -248,7 +251,7 @@ impl Judge {
     }
 
     /// Returns the figure that decides at the end of the run.
-    fn last_word(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
+    fn last_word(&self, view: &FigureView<'_>) -> Result<Option<f64>, &'static str> {
         match (self.threshold.during, self.broken) {
             (Some(_), _) if self.worst.is_some() => Ok(self.worst),
             (None, Some((_, value))) => Ok(Some(value)),

@@ -1,6 +1,6 @@
 //! What a worker did in its last seconds: its rate of requests, and how hard its threads worked.
 
-use super::super::generator::{Effort, Stretch, is_strained};
+use super::super::generator::{Effort, StretchEffort, is_strained};
 use std::time::Duration;
 
 /// Seconds over which a rate is taken.
@@ -8,22 +8,22 @@ const WINDOW: u64 = 10;
 /// Seconds by which the figures of a worker may be late: they come once a second.
 const DELAY: u64 = 2;
 /// Seconds that are remembered.
-const KEPT: usize = 16;
+const REMEMBERED: usize = 16;
 
 /// Requests by second of the measurement, the last ones only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RecentRate {
-    seconds: [(u64, u64); KEPT],
+    seconds: [(u64, u64); REMEMBERED],
     newest: u64,
 }
 
 impl RecentRate {
     pub(super) fn add(&mut self, second: u64, requests: u64) {
-        let (known, count) = &mut self.seconds[second as usize % KEPT];
-        if second > *known {
-            (*known, *count) = (second, 0);
+        let (stored, count) = &mut self.seconds[second as usize % REMEMBERED];
+        if second > *stored {
+            (*stored, *count) = (second, 0);
         }
-        if second == *known {
+        if second == *stored {
             *count += requests;
         }
         self.newest = self.newest.max(second);
@@ -43,12 +43,12 @@ impl RecentRate {
 
 /// Efforts of a worker's threads: those of the whole measurement, and of its latest second.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Strain {
+pub(super) struct WorkerEffort {
     /// All of its threads together.
-    pub(super) whole: Stretch,
+    pub(super) whole: StretchEffort,
     /// Second of the run that is being gathered, and the efforts in it by shard.
     second: u64,
-    open: Vec<Stretch>,
+    open: Vec<StretchEffort>,
     /// Busy share of the busiest thread, and the lag of the thread that lags most, in the latest complete second.
     pub(super) busy: f64,
     pub(super) lag: Duration,
@@ -58,7 +58,7 @@ pub(super) struct Strain {
     pub(super) saturated: Duration,
 }
 
-impl Strain {
+impl WorkerEffort {
     /// Adds the effort of one of its shards, counted from its first one. Most of it was in that second of the run.
     /// `median` is the worker's latency so far.
     pub(super) fn add(&mut self, shard: usize, second: u64, effort: &Effort, median: Duration) {
@@ -68,7 +68,7 @@ impl Strain {
         }
         self.whole.add(effort);
         if self.open.len() <= shard {
-            self.open.resize(shard + 1, Stretch::default());
+            self.open.resize(shard + 1, StretchEffort::default());
         }
         self.open[shard].add(effort);
     }
@@ -79,9 +79,9 @@ impl Strain {
         if lasted.is_zero() {
             return;
         }
-        let busy = self.open.iter().map(Stretch::share);
+        let busy = self.open.iter().map(StretchEffort::share);
         self.busy = busy.fold(0.0, f64::max);
-        let lag = self.open.iter().map(Stretch::mean_lag).max();
+        let lag = self.open.iter().map(StretchEffort::mean_lag).max();
         self.lag = lag.unwrap_or_default();
         let median = (!median.is_zero()).then_some(median);
         self.saturated_now = is_strained(lasted, self.busy, self.lag, median);
@@ -93,7 +93,7 @@ impl Strain {
 
     /// Drops what belongs to an earlier measurement; the latest second stays.
     pub(super) fn reset(&mut self) {
-        self.whole = Stretch::default();
+        self.whole = StretchEffort::default();
         self.saturated = Duration::ZERO;
     }
 }
@@ -141,19 +141,19 @@ mod tests {
             wall: Duration::from_millis(3_200),
             ..effort(3_190, 0)
         };
-        let mut strain = Strain::default();
+        let mut strain = WorkerEffort::default();
         // From 0.9 s to 4.1 s: three seconds as a whole.
         long.by_second(4_100_000_000, |second, part| {
             strain.add(0, second, part, median);
         });
         strain.add(0, 5, &effort(10, 0), median);
-        let told = strain.saturated.as_secs_f64();
-        assert!((2.99..3.01).contains(&told), "{told}");
+        let saturated_s = strain.saturated.as_secs_f64();
+        assert!((2.99..3.01).contains(&saturated_s), "{saturated_s}");
         assert_eq!(strain.whole.wall, Duration::from_millis(3_450));
     }
 
     #[test]
-    fn a_busy_thread_or_a_late_timer_is_told_second_by_second() {
+    fn a_busy_thread_or_a_late_timer_is_reported_second_by_second() {
         let median = Duration::from_millis(50);
         for (busy_ms, lag_ms, median, expected) in [
             (100, 1, median, false),
@@ -161,7 +161,7 @@ mod tests {
             (100, 12, median, true),
             (100, 12, Duration::from_secs(1), false),
         ] {
-            let mut strain = Strain::default();
+            let mut strain = WorkerEffort::default();
             for second in 0..3 {
                 for _ in 0..4 {
                     strain.add(0, second, &effort(10, 0), median);

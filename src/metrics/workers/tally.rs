@@ -1,15 +1,15 @@
 //! Tally of one worker: some hundred bytes, and a sketch of its latencies.
 
 use super::super::delta::SliceDelta;
-use super::super::gathered::Counts;
+use super::super::gathered::WorkerCounts;
 use super::super::generator::Effort;
-use super::super::latency::Exact;
+use super::super::latency::ExactFigures;
 use super::super::report::{WorkerRow, WorkerState};
 use super::super::sketch::{Sketch, Sketcher};
 use super::super::snapshot::LiveWorker;
-use super::super::users::Users;
+use super::super::users::UserCounts;
 use super::WorkerIdentity;
-use super::lately::{RecentRate, Strain};
+use super::lately::{RecentRate, WorkerEffort};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub(in super::super) struct WorkerTally {
     state: WorkerState,
     /// When it was lost last, since the run began.
     lost_at: Option<Duration>,
-    users: Users,
-    exact: Exact,
+    users: UserCounts,
+    exact: ExactFigures,
     /// Failures; negative where a verdict was taken back.
     failures: i64,
     bytes: u64,
@@ -34,7 +34,7 @@ pub(in super::super) struct WorkerTally {
     p50: Duration,
     p95: Duration,
     rate: RecentRate,
-    strain: Strain,
+    strain: WorkerEffort,
 }
 
 impl WorkerTally {
@@ -48,21 +48,21 @@ impl WorkerTally {
             identity,
             state: WorkerState::Running,
             lost_at: None,
-            users: Users::default(),
-            exact: Exact::default(),
+            users: UserCounts::default(),
+            exact: ExactFigures::default(),
             failures: 0,
             bytes: 0,
             sketch: Sketch::default(),
             p50: Duration::ZERO,
             p95: Duration::ZERO,
             rate: RecentRate::default(),
-            strain: Strain::default(),
+            strain: WorkerEffort::default(),
         }
     }
 
     /// Begins to add a delivery, whose latencies are gathered in `sketcher` until [`Self::end`].
-    pub(in super::super) fn begin(&self, sketcher: &mut Sketcher) {
-        sketcher.begin(&self.sketch);
+    pub(in super::super) fn start(&self, sketcher: &mut Sketcher) {
+        sketcher.start(&self.sketch);
     }
 
     /// Adds the requests of a slice.
@@ -79,8 +79,8 @@ impl WorkerTally {
     }
 
     /// Adds its share of figures that a gather added up.
-    pub(in super::super) fn add_counts(&mut self, counts: &Counts, sketcher: &mut Sketcher) {
-        self.begin(sketcher);
+    pub(in super::super) fn add_counts(&mut self, counts: &WorkerCounts, sketcher: &mut Sketcher) {
+        self.start(sketcher);
         self.exact = self.exact.merged(&counts.exact);
         self.failures += counts.failures;
         self.bytes += counts.bytes;
@@ -124,7 +124,7 @@ impl WorkerTally {
     /// Drops what was counted so far; its users and its state stay.
     pub(in super::super) fn reset(&mut self) {
         self.users.reset();
-        self.exact = Exact::default();
+        self.exact = ExactFigures::default();
         (self.failures, self.bytes) = (0, 0);
         self.sketch = Sketch::default();
         (self.p50, self.p95) = (Duration::ZERO, Duration::ZERO);

@@ -80,7 +80,7 @@ const SERIES: [&str; 20] = [
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub(crate) fn names(report: &Report) -> Result<String, Error> {
-    let mut table = Table::new(&NAMES)?;
+    let mut table = CsvTable::new(&NAMES)?;
     for row in &report.requests {
         table.row(&request("request", &row.method, &row.name, &row.figures))?;
     }
@@ -130,7 +130,7 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub(crate) fn series(report: &Report) -> Result<String, Error> {
-    let mut table = Table::new(&SERIES)?;
+    let mut table = CsvTable::new(&SERIES)?;
     for row in &report.series {
         table.row(&point(row))?;
     }
@@ -149,22 +149,22 @@ pub(crate) fn series_path(names: &Path) -> PathBuf {
 }
 
 /// The cells of a row by their columns.
-type Cells = Vec<(&'static str, String)>;
+type CsvCells = Vec<(&'static str, String)>;
 
 /// A table being written as CSV.
-struct Table {
+struct CsvTable {
     columns: &'static [&'static str],
     writer: Writer<Vec<u8>>,
 }
 
-impl Table {
-    fn new(columns: &'static [&'static str]) -> Result<Table, Error> {
+impl CsvTable {
+    fn new(columns: &'static [&'static str]) -> Result<CsvTable, Error> {
         let mut writer = Writer::from_writer(Vec::new());
         writer.write_record(columns).map_err(trouble)?;
-        Ok(Table { columns, writer })
+        Ok(CsvTable { columns, writer })
     }
 
-    fn row(&mut self, cells: &Cells) -> Result<(), Error> {
+    fn row(&mut self, cells: &CsvCells) -> Result<(), Error> {
         let cell = |column: &&str| {
             let found = cells.iter().find(|(name, _)| name == column);
             found.map_or("", |(_, value)| value)
@@ -184,7 +184,7 @@ fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::cannot("write the report as CSV", error)
 }
 
-fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
+fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> CsvCells {
     let mut cells = vec![
         ("kind", kind.to_owned()),
         ("method", harmless(method)),
@@ -201,13 +201,13 @@ fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
 }
 
 /// Returns the row of a request name among the requests of a label or a tag.
-fn request_of(kind: &'static str, group: &str, row: &RequestRow) -> Cells {
+fn request_of(kind: &'static str, group: &str, row: &RequestRow) -> CsvCells {
     let mut cells = request(kind, &row.method, &row.name, &row.figures);
     cells.push(("scenario", harmless(group)));
     cells
 }
 
-fn worker(row: &WorkerRow, rate: f64) -> Cells {
+fn worker(row: &WorkerRow, rate: f64) -> CsvCells {
     vec![
         ("kind", "worker".to_owned()),
         ("name", harmless(&row.name)),
@@ -220,7 +220,7 @@ fn worker(row: &WorkerRow, rate: f64) -> Cells {
     ]
 }
 
-fn scenario(row: &ScenarioRow, rate: f64) -> Cells {
+fn scenario(row: &ScenarioRow, rate: f64) -> CsvCells {
     let mut cells = vec![
         ("kind", "scenario".to_owned()),
         ("name", harmless(&row.name)),
@@ -232,7 +232,7 @@ fn scenario(row: &ScenarioRow, rate: f64) -> Cells {
     cells
 }
 
-fn task(row: &TaskRow, rate: f64) -> Cells {
+fn task(row: &TaskRow, rate: f64) -> CsvCells {
     let mut cells = vec![
         ("kind", "task".to_owned()),
         ("scenario", harmless(&row.scenario)),
@@ -245,7 +245,7 @@ fn task(row: &TaskRow, rate: f64) -> Cells {
     cells
 }
 
-fn check(row: &Check) -> Cells {
+fn check(row: &Check) -> CsvCells {
     let all = row.passes + row.failures;
     let share = (all > 0).then(|| row.passes as f64 / all as f64);
     vec![
@@ -257,7 +257,7 @@ fn check(row: &Check) -> Cells {
     ]
 }
 
-fn metric(row: &Metric) -> Cells {
+fn metric(row: &Metric) -> CsvCells {
     let kind = match row.kind {
         MetricKind::Counter => "counter",
         MetricKind::Gauge => "gauge",
@@ -278,7 +278,7 @@ fn metric(row: &Metric) -> Cells {
     ]
 }
 
-fn latency(latency: Option<Latency>) -> Cells {
+fn latency(latency: Option<Latency>) -> CsvCells {
     let Some(row) = latency else {
         return Vec::new();
     };
@@ -299,7 +299,7 @@ fn latency(latency: Option<Latency>) -> Cells {
     figures.map(cell).into()
 }
 
-fn point(row: &SeriesPoint) -> Cells {
+fn point(row: &SeriesPoint) -> CsvCells {
     vec![
         ("second", row.second.to_string()),
         ("seconds", row.seconds.to_string()),

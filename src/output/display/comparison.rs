@@ -6,7 +6,7 @@ use crate::units::{counted, show_count, show_long, three_digits};
 use std::time::Duration;
 
 /// Returns whether a row is the first of another name.
-pub(crate) fn begins_a_name(rows: &[Row], at: usize) -> bool {
+pub(crate) fn starts_name(rows: &[Row], at: usize) -> bool {
     let label = |row: &Row| (row.method.clone(), row.name.clone());
     at == 0 || label(&rows[at - 1]) != label(&rows[at])
 }

@@ -1,7 +1,7 @@
 //! Errors of a report as outputs list them, each once: when `response:ensure()` ends a task because of a request, the
 //! report counts an error of both.
 
-use super::line::{answer, one_line};
+use super::line::{describe_response, one_line};
 use crate::error::NOT_AS_EXPECTED;
 use crate::metrics::{ErrorRow, Report};
 use crate::units::show_count;
@@ -82,9 +82,10 @@ fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
     let cause = behind(row, all).unwrap_or(row);
     let line = cause.line.as_deref();
     let line = line.map_or_else(String::new, |line| format!(" ({})", one_line(line)));
-    let says = answer(cause).map_or_else(String::new, |(how, answer)| format!("; {how}: {answer}"));
+    let response =
+        describe_response(cause).map_or_else(String::new, |(how, text)| format!("; {how}: {text}"));
     format!(
-        "{}: {}{line}{says}",
+        "{}: {}{line}{response}",
         one_line(&cause.name),
         one_line(&cause.message)
     )
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_a_failed_request_ended_is_told_with_the_request() {
+    fn a_task_that_a_failed_request_ended_is_reported_with_the_request() {
         let mut report = fixture::report();
         let echo = |message: &str| format!("{NOT_AS_EXPECTED}{message}");
         report.errors = vec![
@@ -119,11 +120,11 @@ mod tests {
             .into_iter()
             .map(|error| (&*error.row.name, error.message))
             .collect();
-        let told = "got none; it ended the task 'log in' 3 times".to_owned();
+        let echoed = "got none; it ended the task 'log in' 3 times".to_owned();
         assert_eq!(
             listed,
             [
-                ("POST log in", told),
+                ("POST log in", echoed),
                 ("task other", echo("gone")),
                 ("task third", "an error of its own".to_owned()),
             ]

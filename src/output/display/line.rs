@@ -21,7 +21,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Returns what the response to the first failed request of an error said (JSON or text, or the reason that a page
 /// gave), after words that introduce it.
-pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
+pub(crate) fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;
     if !exemplar.page_says.is_empty() {
         return Some(("the page says", one_line(&exemplar.page_says)));
@@ -30,8 +30,8 @@ pub(crate) fn answer(error: &ErrorRow) -> Option<(&'static str, String)> {
     let kind = headers
         .filter_map(|line| line.split_once(": "))
         .find(|(name, _)| *name == "content-type");
-    let answer = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
-    Some(("answered", one_line(&answer)))
+    let text = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
+    Some(("answered", one_line(&text)))
 }
 
 /// Shortens a text to at most `width` columns: `…` replaces the middle.
@@ -39,9 +39,12 @@ pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let keep = width.saturating_sub(1);
-    let head = within(text.chars(), keep.div_ceil(2));
-    let tail: Vec<char> = within(text.chars().rev(), keep / 2).chars().rev().collect();
+    let visible = width.saturating_sub(1);
+    let head = within(text.chars(), visible.div_ceil(2));
+    let tail: Vec<char> = within(text.chars().rev(), visible / 2)
+        .chars()
+        .rev()
+        .collect();
     // An accent whose letter was cut away must not land on the dots.
     let tail = tail.iter().skip_while(|c| c.width() == Some(0));
     format!(
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_and_combining_signs_keep_to_their_columns() {
+    fn wide_and_combining_signs_stay_in_their_columns() {
         for text in [
             "検索結果ページの一覧",
             "e\u{301}a\u{301}o\u{301}u\u{301}i\u{301}e\u{301}",

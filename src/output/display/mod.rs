@@ -19,13 +19,13 @@ pub(super) use capacity::{capacity_facts, load_unit, step_cells, step_result};
 pub(super) use column::Column;
 #[cfg(feature = "cli")]
 pub(super) use comparison::{
-    begins_a_name, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
+    outcome, row_change, row_interval, row_name, row_requests, row_value, side, starts_name,
 };
 pub(crate) use errors::is_echo;
 pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
-pub(super) use line::{answer, cut_middle, one_line, request_name, wrapped};
+pub(super) use line::{cut_middle, describe_response, one_line, request_name, wrapped};
 pub(super) use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
 pub(super) use traces::{slowest_traces, status_text, trace_text};
 pub(super) use workers::{is_saturated, labels_text, offset_text, worker_state, workers_shown};

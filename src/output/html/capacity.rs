@@ -3,7 +3,7 @@
 
 use super::charts::{AREA, label, none, round_step, svg};
 use super::escape::text;
-use super::table::{Cell, Table};
+use super::table::{Cell, HtmlTable};
 use crate::metrics::{Capacity, CapacityStep, Report, StepResult};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{capacity_facts, load_unit, number, rate, share, step_result, time};
@@ -31,7 +31,7 @@ pub(super) fn section(report: &Report) -> String {
 }
 
 /// Returns the table of the steps.
-pub(super) fn steps(report: &Report) -> Option<Table> {
+pub(super) fn steps(report: &Report) -> Option<HtmlTable> {
     let found = report.capacity.as_deref()?;
     let columns = [
         Number(load_unit(found.by)),
@@ -47,7 +47,7 @@ pub(super) fn steps(report: &Report) -> Option<Table> {
         Text("Why"),
         Number("Pause after"),
     ];
-    let mut table = Table::new("steps", "Steps of the search", &columns).note(
+    let mut table = HtmlTable::new("steps", "Steps of the search", &columns).note(
         "Each step is one load. What came before its figures were steady is left out. Under way: requests at a time, by Little's law.",
     );
     for step in &found.steps {
@@ -126,13 +126,13 @@ fn curve(found: &Capacity, pick: fn(&CapacityStep) -> Option<f64>) -> Vec<(f64, 
     points
 }
 
-type Line<'a> = (&'a str, &'a str, Vec<(f64, f64, bool)>);
+type CapacityLine<'a> = (&'a str, &'a str, Vec<(f64, f64, bool)>);
 
 /// Draws lines over the load, with a mark for each step, the knee and the greatest load that held.
 fn over_load(
     found: &Capacity,
     title: &str,
-    lines: &[Line<'_>],
+    lines: &[CapacityLine<'_>],
     show: &dyn Fn(f64) -> String,
 ) -> String {
     let all = || lines.iter().flat_map(|(.., line)| line);
@@ -192,12 +192,12 @@ fn over_load(
         );
         for (load, value, held) in line {
             let class = if *held { "step" } else { "step failed" };
-            let told = format!("{}: {}", found.shown(*load), show(*value));
+            let tip = format!("{}: {}", found.shown(*load), show(*value));
             out += &format!(
                 "<circle class=\"{class} {look}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}</title></circle>",
                 x(*load),
                 y(*value),
-                text(&told)
+                text(&tip)
             );
         }
         if lines.len() > 1 {

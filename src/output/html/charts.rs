@@ -20,7 +20,7 @@ pub(super) const AREA: (f64, f64, f64, f64) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT 
 const MOST_POINTS: usize = 300;
 
 /// A line: its class in the style sheet, its label, its times and values.
-type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
+type ChartLine<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
 
 /// Draws requests per second.
 pub(super) fn request_rate(report: &Report) -> String {
@@ -68,7 +68,7 @@ pub(super) fn labels(
         .clone()
         .map(|row| escaped(&cut_middle(&one_line(&row.label), 40)));
     let names: Vec<String> = names.collect();
-    let lines: Vec<Line<'_>> = shown
+    let lines: Vec<ChartLine<'_>> = shown
         .zip(&names)
         .zip(LOOKS)
         .map(|((row, name), look)| (look, name.as_str(), thinned(&row.series, of)))
@@ -126,7 +126,7 @@ fn thinned(series: &[SeriesPoint], of: impl Fn(&SeriesPoint) -> Option<f64>) -> 
     points.chunks(joined).filter_map(largest).collect()
 }
 
-fn chart(report: &Report, lines: &[Line], show: &dyn Fn(f64) -> String) -> String {
+fn chart(report: &Report, lines: &[ChartLine], show: &dyn Fn(f64) -> String) -> String {
     let values = lines.iter().flat_map(|(_, _, line)| line).map(|(_, y)| *y);
     if values.clone().next().is_none() {
         return none();

@@ -1,7 +1,7 @@
 //! A comparison as one HTML page, with the style of reports and without scripts.
 
 use super::escape::text;
-use super::table::{Cell, Table};
+use super::table::{Cell, HtmlTable};
 use super::{STYLE, hash};
 use crate::compare::{Comparison, Row};
 use crate::output::display::Column::{Number, Text};
@@ -49,7 +49,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     )
 }
 
-fn table(comparison: &Comparison) -> Table {
+fn table(comparison: &Comparison) -> HtmlTable {
     let columns = [
         Text("Requests"),
         Text("Figure"),
@@ -59,7 +59,7 @@ fn table(comparison: &Comparison) -> Table {
         Number("95 % interval"),
         Text("Verdict"),
     ];
-    let mut table = Table::new("comparison", "Figures before and after", &columns).note(
+    let mut table = HtmlTable::new("comparison", "Figures before and after", &columns).note(
         "The interval is where the true change lies in 19 of 20 comparisons. A verdict allows for the number of figures, so it \
          asks for more than an interval without 0.",
     );

@@ -20,8 +20,8 @@ pub(super) fn text(foreign: &str) -> String {
 /// Escapes text for use within `<pre>`, which keeps its lines; the first 4,096 characters.
 pub(super) fn block(foreign: &str) -> String {
     let end = foreign.char_indices().nth(LONGEST_BLOCK);
-    let kept = &foreign[..end.map_or(foreign.len(), |(end, _)| end)];
-    let lines: Vec<_> = kept
+    let shown = &foreign[..end.map_or(foreign.len(), |(end, _)| end)];
+    let lines: Vec<_> = shown
         .lines()
         .map(|line| without_tags(&one_line(line)))
         .collect();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_keeps_its_ends_and_tells_its_length() {
+    fn a_long_text_retains_its_ends_and_shows_its_length() {
         let long = format!("head{}tail", "ä".repeat(1 << 20));
         let short = text(&long);
         assert!(short.starts_with("head") && short.len() < 2_000);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn json_cannot_end_its_script_and_says_the_same() {
+    fn json_cannot_end_its_script_and_means_the_same() {
         let hostile = "</script><!--\u{2028}&amp;]]>";
         let safe = json(&hostile);
         assert!(!safe.contains(['<', '>', '&', '\u{2028}']), "{safe}");

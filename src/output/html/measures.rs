@@ -1,13 +1,13 @@
 //! The tables of thresholds, checks, custom metrics and coordinated omission, and the overview.
 
-use super::table::{Cell, Table, count, times};
+use super::table::{Cell, HtmlTable, count, times};
 use crate::metrics::{Cadence, CoFigures, Latency, Metric, MetricKind, Report};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     facts, moment, number, request_name, share, threshold_figure, threshold_parts,
 };
 
-pub(super) fn thresholds(report: &Report) -> Option<Table> {
+pub(super) fn thresholds(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Verdict"),
         Text("Threshold"),
@@ -15,7 +15,7 @@ pub(super) fn thresholds(report: &Report) -> Option<Table> {
         Number("Figure"),
         Number("Broken at"),
     ];
-    let mut table = Table::new("thresholds", "Thresholds", &columns);
+    let mut table = HtmlTable::new("thresholds", "Thresholds", &columns);
     for row in &report.thresholds {
         let (figure, limit) = threshold_parts(row);
         let shown = threshold_figure(row);
@@ -35,7 +35,7 @@ pub(super) fn thresholds(report: &Report) -> Option<Table> {
     (!report.thresholds.is_empty()).then_some(table)
 }
 
-pub(super) fn checks(report: &Report) -> Option<Table> {
+pub(super) fn checks(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Verdict"),
         Text("Check"),
@@ -43,7 +43,7 @@ pub(super) fn checks(report: &Report) -> Option<Table> {
         Number("Did not"),
         Number("Share"),
     ];
-    let mut table = Table::new("checks", "Checks", &columns);
+    let mut table = HtmlTable::new("checks", "Checks", &columns);
     for check in &report.checks {
         let all = check.passes + check.failures;
         let part = check.passes as f64 / all.max(1) as f64;
@@ -62,7 +62,7 @@ pub(super) fn checks(report: &Report) -> Option<Table> {
     (!report.checks.is_empty()).then_some(table)
 }
 
-pub(super) fn metrics(report: &Report) -> Option<Table> {
+pub(super) fn metrics(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Metric"),
         Text("Kind"),
@@ -75,7 +75,7 @@ pub(super) fn metrics(report: &Report) -> Option<Table> {
         Number("99%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("metrics", "Custom metrics", &columns).note(
+    let mut table = HtmlTable::new("metrics", "Custom metrics", &columns).note(
         "The value is the sum of a counter, the latest of a gauge, the share of a rate that was true, the mean of a trend.",
     );
     for row in &report.metrics {
@@ -109,7 +109,7 @@ fn value(row: &Metric) -> Cell {
     }
 }
 
-pub(super) fn omission(report: &Report) -> Option<Table> {
+pub(super) fn omission(report: &Report) -> Option<HtmlTable> {
     let filled = report.co_mitigation.as_ref()?;
     let columns = [
         Text("Name"),
@@ -127,7 +127,7 @@ pub(super) fn omission(report: &Report) -> Option<Table> {
         Cadence::Minimum => "shortest",
         Cadence::Maximum => "longest",
     };
-    let mut table = Table::new("omission", "Coordinated omission", &columns).note(format!(
+    let mut table = HtmlTable::new("omission", "Coordinated omission", &columns).note(format!(
         "Latencies with the requests filled in that users could not make while they waited for a slow response: \
          {} iterations took more than twice their user’s {cadence}. Compare with the table of percentiles.",
         crate::units::show_count(filled.late_cycles)
@@ -153,8 +153,8 @@ fn corrected(name: String, figures: &CoFigures) -> Vec<Cell> {
     cells
 }
 
-pub(super) fn overview(report: &Report) -> Table {
-    let mut table = Table::new("overview", "Overview", &[Text("Fact"), Text("")]);
+pub(super) fn overview(report: &Report) -> HtmlTable {
+    let mut table = HtmlTable::new("overview", "Overview", &[Text("Fact"), Text("")]);
     for (label, fact) in facts(report) {
         table.row(&[Cell::Text(label.to_owned()), Cell::Text(fact)]);
     }

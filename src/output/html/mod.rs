@@ -96,7 +96,7 @@ fn hash(text: &str) -> String {
 }
 
 /// Renders the links to the parts of the page.
-fn contents(report: &Report, sections: &[table::Table]) -> String {
+fn contents(report: &Report, sections: &[table::HtmlTable]) -> String {
     let capacity = match report.capacity {
         Some(_) => "<a href=\"#capacity\">Capacity</a>",
         None => "",

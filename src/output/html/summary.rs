@@ -47,8 +47,8 @@ fn verdict(report: &Report) -> String {
     if report.generator.is_some_and(|row| row.saturated_s > 0.0) {
         details.push("lgoose itself was the bottleneck for part of the run".to_owned());
     }
-    let line = |class: &str, told: Option<&String>| match told {
-        Some(told) => format!("<p class=\"{class}\">{}</p>", text(told)),
+    let line = |class: &str, message: Option<&String>| match message {
+        Some(message) => format!("<p class=\"{class}\">{}</p>", text(message)),
         None => String::new(),
     };
     format!(

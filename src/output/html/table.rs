@@ -7,7 +7,7 @@ use crate::units::show_count;
 
 /// A table with its heading.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct HtmlTable {
     /// The anchor that links point to.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -33,13 +33,13 @@ pub(super) enum Cell {
     None,
 }
 
-impl Table {
+impl HtmlTable {
     /// Creates an empty table.
     pub(super) fn new(id: &'static str, title: &'static str, columns: &[Column<'_>]) -> Self {
         let columns = columns
             .iter()
             .map(|column| (column.title().to_owned(), column.is_numeric()));
-        Table {
+        HtmlTable {
             id,
             title,
             note: String::new(),
@@ -82,7 +82,7 @@ impl Table {
     }
 
     pub(super) fn html(&self) -> String {
-        let Table { id, title, .. } = self;
+        let HtmlTable { id, title, .. } = self;
         let columns: String = self
             .columns
             .iter()

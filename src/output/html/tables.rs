@@ -1,6 +1,6 @@
 //! The tables of requests, tasks and errors, and the order of all tables.
 
-use super::table::{Cell, Table, count, duration, times};
+use super::table::{Cell, HtmlTable, count, duration, times};
 use super::{capacity, exemplar, measures, tags, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
 use crate::output::display::Column::{self, Number, Text};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const LONG_MESSAGE: usize = 160;
 
 /// Returns the tables in reading order; those without rows are left out.
-pub(super) fn sections(report: &Report) -> Vec<Table> {
+pub(super) fn sections(report: &Report) -> Vec<HtmlTable> {
     let mut all = Vec::new();
     all.extend(capacity::steps(report));
     all.extend(measures::thresholds(report));
@@ -39,7 +39,7 @@ pub(super) fn sections(report: &Report) -> Vec<Table> {
 }
 
 /// Adds a row for every request name and one for all requests.
-fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<Cell>) {
+fn each_name(report: &Report, table: &mut HtmlTable, cells: impl Fn(&Figures) -> Vec<Cell>) {
     for row in &report.requests {
         let mut all = vec![Cell::Text(request_name(&row.method, &row.name))];
         all.extend(cells(&row.figures));
@@ -50,7 +50,7 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     table.total(&all);
 }
 
-fn requests(report: &Report) -> Table {
+fn requests(report: &Report) -> HtmlTable {
     let columns = [
         Text("Name"),
         Number("Requests"),
@@ -61,7 +61,7 @@ fn requests(report: &Report) -> Table {
         Number("Redirects"),
         Number("Retries"),
     ];
-    let mut table = Table::new("requests", "Requests", &columns);
+    let mut table = HtmlTable::new("requests", "Requests", &columns);
     let per_second = |amount: f64| amount / report.elapsed_s.max(f64::MIN_POSITIVE);
     each_name(report, &mut table, |figures| {
         let failing = per_second(figures.failures as f64);
@@ -79,7 +79,7 @@ fn requests(report: &Report) -> Table {
     table
 }
 
-fn latency(report: &Report) -> Table {
+fn latency(report: &Report) -> HtmlTable {
     let columns = [
         Text("Name"),
         Number("Average"),
@@ -89,7 +89,7 @@ fn latency(report: &Report) -> Table {
         Number("Average of successes"),
         Number("Maximum of successes"),
     ];
-    let mut table = Table::new("latency", "Latency", &columns)
+    let mut table = HtmlTable::new("latency", "Latency", &columns)
         .note("From the call until the last byte of the final response. Failed requests count at the time they took.");
     each_name(report, &mut table, |figures| {
         let mut cells = times(figures.latency_ms.as_ref(), |l| {
@@ -101,7 +101,7 @@ fn latency(report: &Report) -> Table {
     table
 }
 
-fn percentiles(report: &Report) -> Table {
+fn percentiles(report: &Report) -> HtmlTable {
     let columns = [
         Text("Name"),
         Number("50%"),
@@ -113,7 +113,7 @@ fn percentiles(report: &Report) -> Table {
         Number("99.9%"),
         Number("99.99%"),
     ];
-    let mut table = Table::new("percentiles", "Percentiles", &columns);
+    let mut table = HtmlTable::new("percentiles", "Percentiles", &columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
     each_name(report, &mut table, |figures| {
         times(figures.latency_ms.as_ref(), values)
@@ -122,7 +122,7 @@ fn percentiles(report: &Report) -> Table {
 }
 
 /// Returns the service times of a run at a rate, in which the other tables count from the scheduled start.
-fn service(report: &Report) -> Option<Table> {
+fn service(report: &Report) -> Option<HtmlTable> {
     report.aggregated.service_ms?;
     let columns = [
         Text("Name"),
@@ -134,7 +134,7 @@ fn service(report: &Report) -> Option<Table> {
         Number("99%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("service", "Service time", &columns)
+    let mut table = HtmlTable::new("service", "Service time", &columns)
         .note("Latency from the actual start; the tables before count from the scheduled one.");
     let values = |l: &Latency| [l.avg, l.min, l.p50, l.p90, l.p95, l.p99, l.max];
     each_name(report, &mut table, |figures| {
@@ -143,7 +143,7 @@ fn service(report: &Report) -> Option<Table> {
     Some(table)
 }
 
-fn phases(report: &Report) -> Table {
+fn phases(report: &Report) -> HtmlTable {
     let columns = [
         Text("Name"),
         Number("DNS"),
@@ -153,7 +153,7 @@ fn phases(report: &Report) -> Table {
         Number("First byte"),
         Number("Receive"),
     ];
-    let mut table = Table::new("phases", "Phases", &columns)
+    let mut table = HtmlTable::new("phases", "Phases", &columns)
         .note("What the latency was made of: the mean over the requests that had the phase.");
     let values = |p: &PhasesMs| [p.dns, p.connect, p.tls, p.send, p.first_byte, p.receive];
     each_name(report, &mut table, |figures| {
@@ -163,7 +163,7 @@ fn phases(report: &Report) -> Table {
     table
 }
 
-fn status(report: &Report) -> Table {
+fn status(report: &Report) -> HtmlTable {
     let rows = report.requests.iter().map(|row| &row.figures);
     let codes: BTreeSet<&str> = rows
         .chain([&report.aggregated])
@@ -175,7 +175,7 @@ fn status(report: &Report) -> Table {
         code => Number(code),
     });
     let columns: Vec<Column<'_>> = std::iter::once(Text("Name")).chain(titles).collect();
-    let mut table = Table::new("status", "Status codes", &columns);
+    let mut table = HtmlTable::new("status", "Status codes", &columns);
     each_name(report, &mut table, |figures| {
         let cell = |code: &&str| match figures.status.get(*code) {
             None => Cell::None,
@@ -187,7 +187,7 @@ fn status(report: &Report) -> Table {
     table
 }
 
-fn traces(report: &Report) -> Option<Table> {
+fn traces(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Name"),
         Number("Latency"),
@@ -196,7 +196,7 @@ fn traces(report: &Report) -> Option<Table> {
         Number("User"),
         Text("Trace"),
     ];
-    let mut table = Table::new("traces", "Slowest traces", &columns)
+    let mut table = HtmlTable::new("traces", "Slowest traces", &columns)
         .note("The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.");
     let slowest = slowest_traces(report);
     for (name, one) in &slowest {
@@ -213,7 +213,7 @@ fn traces(report: &Report) -> Option<Table> {
     (!slowest.is_empty()).then_some(table)
 }
 
-fn errors(report: &Report) -> Option<Table> {
+fn errors(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Number("Count"),
         Text("Name"),
@@ -222,7 +222,7 @@ fn errors(report: &Report) -> Option<Table> {
         Number("Last seen"),
         Text("Plan"),
     ];
-    let mut table = Table::new("errors", "Errors", &columns);
+    let mut table = HtmlTable::new("errors", "Errors", &columns);
     for listed in listed_errors(report) {
         let error = listed.row;
         let cells = [
@@ -249,7 +249,7 @@ fn start_of(message: &str) -> String {
     }
 }
 
-fn scenarios(report: &Report) -> Option<Table> {
+fn scenarios(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Scenario"),
         Number("Users"),
@@ -259,7 +259,7 @@ fn scenarios(report: &Report) -> Option<Table> {
         Number("95%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("scenarios", "Scenarios", &columns);
+    let mut table = HtmlTable::new("scenarios", "Scenarios", &columns);
     for row in &report.scenarios {
         let name = Cell::Text(row.name.clone());
         let mut cells = vec![name, count(row.users), count(row.iterations)];
@@ -270,7 +270,7 @@ fn scenarios(report: &Report) -> Option<Table> {
     (!report.scenarios.is_empty()).then_some(table)
 }
 
-fn tasks(report: &Report) -> Option<Table> {
+fn tasks(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Scenario"),
         Text("Task"),
@@ -283,14 +283,14 @@ fn tasks(report: &Report) -> Option<Table> {
         Number("95%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("tasks", "Tasks and transactions", &columns);
+    let mut table = HtmlTable::new("tasks", "Tasks and transactions", &columns);
     for task in &report.tasks {
         table.row(&task_cells(task, report.elapsed_s));
     }
     (!report.tasks.is_empty()).then_some(table)
 }
 
-fn start_stop(report: &Report) -> Option<Table> {
+fn start_stop(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Name"),
         Number("Requests"),
@@ -299,7 +299,7 @@ fn start_stop(report: &Report) -> Option<Table> {
         Number("Minimum"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("start_stop", "Test start and stop", &columns).note(
+    let mut table = HtmlTable::new("start_stop", "Test start and stop", &columns).note(
         "Requests of the plan’s test_start and test_stop: in no other table, chart or threshold.",
     );
     for row in &report.start_stop {

@@ -1,13 +1,13 @@
 //! The table of scenarios and tags, with a switch that shows one at a time.
 
-use super::table::{Cell, Table, count, times};
+use super::table::{Cell, HtmlTable, count, times};
 use super::workers::failures;
 use crate::metrics::{Latency, Report};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{rate, request_name};
 
 /// Returns a row for each tag and for each request name of it.
-pub(super) fn tags(report: &Report) -> Option<Table> {
+pub(super) fn tags(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Tag"),
         Text("Name"),
@@ -19,7 +19,7 @@ pub(super) fn tags(report: &Report) -> Option<Table> {
         Number("99%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("tags", "Scenarios and tags", &columns);
+    let mut table = HtmlTable::new("tags", "Scenarios and tags", &columns);
     for tag in &report.by_tag {
         let all = [("Aggregated".to_owned(), &tag.aggregated)];
         let names = tag.requests.iter();

@@ -41,14 +41,14 @@ fn block(page: &Html, id: &str) -> Value {
 }
 
 #[test]
-fn the_fixed_report_is_the_page_that_was_read_and_kept() {
+fn the_fixed_report_is_the_golden_page() {
     let page = page(&fixture::report(), BARE);
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/output/html/golden.html");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/output/html/golden.html");
     // `BLESS=1 cargo test output::html` writes the file anew; look at the difference before you commit it.
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&kept, &page).expect("the folder takes a file");
+        std::fs::write(&golden, &page).expect("the folder takes a file");
     }
-    assert_eq!(page, std::fs::read_to_string(&kept).unwrap_or_default());
+    assert_eq!(page, std::fs::read_to_string(&golden).unwrap_or_default());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn every_other_figure_is_in_a_table_too() {
 }
 
 #[test]
-fn the_first_screen_tells_verdict_speed_errors_and_the_generator() {
+fn the_first_screen_shows_verdict_speed_errors_and_the_generator() {
     let mut report = fixture::report();
     let top = |report: &Report| {
         let page = Html::parse_document(&page(&fixture::judged(report), BARE));

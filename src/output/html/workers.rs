@@ -1,14 +1,14 @@
 //! The tables of workers and of their labels, and the charts of labels.
 
 use super::charts;
-use super::table::{Cell, Table, count, duration, times};
+use super::table::{Cell, HtmlTable, count, duration, times};
 use crate::metrics::{Latency, Report};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
     is_saturated, labels_text, offset_text, rate, request_name, time, with_share, worker_state,
 };
 
-pub(super) fn workers(report: &Report) -> Option<Table> {
+pub(super) fn workers(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Worker"),
         Text("Labels"),
@@ -23,7 +23,7 @@ pub(super) fn workers(report: &Report) -> Option<Table> {
         Number("Clock offset"),
         Text("State"),
     ];
-    let mut table = Table::new("workers", "Workers", &columns).note(
+    let mut table = HtmlTable::new("workers", "Workers", &columns).note(
         "Users: the most at one time. Saturated: the time in which the worker itself, not the target, set the latency.",
     );
     for row in &report.workers {
@@ -52,7 +52,7 @@ pub(super) fn workers(report: &Report) -> Option<Table> {
 }
 
 /// Returns a row for each label and for each request name of it.
-pub(super) fn labels(report: &Report) -> Option<Table> {
+pub(super) fn labels(report: &Report) -> Option<HtmlTable> {
     let columns = [
         Text("Label"),
         Text("Name"),
@@ -65,7 +65,7 @@ pub(super) fn labels(report: &Report) -> Option<Table> {
         Number("99%"),
         Number("Maximum"),
     ];
-    let mut table = Table::new("labels", "Labels", &columns);
+    let mut table = HtmlTable::new("labels", "Labels", &columns);
     for label in &report.by_label {
         let all = [("Aggregated".to_owned(), &label.aggregated)];
         let names = label.requests.iter();

@@ -1,6 +1,6 @@
 //! A comparison as JSON.
 
-use super::{escaped, layout::Layout};
+use super::{escaped, layout::JsonLayout};
 use crate::compare::Comparison;
 use crate::error::Error;
 use serde::Serialize as _;
@@ -12,7 +12,7 @@ use serde::Serialize as _;
 pub(crate) fn comparison(comparison: &Comparison) -> Result<String, Error> {
     let action = "write the comparison as JSON";
     let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, JsonLayout::default());
     comparison
         .serialize(&mut serializer)
         .map_err(|error| Error::cannot(action, error))?;

@@ -5,14 +5,14 @@ use std::io::{Result, Write};
 
 /// The layout's state: the depth and the contents of the innermost list.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct JsonLayout {
     /// For each open list or object, whether something in it has a line of its own.
     open: Vec<bool>,
     /// Whether an element of a list has begun of which nothing is written yet.
     due: bool,
 }
 
-impl Layout {
+impl JsonLayout {
     fn line<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
         self.due = false;
         if let Some(broken) = self.open.last_mut() {
@@ -23,7 +23,7 @@ impl Layout {
     }
 
     /// Opens a list or an object.
-    fn begin<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> Result<()> {
+    fn open<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> Result<()> {
         if self.due {
             self.line(writer)?;
         }
@@ -40,9 +40,9 @@ impl Layout {
     }
 }
 
-impl Formatter for Layout {
+impl Formatter for JsonLayout {
     fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
-        self.begin(writer, b"[")
+        self.open(writer, b"[")
     }
 
     fn end_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
@@ -60,7 +60,7 @@ impl Formatter for Layout {
     }
 
     fn begin_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
-        self.begin(writer, b"{")
+        self.open(writer, b"{")
     }
 
     fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
@@ -98,7 +98,8 @@ mod tests {
             "c": [{ "d": [] }, { "e": {}, "f": [[1, 2], [3]] }],
         });
         let mut text = Vec::new();
-        let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+        let mut serializer =
+            serde_json::Serializer::with_formatter(&mut text, JsonLayout::default());
         value.serialize(&mut serializer).expect("plain values");
         let expected = r#"{
   "a": [1,2.5,null],

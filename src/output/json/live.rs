@@ -1,7 +1,7 @@
 //! A snapshot as JSON, for programs that follow a run from outside. Names and shapes are those of the report; current
 //! values end in `_now`: `users_now`, `rate_now`.
 
-use super::requests::{Row, Total};
+use super::requests::{JsonRequest, JsonTotal};
 use crate::metrics::{
     Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
     ThresholdRow, WorkerState,
@@ -13,22 +13,23 @@ use std::time::Duration;
 /// A snapshot of a run, with the names of a report.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Live<'a> {
+#[cfg_attr(test, schemars(rename = "Live"))]
+pub(crate) struct JsonSnapshot<'a> {
     /// `running`, `paused` or `stopping`.
     pub(crate) phase: &'static str,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: JsonAim,
     /// Seconds since the start of the run, including pauses and what a reset has dropped.
     pub(crate) run_s: f64,
     pub(crate) elapsed_s: f64,
     paused_s: f64,
     pub(crate) users_now: u64,
     warnings: &'a [String],
-    requests: Vec<Row<'a>>,
-    pub(crate) aggregated: Total,
+    requests: Vec<JsonRequest<'a>>,
+    pub(crate) aggregated: JsonTotal,
     /// Tags that requests have, such as `region=eu`; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<&'a str>,
-    scenarios: Vec<Scenario<'a>>,
+    scenarios: Vec<JsonScenario<'a>>,
     /// Points of the last two minutes.
     series: &'a [SeriesPoint],
     checks: &'a [Check],
@@ -39,17 +40,18 @@ pub(crate) struct Live<'a> {
     /// The last 50 events.
     events: &'a [Event],
     #[serde(skip_serializing_if = "Option::is_none")]
-    arrivals: Option<Arrivals>,
+    arrivals: Option<JsonArrivals>,
     connections_now: u64,
     /// Only in a run on workers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    workers: Vec<Worker<'a>>,
+    workers: Vec<JsonWorker<'a>>,
 }
 
 /// A worker; names are those of the report, and current values end in `_now`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Worker<'a> {
+#[cfg_attr(test, schemars(rename = "Worker"))]
+pub(crate) struct JsonWorker<'a> {
     name: &'a str,
     labels: &'a BTreeMap<String, String>,
     version: &'a str,
@@ -70,7 +72,8 @@ pub(crate) struct Worker<'a> {
 /// The load that the run aims at.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Wanted {
+#[cfg_attr(test, schemars(rename = "Wanted"))]
+pub(crate) struct JsonAim {
     pub(crate) users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
@@ -78,13 +81,14 @@ pub(crate) struct Wanted {
     ends_s: Option<f64>,
     /// Each load, if scenarios have their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    loads: Vec<Load>,
+    loads: Vec<JsonLoad>,
 }
 
 /// One of several loads of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Load {
+#[cfg_attr(test, schemars(rename = "Load"))]
+pub(crate) struct JsonLoad {
     /// The scenario that has this load of its own; `null` for the load that all others share.
     scenario: Option<String>,
     /// The target number of users, even before the load begins; for a load at a rate, the most users at the same time.
@@ -97,7 +101,8 @@ pub(crate) struct Load {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Scenario<'a> {
+#[cfg_attr(test, schemars(rename = "Scenario"))]
+pub(crate) struct JsonScenario<'a> {
     name: &'a str,
     users_now: u64,
     iterations: u64,
@@ -105,25 +110,26 @@ pub(crate) struct Scenario<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Arrivals {
+#[cfg_attr(test, schemars(rename = "Arrivals"))]
+pub(crate) struct JsonArrivals {
     dropped: u64,
 }
 
-impl<'a> Live<'a> {
-    pub(crate) fn of(snapshot: &'a Snapshot) -> Live<'a> {
-        let wanted = snapshot.progress.wanted;
-        let scenario = |row: &'a ScenarioRow| Scenario {
+impl<'a> JsonSnapshot<'a> {
+    pub(crate) fn of(snapshot: &'a Snapshot) -> JsonSnapshot<'a> {
+        let aim = snapshot.progress.wanted;
+        let scenario = |row: &'a ScenarioRow| JsonScenario {
             name: &row.name,
             users_now: row.users,
             iterations: row.iterations,
         };
-        Live {
+        JsonSnapshot {
             phase: snapshot.progress.phase.name(),
-            wanted: Wanted {
-                users: wanted.users,
-                rate: wanted.rate,
-                ends_s: wanted.ends.map(|ends| ends.as_secs_f64()),
-                loads: snapshot.loads.iter().map(Load::of).collect(),
+            wanted: JsonAim {
+                users: aim.users,
+                rate: aim.rate,
+                ends_s: aim.ends.map(|ends| ends.as_secs_f64()),
+                loads: snapshot.loads.iter().map(JsonLoad::of).collect(),
             },
             run_s: snapshot.progress.elapsed.as_secs_f64(),
             elapsed_s: snapshot.progress.active.as_secs_f64(),
@@ -134,8 +140,8 @@ impl<'a> Live<'a> {
                 .as_secs_f64(),
             users_now: snapshot.users,
             warnings: &snapshot.warnings,
-            requests: snapshot.requests.rows.iter().map(Row::of).collect(),
-            aggregated: Total::of(&snapshot.requests),
+            requests: snapshot.requests.rows.iter().map(JsonRequest::of).collect(),
+            aggregated: JsonTotal::of(&snapshot.requests),
             tags: snapshot.tags.iter().map(|tag| &**tag).collect(),
             scenarios: snapshot.scenarios.iter().map(scenario).collect(),
             series: &snapshot.recent,
@@ -144,18 +150,18 @@ impl<'a> Live<'a> {
             errors: &snapshot.errors,
             thresholds: &snapshot.thresholds,
             events: &snapshot.events,
-            arrivals: wanted.rate.map(|_| Arrivals {
+            arrivals: aim.rate.map(|_| JsonArrivals {
                 dropped: snapshot.arrivals.dropped,
             }),
             connections_now: snapshot.connections,
-            workers: snapshot.workers.iter().map(Worker::of).collect(),
+            workers: snapshot.workers.iter().map(JsonWorker::of).collect(),
         }
     }
 }
 
-impl Load {
-    fn of(load: &LiveLoad) -> Load {
-        Load {
+impl JsonLoad {
+    fn of(load: &LiveLoad) -> JsonLoad {
+        JsonLoad {
             scenario: load.scenario.as_deref().map(str::to_owned),
             users: load.users,
             rate: load.rate,
@@ -164,10 +170,10 @@ impl Load {
     }
 }
 
-impl Worker<'_> {
-    fn of(row: &LiveWorker) -> Worker<'_> {
+impl JsonWorker<'_> {
+    fn of(row: &LiveWorker) -> JsonWorker<'_> {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        Worker {
+        JsonWorker {
             name: &row.name,
             labels: &row.labels,
             version: &row.version,

@@ -11,11 +11,11 @@ use crate::error::{Diagnostic, Error, is_directing};
 use crate::metrics::{Report, Snapshot};
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
-use layout::Layout;
-pub(crate) use live::{Live, Wanted};
+use layout::JsonLayout;
+pub(crate) use live::{JsonAim, JsonSnapshot};
 #[cfg(feature = "web")]
-pub(crate) use requests::OneTag;
-pub(crate) use requests::Total;
+pub(crate) use requests::JsonTag;
+pub(crate) use requests::JsonTotal;
 use serde::Serialize as _;
 
 /// The action that the error names when the report cannot be written.
@@ -27,7 +27,7 @@ const ACTION: &str = "write the report as JSON";
 /// Returns trouble if a figure cannot be written as JSON, which a report made by lgoose never causes.
 pub(crate) fn to_json(report: &Report) -> Result<String, Error> {
     let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, JsonLayout::default());
     report
         .serialize(&mut serializer)
         .map_err(|error| Error::cannot(ACTION, error))?;
@@ -50,20 +50,20 @@ pub(crate) fn to_value(report: &Report) -> Result<serde_json::Value, Error> {
 /// # Errors
 /// Returns trouble if a figure cannot be written as JSON, which a snapshot made by lgoose never causes.
 pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
-    let text = serde_json::to_string(&Live::of(snapshot));
+    let text = serde_json::to_string(&JsonSnapshot::of(snapshot));
     let text = text.map_err(|error| Error::cannot("write a snapshot as JSON", error))?;
     Ok(escaped(text))
 }
 
 /// Escapes characters that JSON allows in strings but that control a terminal or change the direction of writing.
 fn escaped(text: String) -> String {
-    let obeyed = |c: char| (c.is_control() && c != '\n') || is_directing(c);
-    if !text.contains(obeyed) {
+    let is_control = |c: char| (c.is_control() && c != '\n') || is_directing(c);
+    if !text.contains(is_control) {
         return text;
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        if obeyed(c) {
+        if is_control(c) {
             safe += &format!("\\u{:04x}", u32::from(c))
         } else {
             safe.push(c)

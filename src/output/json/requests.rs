@@ -10,45 +10,50 @@ use std::time::Duration;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg(feature = "web")]
-pub(crate) struct OneTag<'a> {
+#[cfg_attr(test, schemars(rename = "OneTag"))]
+pub(crate) struct JsonTag<'a> {
     /// The tag with its value, such as `region=eu`.
     tag: &'a str,
-    requests: Vec<Row<'a>>,
-    aggregated: Total,
+    requests: Vec<JsonRequest<'a>>,
+    aggregated: JsonTotal,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Row<'a> {
+#[cfg_attr(test, schemars(rename = "Row"))]
+pub(crate) struct JsonRequest<'a> {
     method: &'a str,
     name: &'a str,
     #[serde(flatten)]
-    figures: Figures,
+    figures: JsonFigures,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Total {
+#[cfg_attr(test, schemars(rename = "Total"))]
+pub(crate) struct JsonTotal {
     #[serde(flatten)]
-    figures: Figures,
+    figures: JsonFigures,
     bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Figures {
+#[cfg_attr(test, schemars(rename = "Figures"))]
+pub(crate) struct JsonFigures {
     count: u64,
     failures: u64,
     rate: f64,
     /// Requests per second over the last 10 s; `failures_now` covers the same time.
     rate_now: f64,
     failures_now: f64,
-    latency_ms: Option<Latency>,
+    latency_ms: Option<JsonLatency>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Latency {
+#[cfg_attr(test, schemars(rename = "Latency"))]
+pub(crate) struct JsonLatency {
     max: f64,
     p50: f64,
     p95: f64,
@@ -56,45 +61,45 @@ pub(crate) struct Latency {
 }
 
 #[cfg(feature = "web")]
-impl<'a> OneTag<'a> {
-    pub(crate) fn of(tag: &'a LiveTag) -> OneTag<'a> {
-        OneTag {
+impl<'a> JsonTag<'a> {
+    pub(crate) fn of(tag: &'a LiveTag) -> JsonTag<'a> {
+        JsonTag {
             tag: &tag.tag,
-            requests: tag.requests.rows.iter().map(Row::of).collect(),
-            aggregated: Total::of(&tag.requests),
+            requests: tag.requests.rows.iter().map(JsonRequest::of).collect(),
+            aggregated: JsonTotal::of(&tag.requests),
         }
     }
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn of(row: &'a LiveRow) -> Row<'a> {
-        Row {
+impl<'a> JsonRequest<'a> {
+    pub(super) fn of(row: &'a LiveRow) -> JsonRequest<'a> {
+        JsonRequest {
             method: &row.method,
             name: &row.name,
-            figures: Figures::of(row),
+            figures: JsonFigures::of(row),
         }
     }
 }
 
-impl Total {
-    pub(super) fn of(requests: &LiveRequests) -> Total {
-        Total {
-            figures: Figures::of(&requests.total),
+impl JsonTotal {
+    pub(super) fn of(requests: &LiveRequests) -> JsonTotal {
+        JsonTotal {
+            figures: JsonFigures::of(&requests.total),
             bytes: requests.bytes,
         }
     }
 }
 
-impl Figures {
-    fn of(row: &LiveRow) -> Figures {
+impl JsonFigures {
+    fn of(row: &LiveRow) -> JsonFigures {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        Figures {
+        JsonFigures {
             count: row.count,
             failures: row.failures,
             rate: row.rate,
             rate_now: row.rate_now,
             failures_now: row.failures_now,
-            latency_ms: (row.count > 0).then(|| Latency {
+            latency_ms: (row.count > 0).then(|| JsonLatency {
                 max: ms(row.max),
                 p50: ms(row.p50),
                 p95: ms(row.p95),

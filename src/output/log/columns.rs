@@ -1,7 +1,7 @@
 //! The columns of each log, in their order.
 
-use super::fields::Fields;
-use crate::metrics::{LogKind, Messages, RequestEntry, TaskEntry};
+use super::fields::FieldSink;
+use crate::metrics::{ExchangeMessages, LogKind, RequestEntry, TaskEntry};
 use crate::trace::{TRACE_ID, TraceContext};
 
 /// Writes the fields of a request for that log, with its trace if `traced`; false if the log has no line for it.
@@ -9,7 +9,7 @@ pub(super) fn request(
     log: LogKind,
     traced: bool,
     entry: &RequestEntry<'_>,
-    to: &mut impl Fields,
+    to: &mut impl FieldSink,
 ) -> bool {
     match log {
         LogKind::Requests => every(entry, to),
@@ -31,7 +31,7 @@ pub(super) fn task(
     log: LogKind,
     traced: bool,
     entry: &TaskEntry<'_>,
-    to: &mut impl Fields,
+    to: &mut impl FieldSink,
 ) -> bool {
     match log {
         LogKind::Tasks => run(entry, to),
@@ -47,7 +47,7 @@ pub(super) fn task(
 }
 
 /// Writes the trace of a request; tasks have none.
-fn trace(of: Option<&TraceContext>, to: &mut impl Fields) {
+fn trace(of: Option<&TraceContext>, to: &mut impl FieldSink) {
     let value = of.map(TraceContext::header);
     // Plain digits, as they were sent.
     let text = value
@@ -57,7 +57,7 @@ fn trace(of: Option<&TraceContext>, to: &mut impl Fields) {
     to.optional_flag("sampled", of.map(|trace| trace.sampled));
 }
 
-fn every(entry: &RequestEntry<'_>, to: &mut impl Fields) {
+fn every(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
     to.number("user", entry.user);
     to.text("scenario", entry.scenario);
     to.text("task", entry.task);
@@ -84,7 +84,7 @@ fn every(entry: &RequestEntry<'_>, to: &mut impl Fields) {
     tags(entry.tags, to);
 }
 
-fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
+fn failed(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
     to.text("kind", "request");
     to.number("user", entry.user);
     to.text("scenario", entry.scenario);
@@ -100,7 +100,7 @@ fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
 }
 
 /// Writes a failed run of a task in the columns of [`failed`].
-fn failed_run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
+fn failed_run(entry: &TaskEntry<'_>, to: &mut impl FieldSink) {
     to.text("kind", kind(entry));
     to.number("user", entry.user);
     to.text("scenario", entry.scenario);
@@ -115,7 +115,7 @@ fn failed_run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
     tags("", to);
 }
 
-fn run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
+fn run(entry: &TaskEntry<'_>, to: &mut impl FieldSink) {
     to.text("kind", kind(entry));
     to.number("user", entry.user);
     to.text("scenario", entry.scenario);
@@ -127,7 +127,7 @@ fn run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
     to.optional_text("line", entry.line);
 }
 
-fn in_full(entry: &RequestEntry<'_>, messages: &Messages<'_>, to: &mut impl Fields) {
+fn in_full(entry: &RequestEntry<'_>, messages: &ExchangeMessages<'_>, to: &mut impl FieldSink) {
     to.number("user", entry.user);
     to.text("scenario", entry.scenario);
     to.text("task", entry.task);
@@ -146,13 +146,13 @@ fn in_full(entry: &RequestEntry<'_>, messages: &Messages<'_>, to: &mut impl Fiel
     tags(entry.tags, to);
 }
 
-fn end(class: &str, error: Option<&str>, line: Option<&str>, to: &mut impl Fields) {
+fn end(class: &str, error: Option<&str>, line: Option<&str>, to: &mut impl FieldSink) {
     to.optional_text("error_class", Some(class).filter(|class| !class.is_empty()));
     to.optional_text("error", error);
     to.optional_text("line", line);
 }
 
-fn tags(tags: &str, to: &mut impl Fields) {
+fn tags(tags: &str, to: &mut impl FieldSink) {
     to.optional_text("tags", Some(tags).filter(|tags| !tags.is_empty()));
 }
 

@@ -8,7 +8,7 @@
 use crate::error::is_directing;
 
 /// A receiver of a line's fields, in the order of the columns.
-pub(super) trait Fields {
+pub(super) trait FieldSink {
     fn text(&mut self, name: &'static str, value: &str);
     fn optional_text(&mut self, name: &'static str, value: Option<&str>);
     fn number(&mut self, name: &'static str, value: u64);
@@ -19,16 +19,16 @@ pub(super) trait Fields {
 }
 
 /// The header line of a CSV file.
-pub(super) struct Names<'a>(pub(super) &'a mut Vec<u8>);
+pub(super) struct CsvHeader<'a>(pub(super) &'a mut Vec<u8>);
 
-impl Names<'_> {
+impl CsvHeader<'_> {
     fn add(&mut self, name: &str) {
         self.0.extend_from_slice(name.as_bytes());
         self.0.push(b',');
     }
 }
 
-impl Fields for Names<'_> {
+impl FieldSink for CsvHeader<'_> {
     fn text(&mut self, name: &'static str, _: &str) {
         self.add(name);
     }
@@ -52,7 +52,7 @@ impl Fields for Names<'_> {
 /// A row of CSV; the caller replaces the comma after its last field.
 pub(super) struct Csv<'a>(pub(super) &'a mut Vec<u8>);
 
-impl Fields for Csv<'_> {
+impl FieldSink for Csv<'_> {
     fn text(&mut self, _: &'static str, value: &str) {
         csv_text(self.0, value);
         self.0.push(b',');
@@ -89,7 +89,7 @@ impl Jsonl<'_> {
     }
 }
 
-impl Fields for Jsonl<'_> {
+impl FieldSink for Jsonl<'_> {
     fn text(&mut self, name: &'static str, value: &str) {
         self.name(name);
         json_text(self.0, value);

@@ -17,22 +17,22 @@ pub(crate) use sink::create;
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{LogKind, LogMessage, LogRow, RunLogs};
-use progress::{Progress, STALL_LIMIT};
-use sink::Sink;
+use progress::{LogProgress, STALL_LIMIT};
+use sink::LogSink;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use writer::{Layout, Log, Writer};
+use writer::{LineLayout, LogOutput, LogOutputs};
 
 /// The most memory that all queued lines may take, in bytes.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 
 /// A handle that ends the writing of logs from another task.
 #[derive(Debug)]
-pub(crate) struct Abandon(Arc<Progress>);
+pub(crate) struct LogAbortHandle(Arc<LogProgress>);
 
-impl Abandon {
+impl LogAbortHandle {
     /// Drops everything that has not been written yet.
     pub(crate) fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
@@ -45,7 +45,7 @@ pub(crate) struct LogWriter {
     run_logs: RunLogs,
     files: Vec<(LogKind, LogFile)>,
     of_workers: bool,
-    progress: Arc<Progress>,
+    progress: Arc<LogProgress>,
     thread: JoinHandle<Vec<Error>>,
     /// Closed when the thread ends.
     ended: mpsc::Receiver<()>,
@@ -53,7 +53,7 @@ pub(crate) struct LogWriter {
 
 /// The result of writing the logs of a run.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenLogs {
     /// The rows of the report, one for each log.
     pub rows: Vec<LogRow>,
     /// Warnings for the report: lines that were left out.
@@ -70,10 +70,10 @@ impl LogWriter {
     /// Returns a mistake for a file that cannot be written: no request has been sent yet.
     pub(crate) fn start(logs: &Logs, of_workers: bool) -> Result<Option<LogWriter>, Error> {
         let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
-        let mut wanted = [false; LogKind::ALL.len()];
+        let mut selected = [false; LogKind::ALL.len()];
         let mut open = Vec::new();
         let mut named = Vec::new();
-        let progress = Arc::<Progress>::default();
+        let progress = Arc::<LogProgress>::default();
         for (kind, file) in LogKind::ALL.into_iter().zip(files) {
             let Some(file) = file else {
                 continue;
@@ -83,25 +83,25 @@ impl LogWriter {
                 Diagnostic::new(format!("cannot write the log '{path}': {error}"))
                     .help("name a file in a folder that is there and can be written to")
             };
-            let sink = Sink::open(&file.path, progress.clone()).map_err(unwritable)?;
-            wanted[kind as usize] = true;
+            let sink = LogSink::open(&file.path, progress.clone()).map_err(unwritable)?;
+            selected[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
-            let layout = Layout {
+            let layout = LineLayout {
                 kind,
                 format: file.format,
                 of_workers,
                 traced: logs.traced,
             };
-            open.push(Log::new(layout, &file.path, sink, sorted));
+            open.push(LogOutput::new(layout, &file.path, sink, sorted));
             named.push((kind, file.clone()));
         }
         if open.is_empty() {
             return Ok(None);
         }
         let (out, parcels) = mpsc::channel::<LogMessage>();
-        let run_logs = RunLogs::new(wanted, out, MAX_QUEUED_BYTES);
+        let run_logs = RunLogs::new(selected, out, MAX_QUEUED_BYTES);
         let (alive, ended) = mpsc::channel();
-        let writer = Writer {
+        let writer = LogOutputs {
             logs: open,
             run_logs: run_logs.clone(),
             progress: progress.clone(),
@@ -129,12 +129,12 @@ impl LogWriter {
     }
 
     /// Returns a handle that ends [`LogWriter::finish`] early.
-    pub(crate) fn abandon(&self) -> Abandon {
-        Abandon(self.progress.clone())
+    pub(crate) fn abandon(&self) -> LogAbortHandle {
+        LogAbortHandle(self.progress.clone())
     }
 
     /// Writes the remaining lines, as long as the files accept them, and ends the thread.
-    pub(crate) fn finish(self) -> Written {
+    pub(crate) fn finish(self) -> WrittenLogs {
         self.progress.over.store(true, Ordering::Relaxed);
         self.run_logs.end();
         let mut before = None;
@@ -162,7 +162,7 @@ impl LogWriter {
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
         let warnings = short.map(|row| warning(row, self.of_workers)).collect();
-        Written {
+        WrittenLogs {
             rows,
             warnings,
             troubles,
@@ -170,7 +170,7 @@ impl LogWriter {
     }
 }
 
-fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &Progress) -> LogRow {
+fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &LogProgress) -> LogRow {
     let lines = progress.lines[kind as usize].load(Ordering::Relaxed);
     LogRow {
         log: name(kind).to_owned(),
@@ -181,7 +181,7 @@ fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &Progress) -> L
 }
 
 fn warning(row: &LogRow, of_workers: bool) -> String {
-    let left_out = crate::units::show_count(row.left_out);
+    let omitted = crate::units::show_count(row.left_out);
     let all = crate::units::show_count(row.left_out + row.lines);
     let why = if of_workers {
         "workers, the broker or the file could not take them as fast as they came, or a worker was lost"
@@ -189,7 +189,7 @@ fn warning(row: &LogRow, of_workers: bool) -> String {
         "the file could not be written as fast as they came, or not at all"
     };
     format!(
-        "{left_out} of {all} lines of the log '{}' were left out: {why}",
+        "{omitted} of {all} lines of the log '{}' were left out: {why}",
         row.file
     )
 }

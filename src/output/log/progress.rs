@@ -11,7 +11,7 @@ pub(super) const STALL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The progress of the thread that writes the logs.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct LogProgress {
     /// Lines of each log that were written to its file.
     pub(super) lines: [AtomicU64; LogKind::ALL.len()],
     /// A counter of chunks taken and writes done, to tell a slow file from one that hangs.

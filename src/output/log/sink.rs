@@ -1,7 +1,7 @@
 //! The file of a log. A file that blocks (a pipe that nobody reads) is waited for during the run and given up some time
 //! after its end; a partly written line does not count.
 
-use super::progress::{Progress, STALL_LIMIT};
+use super::progress::{LogProgress, STALL_LIMIT};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -14,16 +14,16 @@ use std::time::Instant;
 
 /// A file being written.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(super) struct LogSink {
     file: File,
-    progress: Arc<Progress>,
+    progress: Arc<LogProgress>,
     /// The number of bytes up to the end of the last whole line.
     whole: u64,
 }
 
 /// The reason why a file accepts no more lines.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum SinkFailure {
     /// The file cannot be written.
     Broken(Error),
     /// The run is over and the file has blocked for too long, or the writing was abandoned.
@@ -47,11 +47,11 @@ pub(crate) fn create(path: &Path) -> Result<File, Error> {
     }
 }
 
-impl Sink {
+impl LogSink {
     /// Creates the file, or truncates an existing one.
-    pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Sink, Error> {
+    pub(super) fn open(path: &Path, progress: Arc<LogProgress>) -> Result<LogSink, Error> {
         let file = create(path)?;
-        Ok(Sink {
+        Ok(LogSink {
             file,
             progress,
             whole: 0,
@@ -59,7 +59,7 @@ impl Sink {
     }
 
     /// Writes lines. Returns how many were written, and why not all.
-    pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), Ended>) {
+    pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), SinkFailure>) {
         let (taken, outcome) = self.put(lines);
         let taken = &lines[..taken];
         let whole = memchr::memrchr(b'\n', taken).map_or(0, |end| end + 1);
@@ -72,16 +72,16 @@ impl Sink {
         (count, outcome)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> (usize, Result<(), Ended>) {
+    fn put(&mut self, bytes: &[u8]) -> (usize, Result<(), SinkFailure>) {
         let mut taken = 0;
         // Since when the file has accepted nothing although the run is over.
         let mut stuck = None;
         while taken < bytes.len() {
             if self.progress.abandoned.load(Ordering::Relaxed) {
-                return (taken, Err(Ended::Stalled));
+                return (taken, Err(SinkFailure::Stalled));
             }
             match self.file.write(&bytes[taken..]) {
-                Ok(0) => return (taken, Err(Ended::Broken(ErrorKind::WriteZero.into()))),
+                Ok(0) => return (taken, Err(SinkFailure::Broken(ErrorKind::WriteZero.into()))),
                 Ok(count) => {
                     taken += count;
                     stuck = None;
@@ -92,11 +92,11 @@ impl Sink {
                     if self.progress.over.load(Ordering::Relaxed)
                         && stuck.get_or_insert_with(Instant::now).elapsed() > STALL_LIMIT
                     {
-                        return (taken, Err(Ended::Stalled));
+                        return (taken, Err(SinkFailure::Stalled));
                     }
                     self.wait();
                 }
-                Err(error) => return (taken, Err(Ended::Broken(error))),
+                Err(error) => return (taken, Err(SinkFailure::Broken(error))),
             }
         }
         (taken, Ok(()))

@@ -18,7 +18,7 @@ const MEMORY_BYTES: usize = 32 << 20;
 const READ_BYTES: usize = 64 * 1024;
 
 /// The key that orders lines: the connection, unknown ones last, then the time.
-pub(super) type Key = (u64, u64);
+pub(super) type LineKey = (u64, u64);
 
 /// The size in bytes of a spilled line's header: its key and length.
 const HEADER_BYTES: usize = 20;
@@ -30,7 +30,7 @@ pub(super) struct Sorter {
     most: usize,
     text: Vec<u8>,
     /// Key, offset and length of each line in `text`.
-    lines: Vec<(Key, usize, usize)>,
+    lines: Vec<(LineKey, usize, usize)>,
     spilled: Option<File>,
     /// The offset in the file of each sorted part, and of the end of the last one.
     parts: Vec<u64>,
@@ -57,10 +57,10 @@ impl Sorter {
     ///
     /// # Errors
     /// Returns an error if there is no room to spill lines.
-    pub(super) fn add(&mut self, key: Key, line: &[u8]) -> io::Result<()> {
+    pub(super) fn add(&mut self, key: LineKey, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
-        if self.text.len() + self.lines.len() * size_of::<(Key, usize, usize)>() > self.most {
+        if self.text.len() + self.lines.len() * size_of::<(LineKey, usize, usize)>() > self.most {
             self.spill()
         } else {
             Ok(())
@@ -100,7 +100,7 @@ impl Sorter {
         let mut parts = Vec::new();
         if let Some(file) = &self.spilled {
             for ends in self.parts.windows(2) {
-                parts.push(Part::new(file, ends[0], ends[1]));
+                parts.push(SortedChunk::new(file, ends[0], ends[1]));
             }
         }
         let mut next = BinaryHeap::new();
@@ -134,32 +134,32 @@ impl Sorter {
 
 /// A sorted part being read.
 #[derive(Debug)]
-struct Part<'a> {
+struct SortedChunk<'a> {
     file: &'a File,
     /// The offset in the file up to which the part was read.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
     /// The number of bytes of the buffer that were consumed.
-    given: usize,
+    consumed: usize,
     line: Vec<u8>,
 }
 
-impl Part<'_> {
-    fn new(file: &File, at: u64, end: u64) -> Part<'_> {
-        Part {
+impl SortedChunk<'_> {
+    fn new(file: &File, at: u64, end: u64) -> SortedChunk<'_> {
+        SortedChunk {
             file,
             at,
             end,
             buffer: Vec::new(),
-            given: 0,
+            consumed: 0,
             line: Vec::new(),
         }
     }
 
     /// Returns the key of the next line; `None` at the end.
-    fn key(&mut self) -> io::Result<Option<Key>> {
-        if self.given == self.buffer.len() && self.at == self.end {
+    fn key(&mut self) -> io::Result<Option<LineKey>> {
+        if self.consumed == self.buffer.len() && self.at == self.end {
             return Ok(None);
         }
         let head = self.ahead(HEADER_BYTES)?;
@@ -176,24 +176,24 @@ impl Part<'_> {
         line.clear();
         line.extend_from_slice(&self.ahead(HEADER_BYTES + length)?[HEADER_BYTES..]);
         self.line = line;
-        self.given += HEADER_BYTES + length;
+        self.consumed += HEADER_BYTES + length;
         Ok(())
     }
 
     /// Returns the next `count` bytes without consuming them.
     fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
-        if self.buffer.len() - self.given < count {
-            self.buffer.drain(..self.given);
-            self.given = 0;
+        if self.buffer.len() - self.consumed < count {
+            self.buffer.drain(..self.consumed);
+            self.consumed = 0;
             let old = self.buffer.len();
-            let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            let more = (count - old).max(READ_BYTES).min(left);
+            let remaining = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+            let more = (count - old).max(READ_BYTES).min(remaining);
             self.buffer.resize(old + more, 0);
             self.file.read_exact_at(&mut self.buffer[old..], self.at)?;
             self.at += more as u64;
         }
         self.buffer
-            .get(self.given..self.given + count)
+            .get(self.consumed..self.consumed + count)
             .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
     }
 }

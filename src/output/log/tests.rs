@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::is_directing;
 use crate::metrics::{
-    Context, ExchangeDetails, Failure, Phases, Recorder, Sample, TaskContext, TaskRun,
+    Context, ExchangeDetails, Phases, Recorder, Sample, SampleFailure, TaskContext, TaskRun,
 };
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,9 @@ const HOSTILE: [&str; 10] = [
 ];
 
 #[derive(Debug)]
-struct Asked<'a>(&'a str);
+struct TestExchange<'a>(&'a str);
 
-impl ExchangeDetails for Asked<'_> {
+impl ExchangeDetails for TestExchange<'_> {
     fn method(&self) -> &str {
         self.0
     }
@@ -51,14 +51,14 @@ impl ExchangeDetails for Asked<'_> {
 /// Records a failed request and a failed task for each text.
 fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
     for text in texts {
-        let failure = Some(Failure {
+        let failure = Some(SampleFailure {
             message: text,
             line: Some(text),
         });
         let request = recorder.request("GET", text);
         recorder.record(&Sample {
             request,
-            begin: origin,
+            start: origin,
             latency: Duration::from_millis(1),
             delay: None,
             phases: Phases::default(),
@@ -73,13 +73,13 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
                 task: text,
                 connection: None,
                 trace: None,
-                details: &Asked(text),
+                details: &TestExchange(text),
             }),
         });
         let task = recorder.task(text, text);
         recorder.record_task(&TaskRun {
             task,
-            begin: origin,
+            start: origin,
             latency: Duration::from_millis(1),
             failure,
             context: Some(TaskContext {
@@ -93,7 +93,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
 }
 
 /// Writes all four logs with those texts into a folder of their own.
-fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
+fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> WrittenLogs {
     let file = |name: &str| {
         LogFile::parse(&folder.join(name).with_extension(ending).to_string_lossy()).ok()
     };
@@ -115,14 +115,14 @@ fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
     writer.finish()
 }
 
-fn lines_of(written: &Written) -> Vec<(String, u64, u64)> {
+fn lines_of(written: &WrittenLogs) -> Vec<(String, u64, u64)> {
     let rows = written.rows.iter();
     rows.map(|row| (row.log.clone(), row.lines, row.left_out))
         .collect()
 }
 
 #[test]
-fn hostile_texts_are_one_line_each_and_json_gives_them_back() {
+fn hostile_texts_are_one_line_each_and_json_restores_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let written = logs_of(folder.path(), "jsonl", &HOSTILE);
     let count = HOSTILE.len() as u64;
@@ -211,7 +211,7 @@ fn a_full_disk_is_trouble_that_names_the_file_and_the_others_are_written() {
 }
 
 #[test]
-fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
+fn the_last_line_shows_what_was_omitted_and_readers_survive_it() {
     let folder = tempfile::tempdir().expect("a folder");
     for ending in ["csv", "jsonl"] {
         let path = folder.path().join("a").with_extension(ending);
@@ -219,21 +219,21 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let (out, parcels) = mpsc::channel();
         // Room for no chunk at all.
         let run_logs = RunLogs::new([true, false, false, false], out, 0);
-        let progress = Arc::<Progress>::default();
-        let sink = Sink::open(&path, progress.clone()).expect("a file");
+        let progress = Arc::<LogProgress>::default();
+        let sink = LogSink::open(&path, progress.clone()).expect("a file");
         let origin = Instant::now();
         let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
         fail(&mut recorder, origin, &["a", "b"]);
         drop(recorder);
         run_logs.end();
-        let layout = Layout {
+        let layout = LineLayout {
             kind: LogKind::Requests,
             format: file.format,
             of_workers: false,
             traced: false,
         };
-        let logs = vec![Log::new(layout, &path, sink, false)];
-        let writer = Writer {
+        let logs = vec![LogOutput::new(layout, &path, sink, false)];
+        let writer = LogOutputs {
             logs,
             run_logs,
             progress,

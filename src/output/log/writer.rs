@@ -1,14 +1,14 @@
 //! The thread that writes the logs: it formats the entries it receives and passes them to the files.
 
 use super::columns;
-use super::fields::{Csv, Fields, Jsonl, Names};
-use super::progress::Progress;
-use super::sink::{Ended, Sink};
+use super::fields::{Csv, CsvHeader, FieldSink, Jsonl};
+use super::progress::LogProgress;
+use super::sink::{LogSink, SinkFailure};
 use super::sorter::Sorter;
 use crate::config::LogFormat;
 use crate::error::{Error, Trouble};
 use crate::metrics::{
-    Chunk, Entry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
+    Chunk, LogEntry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -22,20 +22,20 @@ const WORKER: &str = "worker";
 
 /// All logs of a run.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) logs: Vec<Log>,
+pub(super) struct LogOutputs {
+    pub(super) logs: Vec<LogOutput>,
     pub(super) run_logs: RunLogs,
-    pub(super) progress: Arc<Progress>,
+    pub(super) progress: Arc<LogProgress>,
 }
 
-impl Writer {
+impl LogOutputs {
     /// Writes until the channel closes. Returns the errors of the files that could not be written.
     pub(super) fn write(mut self, parcels: &mpsc::Receiver<LogMessage>) -> Vec<Error> {
         while let Ok(LogMessage::Chunk(chunk)) = parcels.recv() {
             self.add(&chunk);
             self.progress.steps.fetch_add(1, Ordering::Relaxed);
         }
-        let Writer {
+        let LogOutputs {
             logs,
             run_logs,
             progress,
@@ -63,7 +63,7 @@ impl Writer {
 
 /// Layout of the lines of a log.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct LineLayout {
     pub(super) kind: LogKind,
     pub(super) format: LogFormat,
     /// Whether each line begins with the name of its worker.
@@ -74,10 +74,10 @@ pub(super) struct Layout {
 
 /// One log and its file.
 #[derive(Debug)]
-pub(super) struct Log {
-    layout: Layout,
+pub(super) struct LogOutput {
+    layout: LineLayout,
     path: PathBuf,
-    sink: Sink,
+    sink: LogSink,
     buffer: Vec<u8>,
     sorter: Option<Sorter>,
     /// Whether the header line, which does not count, has not been written yet.
@@ -87,9 +87,9 @@ pub(super) struct Log {
     trouble: Option<Error>,
 }
 
-impl Log {
+impl LogOutput {
     /// Creates a log that is written to the file at that path.
-    pub(super) fn new(layout: Layout, path: &Path, sink: Sink, sorted: bool) -> Log {
+    pub(super) fn new(layout: LineLayout, path: &Path, sink: LogSink, sorted: bool) -> LogOutput {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let mut buffer = Vec::new();
@@ -97,7 +97,7 @@ impl Log {
         if names_due {
             names(layout, &mut buffer);
         }
-        Log {
+        LogOutput {
             layout,
             path: path.to_owned(),
             sink,
@@ -109,33 +109,33 @@ impl Log {
         }
     }
 
-    fn enter(&mut self, entry: &Entry<'_>, worker: Option<&LogWorker>, progress: &Progress) {
+    fn enter(&mut self, entry: &LogEntry<'_>, worker: Option<&LogWorker>, progress: &LogProgress) {
         if self.ended {
             return;
         }
-        let begin = self.buffer.len();
+        let start = self.buffer.len();
         let name = worker.map(|worker| &*worker.name);
         if !line(self.layout, entry, name, &mut self.buffer) {
             return;
         }
-        if let (Some(sorter), Entry::Request(request)) = (&mut self.sorter, entry) {
+        if let (Some(sorter), LogEntry::Request(request)) = (&mut self.sorter, entry) {
             // Each worker counts its connections for itself.
             let first = worker.map_or(0, |worker| u64::from(worker.number) << 48);
             let connection = request
                 .connection
                 .map_or(u64::MAX, |number| first | number.get());
-            let added = sorter.add((connection, request.start_ns), &self.buffer[begin..]);
-            self.buffer.truncate(begin);
+            let added = sorter.add((connection, request.start_ns), &self.buffer[start..]);
+            self.buffer.truncate(start);
             if let Err(error) = added {
                 self.sorter = None;
-                self.end(Ended::Broken(error));
+                self.end(SinkFailure::Broken(error));
             }
         } else if self.buffer.len() >= FLUSH_BYTES {
             self.flush(progress);
         }
     }
 
-    fn flush(&mut self, progress: &Progress) {
+    fn flush(&mut self, progress: &LogProgress) {
         if self.ended || self.buffer.is_empty() {
             return;
         }
@@ -151,16 +151,16 @@ impl Log {
         }
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: SinkFailure) {
         self.ended = true;
-        if let Ended::Broken(error) = ended {
+        if let SinkFailure::Broken(error) = ended {
             let trouble = Trouble::cannot("write the log").with_path(&self.path);
             self.trouble = Some(trouble.because(error).into());
         }
     }
 
     /// Writes the sorted lines.
-    fn write_sorted(&mut self, progress: &Progress) {
+    fn write_sorted(&mut self, progress: &LogProgress) {
         let Some(sorter) = self.sorter.take() else {
             return self.flush(progress);
         };
@@ -173,19 +173,19 @@ impl Log {
         });
         self.flush(progress);
         if let Err(error) = read {
-            self.end(Ended::Broken(error));
+            self.end(SinkFailure::Broken(error));
         }
     }
 
     /// Writes how many lines were left out, if the file still accepts lines.
-    fn last_line(&mut self, left_out: u64) {
-        if left_out == 0 {
+    fn last_line(&mut self, omitted: u64) {
+        if omitted == 0 {
             return;
         }
         self.buffer.clear();
         match self.layout.format {
             LogFormat::Jsonl => {
-                let line = format!("{{\"left_out\":{left_out}}}\n");
+                let line = format!("{{\"left_out\":{omitted}}}\n");
                 self.buffer.extend_from_slice(line.as_bytes());
             }
             LogFormat::Csv => {
@@ -194,7 +194,7 @@ impl Log {
                 names(self.layout, &mut header);
                 let header = header.trim_ascii_end().split(|byte| *byte == b',');
                 let fields = header.map(|name| match name {
-                    b"error" => format!("{left_out} lines were left out"),
+                    b"error" => format!("{omitted} lines were left out"),
                     _ => String::new(),
                 });
                 let line = fields.collect::<Vec<_>>().join(",") + "\n";
@@ -207,14 +207,14 @@ impl Log {
 }
 
 /// Appends the line of an entry; false if the log has none for it.
-fn line(layout: Layout, entry: &Entry<'_>, worker: Option<&str>, out: &mut Vec<u8>) -> bool {
-    let Layout {
+fn line(layout: LineLayout, entry: &LogEntry<'_>, worker: Option<&str>, out: &mut Vec<u8>) -> bool {
+    let LineLayout {
         kind,
         format,
         traced,
         ..
     } = layout;
-    let begin = out.len();
+    let start = out.len();
     if format == LogFormat::Jsonl {
         out.push(b'{');
     }
@@ -229,7 +229,7 @@ fn line(layout: Layout, entry: &Entry<'_>, worker: Option<&str>, out: &mut Vec<u
         LogFormat::Jsonl => fields(kind, traced, entry, &mut Jsonl(out)),
     };
     if !has_one {
-        out.truncate(begin);
+        out.truncate(start);
         return false;
     }
     // The comma after the last field.
@@ -242,22 +242,22 @@ fn line(layout: Layout, entry: &Entry<'_>, worker: Option<&str>, out: &mut Vec<u
 }
 
 /// Writes the fields of an entry; false if the log has no line for it.
-fn fields(kind: LogKind, traced: bool, entry: &Entry<'_>, to: &mut impl Fields) -> bool {
+fn fields(kind: LogKind, traced: bool, entry: &LogEntry<'_>, to: &mut impl FieldSink) -> bool {
     match entry {
-        Entry::Request(entry) => columns::request(kind, traced, entry, to),
-        Entry::Task(entry) => columns::task(kind, traced, entry, to),
+        LogEntry::Request(entry) => columns::request(kind, traced, entry, to),
+        LogEntry::Task(entry) => columns::task(kind, traced, entry, to),
     }
 }
 
 /// Appends the header line: the names of the log's columns, taken from one of its lines.
-fn names(layout: Layout, out: &mut Vec<u8>) {
-    let Layout { kind, traced, .. } = layout;
+fn names(layout: LineLayout, out: &mut Vec<u8>) {
+    let LineLayout { kind, traced, .. } = layout;
     if layout.of_workers {
-        Names(out).text(WORKER, "");
+        CsvHeader(out).text(WORKER, "");
     }
     let request = RequestEntry {
         error: Some(""),
-        messages: Some(crate::metrics::Messages {
+        messages: Some(crate::metrics::ExchangeMessages {
             request_headers: "",
             response_headers: "",
             body: "",
@@ -265,8 +265,8 @@ fn names(layout: Layout, out: &mut Vec<u8>) {
         }),
         ..RequestEntry::default()
     };
-    if !columns::request(kind, traced, &request, &mut Names(out)) {
-        columns::task(kind, traced, &TaskEntry::default(), &mut Names(out));
+    if !columns::request(kind, traced, &request, &mut CsvHeader(out)) {
+        columns::task(kind, traced, &TaskEntry::default(), &mut CsvHeader(out));
     }
     out.pop();
     out.push(b'\n');

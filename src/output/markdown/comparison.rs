@@ -4,7 +4,7 @@ use super::{LONGEST_MESSAGE, cut, name, prose, table};
 use crate::compare::{Comparison, Row};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
-    begins_a_name, outcome, row_change, row_interval, row_name, row_value, side,
+    outcome, row_change, row_interval, row_name, row_value, side, starts_name,
 };
 use crate::units::counted;
 
@@ -34,7 +34,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     }
     let rows = &comparison.rows[..comparison.rows.len().min(MOST_ROWS)];
     let cells = |(at, row): (usize, &Row)| {
-        let first = match (begins_a_name(rows, at), &row.name) {
+        let first = match (starts_name(rows, at), &row.name) {
             (false, _) => String::new(),
             (true, None) => "**All requests**".to_owned(),
             (true, Some(_)) => name(&row_name(row)),
@@ -65,9 +65,9 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
         Text("verdict"),
     ];
     table(&columns, rows.iter().enumerate().map(cells), &mut out);
-    let left = &comparison.rows[rows.len()..];
-    let names = (0..left.len())
-        .filter(|at| begins_a_name(left, *at))
+    let others = &comparison.rows[rows.len()..];
+    let names = (0..others.len())
+        .filter(|at| starts_name(others, *at))
         .count();
     if names > 0 {
         out += &format!(

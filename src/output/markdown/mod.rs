@@ -14,9 +14,9 @@ pub(crate) use comparison::comparison;
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
-    answer, cut_middle, labels_text, listed_errors, metric_cells, moment, one_line, request_name,
-    share, slowest_traces, status_text, threshold_figure, threshold_name, time, trace_text,
-    with_share, worker_state, workers_shown,
+    cut_middle, describe_response, labels_text, listed_errors, metric_cells, moment, one_line,
+    request_name, share, slowest_traces, status_text, threshold_figure, threshold_name, time,
+    trace_text, with_share, worker_state, workers_shown,
 };
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
         name(&report.plan),
         overview(report)
     );
-    let told = verdict.map(|verdict| ("verdict:", &verdict.text));
+    let verdict_line = verdict.map(|verdict| ("verdict:", &verdict.text));
     let ending = report.ending.as_ref();
     let ended = ending.map(|ending| ("ending:", &ending.text));
     let reasons = verdict.into_iter().flat_map(|verdict| &verdict.reasons);
@@ -52,7 +52,11 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     let remarks = verdict.into_iter().flat_map(|verdict| &verdict.remarks);
     let remarks = remarks.map(|remark| ("💬", remark));
     let warnings = report.warnings.iter().map(|warning| ("⚠️", warning));
-    let lines = told.into_iter().chain(ended).chain(reasons).chain(remarks);
+    let lines = verdict_line
+        .into_iter()
+        .chain(ended)
+        .chain(reasons)
+        .chain(remarks);
     for (at, (mark, text)) in lines.chain(warnings).enumerate() {
         let before = if at == 0 { "\n" } else { "" };
         out += &format!("{before}- {mark} {}\n", prose(&cut(text, LONGEST_MESSAGE)));
@@ -326,7 +330,7 @@ fn errors(report: &Report, out: &mut String) {
         vec![
             name(&row.name),
             show_count(row.count),
-            match answer(row) {
+            match describe_response(row) {
                 None => message,
                 Some((how, answer)) => {
                     format!("{message} {how} {}", code(&cut(&answer, LONGEST_MESSAGE)))

@@ -1,6 +1,6 @@
 //! A search for the greatest load: its steps while they run, and the section of the report.
 
-use super::table::{Table, rule};
+use super::table::{TextTable, rule};
 use crate::metrics::{Capacity, CapacityStep, LoadKind, Report, Snapshot};
 use crate::output::display::{
     capacity_facts, load_unit, one_line, rate, step_cells, step_result, wrapped,
@@ -69,8 +69,8 @@ pub(super) fn section(report: &Report, page: usize, out: &mut String) {
     steps(found).render(page, out);
 }
 
-fn steps(found: &Capacity) -> Table {
-    let mut table = Table::new(
+fn steps(found: &Capacity) -> TextTable {
+    let mut table = TextTable::new(
         "Steps",
         &["requests/s", "p95", "failed", "judged", "result"],
     );

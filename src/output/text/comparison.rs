@@ -1,20 +1,20 @@
 //! A comparison as a table for a terminal: first why the runs are not comparable, then each figure with its change.
 
 use super::PLAIN_WIDTH;
-use super::table::{Table, rule, spread};
+use super::table::{TextTable, rule, spread};
 use crate::compare::Comparison;
 use crate::output::display::{
-    begins_a_name, one_line, outcome, row_change, row_interval, row_name, row_requests, row_value,
-    side, wrapped,
+    one_line, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
+    starts_name, wrapped,
 };
 
 const COLUMNS: &[&str] = &["Before", "After", "Change", "95% interval", "Verdict"];
 
 /// Renders a comparison; `width` is that of the terminal, in columns; 80 are always enough.
 pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
-    let mut table = Table::new("", COLUMNS);
+    let mut table = TextTable::new("", COLUMNS);
     for (at, row) in comparison.rows.iter().enumerate() {
-        if begins_a_name(&comparison.rows, at) {
+        if starts_name(&comparison.rows, at) {
             if at > 0 {
                 table.rule();
             }
@@ -35,7 +35,7 @@ pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
     let plan = comparison.after.first().map(|run| one_line(&run.plan));
     let title = spread("lgoose compare", &plan.unwrap_or_default(), page);
     let mut out = format!("{heavy}{title}{heavy}");
-    let mut told = |label: &str, text: &str| {
+    let mut put_line = |label: &str, text: &str| {
         let mut label = label;
         for line in wrapped(&one_line(text), page.saturating_sub(10)) {
             out.push_str(&format!(" {label:<7}  {line}\n"));
@@ -43,16 +43,16 @@ pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
         }
     };
     if !comparison.comparable {
-        told("warning", "the runs are not comparable:");
+        put_line("warning", "the runs are not comparable:");
         for reason in &comparison.reasons {
-            told("", &format!("· {reason}"));
+            put_line("", &format!("· {reason}"));
         }
     }
     for note in &comparison.notes {
-        told("note", note);
+        put_line("note", note);
     }
-    told("before", &side(&comparison.before));
-    told("after", &side(&comparison.after));
+    put_line("before", &side(&comparison.before));
+    put_line("after", &side(&comparison.after));
     out.push('\n');
     table.render(page, &mut out);
     out.push_str(&rule(page));

@@ -21,7 +21,7 @@ pub(crate) use capacity::{capacity_heading, capacity_now, capacity_step};
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 use std::time::Duration;
-use table::{Table, rule, spread};
+use table::{TextTable, rule, spread};
 
 /// Width of a page if the width of the terminal is unknown.
 pub(crate) const PLAIN_WIDTH: usize = 80;
@@ -47,13 +47,13 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
         return rehearsal::page(report, width);
     }
     let blocks = sections::tables(report);
-    let mut measures: Vec<Table> = traces::table(report).into_iter().collect();
+    let mut measures: Vec<TextTable> = traces::table(report).into_iter().collect();
     measures.extend(sections::measures(report));
     measures.extend(sections::thresholds(report));
     measures.extend(omission::table(report));
     measures.extend(tags::table(report));
     measures.extend(workers::tables(report));
-    let widths = blocks.iter().chain(&measures).map(Table::natural_width);
+    let widths = blocks.iter().chain(&measures).map(TextTable::natural_width);
     let natural = widths.max().unwrap_or(0);
     let page = natural.max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_keeps_the_columns_in_line_also_with_hostile_names() {
+    fn every_width_leaves_the_columns_in_line_also_with_hostile_names() {
         let hostile = fixture::hostile();
         let widths = [80, 81, 100, 120, 133, 200].map(|width| (fixture::report(), width));
         for (report, width) in widths.into_iter().chain([(hostile, 80)]) {
@@ -192,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn one_status_code_is_shown_only_when_asked_for() {
+    fn one_status_code_is_shown_only_when_requested() {
         let mut report = fixture::report();
         report.aggregated.status = [("200".to_owned(), 23_863)].into();
         assert!(!tables(&report, 80, TableOptions::default()).contains("Status codes"));
-        let asked = tables(&report, 80, TableOptions { status_codes: true });
-        assert!(asked.contains("Status codes"));
+        let with_codes = tables(&report, 80, TableOptions { status_codes: true });
+        assert!(with_codes.contains("Status codes"));
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_on_the_way_says_what_is_so_far_and_now() {
+    fn a_line_on_the_way_shows_what_is_so_far_and_now() {
         let snapshot = Snapshot {
             progress: Progress {
                 elapsed: Duration::from_secs(70),

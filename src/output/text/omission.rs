@@ -2,16 +2,16 @@
 //! requests, which late users could not make.
 
 use super::sections::times;
-use super::table::Table;
+use super::table::TextTable;
 use crate::metrics::{Cadence, CoFigures, CoMitigation, Figures, Latency, Report};
 use crate::output::display::{request_name, time};
 use crate::units::{counted, show_count};
 
 /// Returns the table, if it was requested.
-pub(super) fn table(report: &Report) -> Option<Table> {
+pub(super) fn table(report: &Report) -> Option<TextTable> {
     let filled = report.co_mitigation.as_ref()?;
     let columns = &["# reqs", "Avg", "50%", "95%", "99%", "99.9%", "Max"];
-    let mut table = Table::new("Coordinated omission", columns);
+    let mut table = TextTable::new("Coordinated omission", columns);
     let (head, note) = heading(filled);
     table.heading(head, note);
     for row in &filled.requests {
@@ -56,7 +56,7 @@ fn heading(filled: &CoMitigation) -> (String, String) {
 }
 
 /// Adds a row as measured, and one with the requests filled in.
-fn pair(table: &mut Table, name: String, raw: Option<&Figures>, filled: &CoFigures) {
+fn pair(table: &mut TextTable, name: String, raw: Option<&Figures>, filled: &CoFigures) {
     if let Some(raw) = raw {
         table.row(name, cells(raw.count, raw.latency_ms.as_ref()));
     }

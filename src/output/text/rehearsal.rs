@@ -2,7 +2,7 @@
 //! time, what failed and why. Percentiles of one request, rates and shares say nothing.
 
 use super::sections::{self, request_status};
-use super::table::Table;
+use super::table::TextTable;
 use super::{PLAIN_WIDTH, fact_lines, title};
 use crate::metrics::Report;
 use crate::output::display::{facts, request_name, time};
@@ -22,10 +22,10 @@ const FACTS: [&str; 8] = [
 
 /// Returns the page.
 pub(super) fn page(report: &Report, width: usize) -> String {
-    let mut tables: Vec<Table> = requests(report).into_iter().collect();
+    let mut tables: Vec<TextTable> = requests(report).into_iter().collect();
     tables.extend(sections::start_stop_table(report));
     let measures = sections::measures(report);
-    let widths = tables.iter().chain(&measures).map(Table::natural_width);
+    let widths = tables.iter().chain(&measures).map(TextTable::natural_width);
     let page = widths.max().unwrap_or(0).max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
     sections::warnings(report, page, &mut out);
@@ -46,8 +46,8 @@ pub(super) fn page(report: &Report, width: usize) -> String {
 }
 
 /// Returns a row for each name, with the longest time if it has more than one request.
-fn requests(report: &Report) -> Option<Table> {
-    let mut table = Table::new("Requests", &["# reqs", "# fails", "status", "time"]);
+fn requests(report: &Report) -> Option<TextTable> {
+    let mut table = TextTable::new("Requests", &["# reqs", "# fails", "status", "time"]);
     for row in &report.requests {
         let figures = &row.figures;
         let longest = figures.latency_ms.as_ref();

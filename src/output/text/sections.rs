@@ -1,10 +1,11 @@
 //! The sections of the report's text, in reading order.
 
-use super::table::{Table, pad_left, pad_right, rule, spread};
+use super::table::{TextTable, pad_left, pad_right, rule, spread};
 use crate::metrics::{Figures, Latency, MetricKind, Report, TaskRow};
 use crate::output::display::{
-    ListedError, answer, cut_middle, listed_errors, metric_cells, moment, one_line, per_second,
-    rate, request_name, share, threshold_figure, threshold_parts, time, with_share, wrapped,
+    ListedError, cut_middle, describe_response, listed_errors, metric_cells, moment, one_line,
+    per_second, rate, request_name, share, threshold_figure, threshold_parts, time, with_share,
+    wrapped,
 };
 use crate::output::verdict::all_lost;
 use crate::units::{counted, show_count, show_size};
@@ -24,7 +25,7 @@ const KINDS: [(MetricKind, &str, &str); 4] = [
 ];
 
 /// Returns the tables of figures: requests, latency, percentiles, tasks.
-pub(super) fn tables(report: &Report) -> Vec<Table> {
+pub(super) fn tables(report: &Report) -> Vec<TextTable> {
     let mut tables = Vec::new();
     if report.aggregated.count > 0 {
         tables.extend([requests(report), latency(report), percentiles(report)]);
@@ -38,7 +39,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
 }
 
 /// Returns the table of requests of `test_start` and `test_stop`, if there were any.
-pub(super) fn start_stop_table(report: &Report) -> Option<Table> {
+pub(super) fn start_stop_table(report: &Report) -> Option<TextTable> {
     (!report.start_stop.is_empty()).then(|| start_stop(report))
 }
 
@@ -61,9 +62,9 @@ pub(super) fn request_status(figures: &Figures) -> String {
 }
 
 /// Returns the requests of `test_start` and `test_stop`.
-fn start_stop(report: &Report) -> Table {
+fn start_stop(report: &Report) -> TextTable {
     let columns = &["# reqs", "# fails", "Avg", "Min", "Max"];
-    let mut table = Table::new("Test start and stop", columns);
+    let mut table = TextTable::new("Test start and stop", columns);
     for row in &report.start_stop {
         let figures = &row.figures;
         let mut cells = vec![
@@ -93,8 +94,8 @@ pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
     }
 }
 
-fn requests(report: &Report) -> Table {
-    let mut table = Table::new(
+fn requests(report: &Report) -> TextTable {
+    let mut table = TextTable::new(
         "Requests",
         &["# reqs", "# fails", "req/s", "fail/s", "bytes/s"],
     );
@@ -110,17 +111,17 @@ fn requests(report: &Report) -> Table {
     table
 }
 
-fn latency(report: &Report) -> Table {
-    let mut table = Table::new("Latency", &["Avg", "Min", "Max", "Median"]);
+fn latency(report: &Report) -> TextTable {
+    let mut table = TextTable::new("Latency", &["Avg", "Min", "Max", "Median"]);
     each_name(report, &mut table, |figures| {
         times(figures.latency_ms.as_ref(), extremes)
     });
     table
 }
 
-fn percentiles(report: &Report) -> Table {
+fn percentiles(report: &Report) -> TextTable {
     let columns = &["50%", "75%", "90%", "95%", "98%", "99%", "99.9%", "99.99%"];
-    let mut table = Table::new("Percentiles", columns);
+    let mut table = TextTable::new("Percentiles", columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
     each_name(report, &mut table, |figures| {
         times(figures.latency_ms.as_ref(), values)
@@ -129,9 +130,9 @@ fn percentiles(report: &Report) -> Table {
 }
 
 /// Returns the service times of a run at a rate, in which the other tables count from the scheduled start.
-fn service(report: &Report) -> Table {
+fn service(report: &Report) -> TextTable {
     let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
-    let mut table = Table::new("Service time", columns);
+    let mut table = TextTable::new("Service time", columns);
     let values = |l: &Latency| [l.avg, l.min, l.max, l.p50, l.p90, l.p95, l.p99];
     each_name(report, &mut table, |figures| {
         times(figures.service_ms.as_ref(), values)
@@ -139,9 +140,9 @@ fn service(report: &Report) -> Table {
     table
 }
 
-fn tasks(report: &Report) -> Table {
+fn tasks(report: &Report) -> TextTable {
     let columns = &["# runs", "# fails", "runs/s", "Avg", "Min", "Max", "Median"];
-    let mut table = Table::new("Tasks", columns);
+    let mut table = TextTable::new("Tasks", columns);
     // A scenario without a row of its own still heads its tasks: older files may lack it.
     let mut scenarios: Vec<&str> = report
         .scenarios
@@ -154,11 +155,11 @@ fn tasks(report: &Report) -> Table {
         }
     }
     for name in scenarios {
-        let known = report
+        let scenario_row = report
             .scenarios
             .iter()
             .find(|scenario| scenario.name == name);
-        let note = known.map_or(String::new(), |scenario| {
+        let note = scenario_row.map_or(String::new(), |scenario| {
             let (users, iterations) = (scenario.users, scenario.iterations);
             let took = scenario.iteration_ms.as_ref();
             let took = took.map_or_else(String::new, |all| format!(", median {}", time(all.p50)));
@@ -190,7 +191,7 @@ fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
 }
 
 /// Adds a row for every request name and one for all requests.
-fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<String>) {
+fn each_name(report: &Report, table: &mut TextTable, cells: impl Fn(&Figures) -> Vec<String>) {
     for row in &report.requests {
         table.row(request_name(&row.method, &row.name), cells(&row.figures));
     }
@@ -213,7 +214,7 @@ pub(super) fn times<const N: usize>(
 }
 
 /// Returns the tables of checks and of metrics, each only if it was used.
-pub(super) fn measures(report: &Report) -> Vec<Table> {
+pub(super) fn measures(report: &Report) -> Vec<TextTable> {
     let mut tables = Vec::new();
     if !report.checks.is_empty() {
         tables.push(checks(report));
@@ -224,8 +225,8 @@ pub(super) fn measures(report: &Report) -> Vec<Table> {
     tables
 }
 
-fn checks(report: &Report) -> Table {
-    let mut table = Table::new("Checks", &["# passed", "# failed", "share"]);
+fn checks(report: &Report) -> TextTable {
+    let mut table = TextTable::new("Checks", &["# passed", "# failed", "share"]);
     for check in &report.checks {
         let mark = if check.failures == 0 { '✓' } else { '✗' };
         let all = check.passes + check.failures;
@@ -241,11 +242,11 @@ fn checks(report: &Report) -> Table {
     table
 }
 
-fn metrics(report: &Report) -> Table {
+fn metrics(report: &Report) -> TextTable {
     let columns = &[
         "# values", "Value", "Min", "Max", "50%", "90%", "95%", "99%",
     ];
-    let mut table = Table::new("Metrics", columns);
+    let mut table = TextTable::new("Metrics", columns);
     for (kind, title, note) in KINDS {
         let mut rows = report.metrics.iter().filter(|row| row.kind == kind);
         let Some(first) = rows.next() else { continue };
@@ -258,13 +259,13 @@ fn metrics(report: &Report) -> Table {
 }
 
 /// Returns the table, if there are thresholds.
-pub(super) fn thresholds(report: &Report) -> Option<Table> {
+pub(super) fn thresholds(report: &Report) -> Option<TextTable> {
     let rows = &report.thresholds;
     let when = rows.iter().any(|row| row.broken_s.is_some());
     let mut table = match when {
         _ if rows.is_empty() => return None,
-        true => Table::new("Thresholds", &["limit", "figure", "broken at"]),
-        false => Table::new("Thresholds", &["limit", "figure"]),
+        true => TextTable::new("Thresholds", &["limit", "figure", "broken at"]),
+        false => TextTable::new("Thresholds", &["limit", "figure"]),
     };
     for row in rows {
         let mark = if row.passed { '✓' } else { '✗' };
@@ -279,9 +280,9 @@ pub(super) fn thresholds(report: &Report) -> Option<Table> {
 }
 
 /// Appends the status codes by name, if there is more than one code or `asked`.
-pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut String) {
+pub(super) fn status_codes(report: &Report, requested: bool, page: usize, out: &mut String) {
     let codes = &report.aggregated.status;
-    if codes.is_empty() || (codes.len() == 1 && !asked) {
+    if codes.is_empty() || (codes.len() == 1 && !requested) {
         return;
     }
     let shown = |figures: &Figures| {
@@ -297,9 +298,9 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     // Names get half of the page, and what the codes leave of the other half.
     let longest_codes = rows.iter().map(|(_, codes)| codes.width()).max();
     let longest_name = rows.iter().map(|(name, _)| name.width()).max();
-    let left = page.saturating_sub(longest_codes.unwrap_or(0) + 3);
+    let remaining = page.saturating_sub(longest_codes.unwrap_or(0) + 3);
     let half = (page / 2).saturating_sub(4);
-    let name_width = half.max(left.min(longest_name.unwrap_or(0)));
+    let name_width = half.max(remaining.min(longest_name.unwrap_or(0)));
     out.push_str("\n Status codes\n");
     out.push_str(&rule(page));
     for (name, codes) in rows {
@@ -364,8 +365,8 @@ fn error_lines(listed: &ListedError<'_>, count_width: usize, page: usize, out: &
     // Reports and logs have the whole message.
     let message = cut_middle(&one_line(&listed.message), MOST_MESSAGE_LINES * width);
     let text = format!("{message}{}", line.unwrap_or_default());
-    let answered = answer(error).map(|(how, answer)| format!("{how}: {answer}"));
-    for text in [Some(text), answered].into_iter().flatten() {
+    let response = describe_response(error).map(|(how, excerpt)| format!("{how}: {excerpt}"));
+    for text in [Some(text), response].into_iter().flatten() {
         for line in wrapped(&text, width) {
             out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
         }

@@ -16,23 +16,23 @@ const LEAST_NAME: usize = 10;
 
 /// A name column and right-aligned columns of figures.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     title: &'static str,
     columns: &'static [&'static str],
-    rows: Vec<Row>,
+    rows: Vec<TextRow>,
 }
 
 #[derive(Debug)]
-enum Row {
+enum TextRow {
     Rule,
     Heading(String, String),
     Cells(String, Vec<String>),
 }
 
-impl Table {
+impl TextTable {
     /// Creates an empty table; `title` heads the column of names.
     pub(super) fn new(title: &'static str, columns: &'static [&'static str]) -> Self {
-        Table {
+        TextTable {
             title,
             columns,
             rows: Vec::new(),
@@ -40,16 +40,16 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, name: impl Into<String>, cells: Vec<String>) {
-        self.rows.push(Row::Cells(name.into(), cells));
+        self.rows.push(TextRow::Cells(name.into(), cells));
     }
 
     /// Adds a line across the table, with `note` at its right end.
     pub(super) fn heading(&mut self, name: impl Into<String>, note: impl Into<String>) {
-        self.rows.push(Row::Heading(name.into(), note.into()));
+        self.rows.push(TextRow::Heading(name.into(), note.into()));
     }
 
     pub(super) fn rule(&mut self) {
-        self.rows.push(Row::Rule);
+        self.rows.push(TextRow::Rule);
     }
 
     /// Returns the width at which nothing is cut.
@@ -60,18 +60,18 @@ impl Table {
 
     /// Appends the table, `page` columns wide; wider only if its figures need it.
     pub(super) fn render(&self, page: usize, out: &mut String) {
-        let wanted = self.longest_name().min(FAIR_NAME);
+        let needed = self.longest_name().min(FAIR_NAME);
         let figures = |widths: &[usize], gap: usize| -> usize {
             widths.iter().map(|width| width + gap).sum()
         };
         let room =
             |widths: &[usize], gap: usize| page.saturating_sub(MARGIN + figures(widths, gap));
         let mut widths = self.widths(false);
-        let tight = room(&widths, GAP) < wanted;
+        let tight = room(&widths, GAP) < needed;
         if tight {
             widths = self.widths(true);
         }
-        let gap = if room(&widths, GAP) < wanted { 1 } else { GAP };
+        let gap = if room(&widths, GAP) < needed { 1 } else { GAP };
         let name_width = room(&widths, gap).max(LEAST_NAME);
         let full = MARGIN + name_width + figures(&widths, gap);
         let line = |name: &str, cells: &[String]| {
@@ -92,24 +92,24 @@ impl Table {
         out.push_str(&rule(full));
         for row in &self.rows {
             match row {
-                Row::Rule => out.push_str(&rule(full)),
-                Row::Heading(name, note) => {
+                TextRow::Rule => out.push_str(&rule(full)),
+                TextRow::Heading(name, note) => {
                     out.push_str(spread(name, note, full).trim_end());
                     out.push('\n');
                 }
-                Row::Cells(name, cells) if tight => {
+                TextRow::Cells(name, cells) if tight => {
                     let cells: Vec<String> = cells.iter().map(|cell| tightened(cell)).collect();
                     out.push_str(&line(name, &cells));
                 }
-                Row::Cells(name, cells) => out.push_str(&line(name, cells)),
+                TextRow::Cells(name, cells) => out.push_str(&line(name, cells)),
             }
         }
     }
 
     fn longest_name(&self) -> usize {
         let names = self.rows.iter().map(|row| match row {
-            Row::Cells(name, _) => name.width(),
-            Row::Rule | Row::Heading(..) => 0,
+            TextRow::Cells(name, _) => name.width(),
+            TextRow::Rule | TextRow::Heading(..) => 0,
         });
         names.max().unwrap_or(0).max(self.title.width())
     }
@@ -117,7 +117,7 @@ impl Table {
     fn widths(&self, tight: bool) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|title| title.width()).collect();
         for row in &self.rows {
-            if let Row::Cells(_, cells) = row {
+            if let TextRow::Cells(_, cells) = row {
                 for (width, cell) in widths.iter_mut().zip(cells) {
                     let cell = if tight { tightened(cell) } else { cell.clone() };
                     *width = (*width).max(cell.width());
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_their_columns_when_the_page_is_too_narrow() {
-        let mut table = Table::new("Requests", &["# reqs", "p99"]);
+    fn figures_stay_in_their_columns_when_the_page_is_too_narrow() {
+        let mut table = TextTable::new("Requests", &["# reqs", "p99"]);
         table.row(
             "GET a page with a long name",
             vec!["1,234,567".into(), "12.4 ms".into()],

@@ -1,7 +1,7 @@
 //! The table of scenarios and tags.
 
 use super::sections::times;
-use super::table::Table;
+use super::table::TextTable;
 use crate::metrics::{Latency, Report};
 use crate::output::display::{one_line, rate, with_share};
 use crate::units::show_count;
@@ -10,12 +10,12 @@ use crate::units::show_count;
 const MOST: usize = 30;
 
 /// Returns a table with a row for each tag; `None` if requests have none.
-pub(super) fn table(report: &Report) -> Option<Table> {
+pub(super) fn table(report: &Report) -> Option<TextTable> {
     if report.by_tag.is_empty() {
         return None;
     }
     let columns = &["# reqs", "# fails", "req/s", "50%", "95%", "99%"];
-    let mut table = Table::new("Scenarios and tags", columns);
+    let mut table = TextTable::new("Scenarios and tags", columns);
     for row in report.by_tag.iter().take(MOST) {
         let all = &row.aggregated;
         let mut cells = vec![

@@ -1,6 +1,6 @@
 //! The table of the slowest requests whose traces the site was asked to keep.
 
-use super::table::Table;
+use super::table::TextTable;
 use crate::metrics::Report;
 use crate::output::display::{slowest_traces, status_text, time, trace_text};
 
@@ -8,9 +8,9 @@ use crate::output::display::{slowest_traces, status_text, time, trace_text};
 const MOST: usize = 10;
 
 /// Returns the table, if there are such requests.
-pub(super) fn table(report: &Report) -> Option<Table> {
+pub(super) fn table(report: &Report) -> Option<TextTable> {
     let slowest = slowest_traces(report);
-    let mut table = Table::new("Slowest traces", &["latency", "status", "trace id"]);
+    let mut table = TextTable::new("Slowest traces", &["latency", "status", "trace id"]);
     for (name, one) in slowest.iter().take(MOST) {
         let latency = time(one.latency_ms + one.delay_ms);
         let cells = vec![latency, status_text(one.status), trace_text(&one.trace)];

@@ -1,7 +1,7 @@
 //! The tables of workers and of their labels.
 
 use super::sections::times;
-use super::table::Table;
+use super::table::TextTable;
 use crate::metrics::{Latency, Report, WorkerState};
 use crate::output::display::{
     is_saturated, labels_text, moment, offset_text, one_line, rate, time, with_share, workers_shown,
@@ -9,7 +9,7 @@ use crate::output::display::{
 use crate::units::show_count;
 
 /// Returns the tables; none for a run of one process.
-pub(super) fn tables(report: &Report) -> Vec<Table> {
+pub(super) fn tables(report: &Report) -> Vec<TextTable> {
     let mut tables = Vec::new();
     if !report.by_label.is_empty() {
         tables.push(labels(report));
@@ -21,9 +21,9 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
 }
 
 /// Returns a table with a row for each label, for comparing labels.
-fn labels(report: &Report) -> Table {
+fn labels(report: &Report) -> TextTable {
     let columns = &["workers", "# reqs", "# fails", "req/s", "50%", "95%", "99%"];
-    let mut table = Table::new("Labels", columns);
+    let mut table = TextTable::new("Labels", columns);
     for row in &report.by_label {
         let all = &row.aggregated;
         let mut cells = vec![
@@ -39,7 +39,7 @@ fn labels(report: &Report) -> Table {
     table
 }
 
-fn workers(report: &Report) -> Table {
+fn workers(report: &Report) -> TextTable {
     let (rows, more) = workers_shown(report);
     let was_lost = rows.iter().any(|row| row.lost_at_s.is_some());
     let columns: &[&str] = if was_lost {
@@ -49,7 +49,7 @@ fn workers(report: &Report) -> Table {
     } else {
         &["users", "# reqs", "# fails", "p95", "busy", "lag", "offset"]
     };
-    let mut table = Table::new("Workers", columns);
+    let mut table = TextTable::new("Workers", columns);
     for row in &rows {
         let mark = match row.state {
             WorkerState::Lost => '✗',

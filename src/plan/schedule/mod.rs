@@ -8,29 +8,29 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, RngExt};
 
-use super::{Order, Scenario, Task};
+use super::{Scenario, Task, TaskOrder};
 
 /// The tasks that every user of one scenario runs, in groups that follow each other.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Schedule {
-    order: Order,
-    iteration: Vec<Group>,
-    on_start: Vec<Group>,
-    on_stop: Vec<Group>,
+    order: TaskOrder,
+    iteration: Vec<TaskGroup>,
+    on_start: Vec<TaskGroup>,
+    on_stop: Vec<TaskGroup>,
 }
 
 /// The tasks of one sequence value, to which order and weight apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct TaskGroup {
     /// The sequence value that they share; `None` for the last group, of the tasks without one.
     pub sequence: Option<i64>,
     /// The tasks in the order of their declaration; never empty.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<TaskSlot>,
 }
 
 /// A task's place in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct TaskSlot {
     /// The index of the task in its scenario.
     pub task: usize,
     /// The number of runs of the task in one pass.
@@ -39,7 +39,7 @@ pub(crate) struct Slot {
 
 /// One task to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct ScheduledTask {
     /// The index of the task in its scenario.
     pub task: usize,
     /// Whether the iteration is over when this task is.
@@ -48,10 +48,10 @@ pub(crate) struct Step {
 
 /// The position of one user in its iteration; always used with the same schedule.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct ScheduleCursor {
     group: usize,
     /// Runs left in this group; 0 before the group is entered.
-    left: u64,
+    remaining: u64,
     /// Runs left of each task of this group. Random order draws with replacement and leaves them alone.
     runs: Vec<u32>,
     /// The slot that is next in round-robin order.
@@ -71,7 +71,7 @@ impl Schedule {
     }
 
     /// Returns the groups of one iteration, in the order in which they run.
-    pub(crate) fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[TaskGroup] {
         &self.iteration
     }
 
@@ -82,7 +82,7 @@ impl Schedule {
 
     /// Returns how many tasks one iteration runs.
     pub(crate) fn iteration_len(&self) -> u64 {
-        self.iteration.iter().map(Group::weight).sum()
+        self.iteration.iter().map(TaskGroup::weight).sum()
     }
 
     /// Returns the tasks that a user runs once at its beginning, in order.
@@ -97,12 +97,12 @@ impl Schedule {
 
     /// Returns one pass over `groups`. Random order is a shuffle here: drawing with replacement would leave out the
     /// login of some users, and these tasks have no next iteration to appear in.
-    fn once<R: Rng + ?Sized>(&self, groups: &[Group], rng: &mut R) -> Vec<usize> {
+    fn once<R: Rng + ?Sized>(&self, groups: &[TaskGroup], rng: &mut R) -> Vec<usize> {
         let order = match self.order {
-            Order::Random => Order::Shuffled,
+            TaskOrder::Random => TaskOrder::Shuffled,
             order => order,
         };
-        let mut cursor = Cursor::default();
+        let mut cursor = ScheduleCursor::default();
         let mut tasks = Vec::new();
         while let Some(step) = cursor.step(groups, order, rng) {
             tasks.push(step.task);
@@ -114,17 +114,17 @@ impl Schedule {
     }
 }
 
-impl Group {
+impl TaskGroup {
     /// Returns how many tasks one pass through this group runs.
     pub(crate) fn weight(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.weight)).sum()
     }
 }
 
-impl Cursor {
+impl ScheduleCursor {
     /// Creates the position at the beginning of a user's first iteration.
     pub(crate) fn new() -> Self {
-        Cursor::default()
+        ScheduleCursor::default()
     }
 
     /// Returns the next task of the user, without end; `None` if the scenario has only `on_start` and `on_stop`
@@ -133,49 +133,52 @@ impl Cursor {
         &mut self,
         schedule: &Schedule,
         rng: &mut R,
-    ) -> Option<Step> {
+    ) -> Option<ScheduledTask> {
         self.step(&schedule.iteration, schedule.order, rng)
     }
 
     fn step<R: Rng + ?Sized>(
         &mut self,
-        groups: &[Group],
-        order: Order,
+        groups: &[TaskGroup],
+        order: TaskOrder,
         rng: &mut R,
-    ) -> Option<Step> {
+    ) -> Option<ScheduledTask> {
         let group = groups.get(self.group)?;
-        if self.left == 0 {
+        if self.remaining == 0 {
             self.enter(group);
         }
         let slot = self.pick(group, order, rng);
-        self.left -= 1;
-        if self.left == 0 {
+        self.remaining -= 1;
+        if self.remaining == 0 {
             self.group = (self.group + 1) % groups.len();
         }
-        Some(Step {
+        Some(ScheduledTask {
             task: group.slots[slot].task,
-            last_of_iteration: self.left == 0 && self.group == 0,
+            last_of_iteration: self.remaining == 0 && self.group == 0,
         })
     }
 
-    fn enter(&mut self, group: &Group) {
-        self.left = group.weight();
+    fn enter(&mut self, group: &TaskGroup) {
+        self.remaining = group.weight();
         self.runs.clear();
         self.runs.extend(group.slots.iter().map(|slot| slot.weight));
         self.turn = 0;
     }
 
     /// Chooses a slot that has runs left and takes one of them.
-    fn pick<R: Rng + ?Sized>(&mut self, group: &Group, order: Order, rng: &mut R) -> usize {
+    fn pick<R: Rng + ?Sized>(&mut self, group: &TaskGroup, order: TaskOrder, rng: &mut R) -> usize {
         let slot = match order {
-            Order::Random => {
+            TaskOrder::Random => {
                 let weights = group.slots.iter().map(|slot| slot.weight);
                 return slot_of(weights, rng.random_range(0..group.weight()));
             }
             // Drawing from what is left, by count, is a uniform shuffle dealt one card at a time.
-            Order::Shuffled => slot_of(self.runs.iter().copied(), rng.random_range(0..self.left)),
-            Order::Serial => self.first_left(0),
-            Order::RoundRobin => self.first_left(self.turn),
+            TaskOrder::Shuffled => slot_of(
+                self.runs.iter().copied(),
+                rng.random_range(0..self.remaining),
+            ),
+            TaskOrder::Serial => self.first_remaining(0),
+            TaskOrder::RoundRobin => self.first_remaining(self.turn),
         };
         self.runs[slot] -= 1;
         self.turn = slot + 1;
@@ -183,7 +186,7 @@ impl Cursor {
     }
 
     /// Returns the first slot with runs left, searching from `start` on and then from the front.
-    fn first_left(&self, start: usize) -> usize {
+    fn first_remaining(&self, start: usize) -> usize {
         let slots = self.runs.len();
         (start..start + slots)
             .map(|slot| slot % slots)
@@ -204,12 +207,12 @@ fn slot_of(weights: impl Iterator<Item = u32>, unit: u64) -> usize {
 }
 
 /// Groups the tasks that `belongs` accepts by ascending sequence, those without one last.
-fn groups(tasks: &[Task], belongs: fn(&Task) -> bool) -> Vec<Group> {
-    let mut groups: BTreeMap<(bool, Option<i64>), Vec<Slot>> = BTreeMap::new();
+fn groups(tasks: &[Task], belongs: fn(&Task) -> bool) -> Vec<TaskGroup> {
+    let mut groups: BTreeMap<(bool, Option<i64>), Vec<TaskSlot>> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         if belongs(task) && task.weight > 0 {
             let place = (task.sequence.is_none(), task.sequence);
-            groups.entry(place).or_default().push(Slot {
+            groups.entry(place).or_default().push(TaskSlot {
                 task: index,
                 weight: task.weight,
             });
@@ -217,7 +220,7 @@ fn groups(tasks: &[Task], belongs: fn(&Task) -> bool) -> Vec<Group> {
     }
     groups
         .into_iter()
-        .map(|((_, sequence), slots)| Group { sequence, slots })
+        .map(|((_, sequence), slots)| TaskGroup { sequence, slots })
         .collect()
 }
 

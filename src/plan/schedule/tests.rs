@@ -32,7 +32,7 @@ fn once(weight: u32, sequence: Option<i64>, on_start: bool, on_stop: bool) -> Ta
     }
 }
 
-fn schedule(order: Order, tasks: Vec<Task>) -> Schedule {
+fn schedule(order: TaskOrder, tasks: Vec<Task>) -> Schedule {
     Schedule::new(&Scenario {
         order,
         tasks,
@@ -45,7 +45,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 /// Returns the tasks of the next iteration of a user.
-fn iteration(cursor: &mut Cursor, schedule: &Schedule, rng: &mut impl Rng) -> Vec<usize> {
+fn iteration(cursor: &mut ScheduleCursor, schedule: &Schedule, rng: &mut impl Rng) -> Vec<usize> {
     let mut tasks = Vec::new();
     while let Some(step) = cursor.next(schedule, rng) {
         tasks.push(step.task);
@@ -69,22 +69,26 @@ fn orders_without_chance_repeat_the_same_iteration() {
             .collect::<Vec<_>>()
     };
     for (order, tasks, expected) in [
-        (Order::RoundRobin, plain(&[3, 1]), vec![A, B, A, A]),
-        (Order::RoundRobin, plain(&[1, 3, 2]), vec![A, B, C, B, C, B]),
-        (Order::Serial, plain(&[3, 1]), vec![A, A, A, B]),
+        (TaskOrder::RoundRobin, plain(&[3, 1]), vec![A, B, A, A]),
         (
-            Order::Serial,
+            TaskOrder::RoundRobin,
+            plain(&[1, 3, 2]),
+            vec![A, B, C, B, C, B],
+        ),
+        (TaskOrder::Serial, plain(&[3, 1]), vec![A, A, A, B]),
+        (
+            TaskOrder::Serial,
             vec![task(2, None), task(1, Some(7)), task(1, Some(-2))],
             vec![C, B, A, A],
         ),
         (
-            Order::RoundRobin,
+            TaskOrder::RoundRobin,
             vec![task(1, Some(1)), task(1, None), task(2, Some(1))],
             vec![A, C, C, B],
         ),
     ] {
         let schedule = schedule(order, tasks);
-        let (mut cursor, mut rng) = (Cursor::new(), rng(1));
+        let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(1));
         for _ in 0..3 {
             assert_eq!(
                 iteration(&mut cursor, &schedule, &mut rng),
@@ -99,9 +103,13 @@ fn orders_without_chance_repeat_the_same_iteration() {
 #[test]
 fn a_group_of_one_a_and_five_b_runs_whole_before_c() {
     let tasks = vec![task(1, Some(1)), task(5, Some(1)), task(1, None)];
-    for order in [Order::Shuffled, Order::RoundRobin, Order::Serial] {
+    for order in [
+        TaskOrder::Shuffled,
+        TaskOrder::RoundRobin,
+        TaskOrder::Serial,
+    ] {
         let schedule = schedule(order, tasks.clone());
-        let (mut cursor, mut rng) = (Cursor::new(), rng(2));
+        let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(2));
         for _ in 0..100 {
             let tasks = iteration(&mut cursor, &schedule, &mut rng);
             assert_eq!((count(&tasks, A), count(&tasks, B)), (1, 5), "{order:?}");
@@ -116,7 +124,11 @@ fn a_group_of_one_a_and_five_b_runs_whole_before_c() {
 
 #[test]
 fn every_iteration_runs_each_task_its_weight_in_all_orders_but_random() {
-    for order in [Order::Shuffled, Order::RoundRobin, Order::Serial] {
+    for order in [
+        TaskOrder::Shuffled,
+        TaskOrder::RoundRobin,
+        TaskOrder::Serial,
+    ] {
         for seed in 0..200 {
             let mut rng = rng(seed);
             let tasks: Vec<Task> = (0..rng.random_range(1..8))
@@ -128,7 +140,7 @@ fn every_iteration_runs_each_task_its_weight_in_all_orders_but_random() {
                 })
                 .collect();
             let schedule = schedule(order, tasks.clone());
-            let mut cursor = Cursor::new();
+            let mut cursor = ScheduleCursor::new();
             for _ in 0..3 {
                 let ran = iteration(&mut cursor, &schedule, &mut rng);
                 for (index, task) in tasks.iter().enumerate() {
@@ -146,8 +158,8 @@ fn every_iteration_runs_each_task_its_weight_in_all_orders_but_random() {
 
 #[test]
 fn random_order_draws_by_weight_and_as_often_as_the_weights_sum_to() {
-    let schedule = schedule(Order::Random, vec![task(3, None), task(1, None)]);
-    let (mut cursor, mut rng) = (Cursor::new(), rng(3));
+    let schedule = schedule(TaskOrder::Random, vec![task(3, None), task(1, None)]);
+    let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(3));
     let iterations: Vec<_> = (0..5_000)
         .map(|_| iteration(&mut cursor, &schedule, &mut rng))
         .collect();
@@ -160,10 +172,10 @@ fn random_order_draws_by_weight_and_as_often_as_the_weights_sum_to() {
 #[test]
 fn a_shuffle_is_new_each_time_and_fair_to_every_order() {
     let schedule = schedule(
-        Order::Shuffled,
+        TaskOrder::Shuffled,
         vec![task(1, None), task(1, None), task(1, None)],
     );
-    let (mut cursor, mut rng) = (Cursor::new(), rng(4));
+    let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(4));
     let mut seen: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
     for _ in 0..6_000 {
         *seen
@@ -178,13 +190,13 @@ fn a_shuffle_is_new_each_time_and_fair_to_every_order() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {
+fn the_same_seed_makes_the_same_tasks_and_another_seed_others() {
     let schedule = schedule(
-        Order::Shuffled,
+        TaskOrder::Shuffled,
         vec![task(9, None), task(7, None), task(5, Some(1))],
     );
     let run = |seed| {
-        let (mut cursor, mut rng) = (Cursor::new(), rng(seed));
+        let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(seed));
         (0..100)
             .filter_map(|_| cursor.next(&schedule, &mut rng))
             .collect::<Vec<_>>()
@@ -194,20 +206,20 @@ fn the_same_seed_gives_the_same_tasks_and_another_seed_others() {
 }
 
 #[test]
-fn what_runs_at_the_start_and_end_keeps_its_sequence_and_weight_in_every_order() {
+fn what_runs_at_the_start_and_end_has_its_sequence_and_weight_in_every_order() {
     let tasks = vec![
         once(2, Some(2), true, false),
         once(1, Some(1), true, true),
         once(1, None, false, true),
         task(1, None),
     ];
-    for order in Order::ALL {
+    for order in TaskOrder::ALL {
         let schedule = schedule(order, tasks.clone());
         let mut rng = rng(7);
         assert_eq!(schedule.on_start(&mut rng), [1, 0, 0], "{order:?}");
         assert_eq!(schedule.on_stop(&mut rng), [1, 2], "{order:?}");
         assert_eq!(
-            iteration(&mut Cursor::new(), &schedule, &mut rng),
+            iteration(&mut ScheduleCursor::new(), &schedule, &mut rng),
             [3],
             "{order:?}"
         );
@@ -216,18 +228,18 @@ fn what_runs_at_the_start_and_end_keeps_its_sequence_and_weight_in_every_order()
 
 #[test]
 fn a_scenario_that_only_starts_and_stops_has_no_next_task() {
-    let schedule = schedule(Order::Shuffled, vec![once(1, None, true, true)]);
-    assert_eq!(Cursor::new().next(&schedule, &mut rng(8)), None);
+    let schedule = schedule(TaskOrder::Shuffled, vec![once(1, None, true, true)]);
+    assert_eq!(ScheduleCursor::new().next(&schedule, &mut rng(8)), None);
     assert_eq!(schedule.iteration_len(), 0);
 }
 
 #[test]
 fn huge_weights_cost_no_memory() {
     let schedule = schedule(
-        Order::Shuffled,
+        TaskOrder::Shuffled,
         vec![task(u32::MAX, None), task(u32::MAX, None)],
     );
-    let (mut cursor, mut rng) = (Cursor::new(), rng(9));
+    let (mut cursor, mut rng) = (ScheduleCursor::new(), rng(9));
     for _ in 0..1_000 {
         assert!(
             cursor

@@ -12,11 +12,11 @@ use std::time::Duration;
 /// on its way up and stops when the line reaches n on its way down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    line: Line,
+    line: UserLine,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Line {
+enum UserLine {
     /// A ramp at `rate` users per second, then a level for `run_time`, or without end.
     Ramp {
         users: u64,
@@ -24,12 +24,12 @@ enum Line {
         run_time: Option<Duration>,
     },
     /// Straight pieces from one corner to the next, the first of 0 users at 0.
-    Stages(Vec<Stage>),
+    Stages(Vec<ShapeStage>),
 }
 
 /// A straight piece of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Stage {
+struct ShapeStage {
     start: Duration,
     length: Duration,
     from: u64,
@@ -41,7 +41,7 @@ impl Shape {
     /// lets all of them run for `run_time`, or until something else ends the load. `rate` is above 0.
     pub(crate) fn ramp(users: u64, rate: f64, run_time: Option<Duration>) -> Self {
         Shape {
-            line: Line::Ramp {
+            line: UserLine::Ramp {
                 users,
                 rate,
                 run_time,
@@ -54,7 +54,7 @@ impl Shape {
     pub(crate) fn stages(stages: &[(Duration, u64)]) -> Self {
         let (mut start, mut from) = (Duration::ZERO, 0);
         let stages = stages.iter().map(|&(length, to)| {
-            let stage = Stage {
+            let stage = ShapeStage {
                 start,
                 length,
                 from,
@@ -64,7 +64,7 @@ impl Shape {
             stage
         });
         Shape {
-            line: Line::Stages(stages.collect()),
+            line: UserLine::Stages(stages.collect()),
         }
     }
 
@@ -72,8 +72,8 @@ impl Shape {
     /// last number: ending the load is the caller's task.
     pub(crate) fn users_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
-            Line::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
-            Line::Stages(stages) => match stages.iter().find(|stage| elapsed < stage.end()) {
+            UserLine::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
+            UserLine::Stages(stages) => match stages.iter().find(|stage| elapsed < stage.end()) {
                 Some(stage) if elapsed < stage.start => stage.from,
                 Some(stage) => stage.users_at(elapsed - stage.start),
                 None => stages.last().map_or(0, |stage| stage.to),
@@ -84,8 +84,8 @@ impl Shape {
     /// Returns the number of users that the line aims at, at `elapsed`: those at the end of the current stage.
     pub(crate) fn goal_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
-            Line::Ramp { users, .. } => *users,
-            Line::Stages(stages) => {
+            UserLine::Ramp { users, .. } => *users,
+            UserLine::Stages(stages) => {
                 let now = stages.iter().find(|stage| elapsed < stage.end());
                 now.or(stages.last()).map_or(0, |stage| stage.to)
             }
@@ -95,8 +95,8 @@ impl Shape {
     /// Returns when user `n`, counted from 0, starts for the first time; `None` if there are never that many.
     pub(crate) fn start_of(&self, n: u64) -> Option<Duration> {
         match &self.line {
-            Line::Ramp { users, rate, .. } => (n < *users).then(|| start_at_rate(n, *rate)),
-            Line::Stages(stages) => stages
+            UserLine::Ramp { users, rate, .. } => (n < *users).then(|| start_at_rate(n, *rate)),
+            UserLine::Stages(stages) => stages
                 .iter()
                 .find(|stage| n < stage.to)
                 .map(|stage| stage.start_of(n)),
@@ -107,8 +107,8 @@ impl Shape {
     pub(crate) fn next_change(&self, elapsed: Duration) -> Option<Duration> {
         let now = self.users_at(elapsed);
         let stages = match &self.line {
-            Line::Ramp { .. } => return self.start_of(now),
-            Line::Stages(stages) => stages,
+            UserLine::Ramp { .. } => return self.start_of(now),
+            UserLine::Stages(stages) => stages,
         };
         let mut at = elapsed;
         loop {
@@ -124,21 +124,21 @@ impl Shape {
     /// stays there. Before `elapsed` it is level.
     pub(crate) fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
         let from = self.users_at(elapsed);
-        let stage = Stage {
+        let stage = ShapeStage {
             start: elapsed,
             length: seconds(from.abs_diff(users) as f64 / rate),
             from,
             to: users,
         };
         Shape {
-            line: Line::Stages(vec![stage]),
+            line: UserLine::Stages(vec![stage]),
         }
     }
 
     /// Returns this shape with the next stage beginning at `elapsed`, from the number of users at that moment, and
     /// how much earlier all that follows comes; `None` if there is no stage to come.
     pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
-        let Line::Stages(stages) = &self.line else {
+        let UserLine::Stages(stages) = &self.line else {
             return None;
         };
         let now = stages.iter().position(|stage| elapsed < stage.end())?;
@@ -148,15 +148,15 @@ impl Shape {
         for stage in &mut later {
             stage.start = stage.start.saturating_sub(skipped);
         }
-        let line = Line::Stages(later);
+        let line = UserLine::Stages(later);
         Some((Shape { line }, skipped))
     }
 
     /// Returns the largest number of users that run at one time.
     pub(crate) fn peak(&self) -> u64 {
         match &self.line {
-            Line::Ramp { users, .. } => *users,
-            Line::Stages(stages) => stages.iter().map(|stage| stage.to).max().unwrap_or(0),
+            UserLine::Ramp { users, .. } => *users,
+            UserLine::Stages(stages) => stages.iter().map(|stage| stage.to).max().unwrap_or(0),
         }
     }
 
@@ -172,10 +172,10 @@ impl Shape {
     /// run.
     pub(crate) fn duration(&self) -> Option<Duration> {
         match &self.line {
-            Line::Ramp { run_time, .. } => {
+            UserLine::Ramp { run_time, .. } => {
                 run_time.map(|run_time| self.all_running_at().saturating_add(run_time))
             }
-            Line::Stages(stages) => Some(stages.last().map_or(Duration::ZERO, Stage::end)),
+            UserLine::Stages(stages) => Some(stages.last().map_or(Duration::ZERO, ShapeStage::end)),
         }
     }
 }
@@ -200,7 +200,7 @@ fn started(users: u64, rate: f64, elapsed: Duration) -> u64 {
     low
 }
 
-impl Stage {
+impl ShapeStage {
     fn end(&self) -> Duration {
         self.start.saturating_add(self.length)
     }

@@ -204,7 +204,7 @@ fn no_user_stops_and_starts_at_once_where_stages_meet() {
 }
 
 #[test]
-fn a_number_asked_for_on_the_way_is_reached_at_the_rate_and_stays() {
+fn a_number_requested_on_the_way_is_reached_at_the_rate_and_stays() {
     let shape = seconds_of(&[(10, 10), (10, 0)]).steered(ms(4_500), 8, 2.0);
     assert_eq!(shape.users_at(ms(4_499)), 5);
     assert_eq!(changes(&shape), [(4_500, 6), (5_000, 7), (5_500, 8)]);

@@ -1,8 +1,8 @@
 //! The folder of runs: one folder for each, with `run.json`, the text of the plan and `report.json`. Files that others
 //! put there are read with limits and never trusted; links are not followed.
 
-use super::facts::Facts;
-use super::record::{Record, RunRow};
+use super::facts::ReportFacts;
+use super::record::{RunRecord, RunRow};
 use crate::error::{Diagnostic, Error, Trouble};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
@@ -35,30 +35,30 @@ const NAME: usize = 80;
 
 /// The folder of runs, which no other lgoose serves.
 #[derive(Debug)]
-pub(crate) struct Data {
+pub(crate) struct RunFolder {
     root: PathBuf,
     /// Locked as long as this process is there.
     _lock: File,
     /// What was read of reports, by the names of runs.
-    known: Mutex<HashMap<String, Known>>,
+    cached_facts: Mutex<HashMap<String, StoredFacts>>,
 }
 
 /// What was read of a report, and when it counts.
-type Known = (Stamp, Result<Facts, String>);
+type StoredFacts = (FileStamp, Result<ReportFacts, String>);
 
 /// What tells whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp(u64, u64, i64, i64);
+struct FileStamp(u64, u64, i64, i64);
 
-impl Data {
+impl RunFolder {
     /// Opens the folder, and makes it if it is not there.
     ///
     /// # Errors
     /// A mistake if it cannot be written, or if another lgoose serves it.
-    pub(crate) fn open(root: &Path) -> Result<Data, Error> {
+    pub(crate) fn open(root: &Path) -> Result<RunFolder, Error> {
         let cannot = |error: io::Error| {
-            let told = format!("cannot keep runs in '{}': {error}", root.display());
-            Diagnostic::new(told).help("name a folder that lgoose may write, with '--data DIR'")
+            let message = format!("cannot keep runs in '{}': {error}", root.display());
+            Diagnostic::new(message).help("name a folder that lgoose may write, with '--data DIR'")
         };
         let made = DirBuilder::new().recursive(true).mode(0o700).create(root);
         made.map_err(cannot)?;
@@ -70,20 +70,20 @@ impl Data {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let told = format!(
+                let message = format!(
                     "another 'lgoose serve' keeps its runs in '{}'",
                     root.display()
                 );
-                return Err(Diagnostic::new(told)
+                return Err(Diagnostic::new(message)
                     .help("give each a folder of its own with '--data DIR'")
                     .into());
             }
             Err(TryLockError::Error(error)) => return Err(cannot(error).into()),
         }
-        Ok(Data {
+        Ok(RunFolder {
             root: root.to_owned(),
             _lock: lock,
-            known: Mutex::default(),
+            cached_facts: Mutex::default(),
         })
     }
 
@@ -91,7 +91,7 @@ impl Data {
     ///
     /// # Errors
     /// Trouble with the folder, such as a full disk.
-    pub(super) fn create(&self, record: &Record) -> Result<String, Error> {
+    pub(super) fn create(&self, record: &RunRecord) -> Result<String, Error> {
         let time = record.queued.split(['.', 'Z']).next().unwrap_or_default();
         let base = format!("{}Z-{}", time.replace(':', "-"), plain(&record.plan));
         let cannot = |error| -> Error {
@@ -107,7 +107,7 @@ impl Data {
                 Ok(()) => {
                     if let Err(error) = self.write_record(&id, record) {
                         // As if it had never been asked for.
-                        let _left = self.remove(&id);
+                        let _removed = self.remove(&id);
                         return Err(error);
                     }
                     return Ok(id);
@@ -123,7 +123,7 @@ impl Data {
     ///
     /// # Errors
     /// Trouble that names the file.
-    pub(super) fn write_record(&self, id: &str, record: &Record) -> Result<(), Error> {
+    pub(super) fn write_record(&self, id: &str, record: &RunRecord) -> Result<(), Error> {
         let folder = self.root.join(id);
         let written = serde_json::to_vec_pretty(record).map_err(io::Error::from);
         let written = written.and_then(|bytes| {
@@ -144,13 +144,13 @@ impl Data {
     ///
     /// # Errors
     /// Trouble with either file.
-    pub(super) fn keep_plan(&self, id: &str, plan: &Path) -> Result<(), Error> {
-        let kept = self.root.join(id).join(PLAN);
+    pub(super) fn store_plan(&self, id: &str, plan: &Path) -> Result<(), Error> {
+        let copy = self.root.join(id).join(PLAN);
         let bytes = crate::files::read(plan)
             .map_err(|error| Error::from(Trouble::cannot("read").with_path(plan).because(error)))?;
-        fs::write(&kept, bytes).map_err(|error| {
+        fs::write(&copy, bytes).map_err(|error| {
             Trouble::cannot("write")
-                .with_path(&kept)
+                .with_path(&copy)
                 .because(error)
                 .into()
         })
@@ -176,8 +176,11 @@ impl Data {
         names.sort_unstable_by(|a, b| b.cmp(a));
         names.truncate(MOST);
         let rows: Vec<_> = names.iter().filter_map(|id| self.row(id)).collect();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|id, _| rows.iter().any(|row| row.id == *id));
+        let mut cached = self
+            .cached_facts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        cached.retain(|id, _| rows.iter().any(|row| row.id == *id));
         Ok(rows)
     }
 
@@ -187,7 +190,7 @@ impl Data {
         let report = self.facts(id, &folder);
         let (record, broken) = match record(&folder) {
             Ok(record) => (record, None),
-            Err(told) => (None, Some(Err(told))),
+            Err(error) => (None, Some(Err(error))),
         };
         let report = report.or(broken);
         let is_run = record.is_some() || report.is_some();
@@ -195,20 +198,24 @@ impl Data {
     }
 
     /// Returns the main figures of a run's report, or why it cannot be shown; `None` without one.
-    fn facts(&self, id: &str, folder: &OwnedFd) -> Option<Result<Facts, String>> {
+    fn facts(&self, id: &str, folder: &OwnedFd) -> Option<Result<ReportFacts, String>> {
         let stamp = match open(folder, REPORT) {
             Ok((_, stamp)) => stamp,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(unreadable(&error))),
         };
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, facts)) = known().get(id).filter(|(seen, _)| *seen == stamp) {
+        let cached = || {
+            self.cached_facts
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some((_, facts)) = cached().get(id).filter(|(seen, _)| *seen == stamp) {
             return Some(facts.clone());
         }
         let facts = read(folder, REPORT, REPORT_BYTES);
         let facts = facts.map_err(|error| unreadable(&error));
-        let facts = facts.and_then(|bytes| Facts::read(&bytes));
-        known().insert(id.to_owned(), (stamp, facts.clone()));
+        let facts = facts.and_then(|bytes| ReportFacts::read(&bytes));
+        cached().insert(id.to_owned(), (stamp, facts.clone()));
         Some(facts)
     }
 
@@ -272,7 +279,7 @@ impl Data {
 }
 
 /// Opens a file in a folder; a link is none.
-fn open(folder: &OwnedFd, name: &str) -> io::Result<(File, Stamp)> {
+fn open(folder: &OwnedFd, name: &str) -> io::Result<(File, FileStamp)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -283,13 +290,13 @@ fn open(folder: &OwnedFd, name: &str) -> io::Result<(File, Stamp)> {
     if !found.is_file() {
         return Err(io::Error::other("it is no file"));
     }
-    let stamp = Stamp(found.ino(), found.len(), found.mtime(), found.mtime_nsec());
+    let stamp = FileStamp(found.ino(), found.len(), found.mtime(), found.mtime_nsec());
     Ok((file, stamp))
 }
 
 /// Reads a file in a folder that has no more than so many bytes.
 fn read(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
-    let (file, Stamp(_, length, ..)) = open(folder, name)?;
+    let (file, FileStamp(_, length, ..)) = open(folder, name)?;
     let mut bytes = Vec::new();
     if length <= most {
         // It may grow meanwhile.
@@ -306,12 +313,12 @@ fn read(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Reads what is kept of a run beside its report; `None` if nothing is.
-fn record(folder: &OwnedFd) -> Result<Option<Record>, String> {
-    let told = |error: &dyn fmt::Display| format!("'{RECORD}' cannot be read: {error}");
+fn record(folder: &OwnedFd) -> Result<Option<RunRecord>, String> {
+    let message = |error: &dyn fmt::Display| format!("'{RECORD}' cannot be read: {error}");
     match read(folder, RECORD, OTHER_BYTES) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| told(&error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| message(&error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(message(&error)),
     }
 }
 

@@ -6,9 +6,9 @@ use crate::serve::record::RunState;
 use serde_json::Map;
 use std::os::unix::fs::symlink;
 
-fn data() -> (tempfile::TempDir, Data) {
+fn data() -> (tempfile::TempDir, RunFolder) {
     let scratch = tempfile::tempdir().expect("a folder");
-    let data = Data::open(&scratch.path().join("runs")).expect("it can be made");
+    let data = RunFolder::open(&scratch.path().join("runs")).expect("it can be made");
     (scratch, data)
 }
 
@@ -20,7 +20,7 @@ fn report(plan: &str) -> Vec<u8> {
     serde_json::to_vec(&report).expect("a report")
 }
 
-fn put(data: &Data, id: &str, bytes: &[u8]) {
+fn put(data: &RunFolder, id: &str, bytes: &[u8]) {
     fs::create_dir_all(data.root.join(id)).expect("a folder");
     fs::write(data.root.join(id).join(REPORT), bytes).expect("a file");
 }
@@ -28,7 +28,7 @@ fn put(data: &Data, id: &str, bytes: &[u8]) {
 #[test]
 fn a_run_is_a_folder_with_the_time_and_the_plan_in_its_name() {
     let (_scratch, data) = data();
-    let record = Record::new("a/<script>.lua", Map::new());
+    let record = RunRecord::new("a/<script>.lua", Map::new());
     let ids = [1, 2].map(|_| data.create(&record).expect("there is room"));
     assert!(ids[0].ends_with("Z-a__script_"), "{ids:?}");
     assert_eq!(ids[1], format!("{}-2", ids[0]));
@@ -39,7 +39,7 @@ fn a_run_is_a_folder_with_the_time_and_the_plan_in_its_name() {
     );
     assert!(
         row.error
-            .is_some_and(|told| told.contains("before this run began"))
+            .is_some_and(|error| error.contains("before this run began"))
     );
     data.remove(&ids[0]).expect("it is ours");
     assert!(data.row(&ids[0]).is_none() && !data.root.join(&ids[0]).exists());
@@ -47,7 +47,7 @@ fn a_run_is_a_folder_with_the_time_and_the_plan_in_its_name() {
 }
 
 #[test]
-fn a_report_that_was_put_there_is_a_run_and_a_broken_one_says_what_is_wrong() {
+fn a_report_that_was_put_there_is_a_run_and_a_broken_one_shows_what_is_wrong() {
     let (_scratch, data) = data();
     put(&data, "good", &report("here.lua"));
     put(&data, "half", &report("here.lua")[..50]);
@@ -65,11 +65,11 @@ fn a_report_that_was_put_there_is_a_run_and_a_broken_one_says_what_is_wrong() {
     fs::write(data.root.join("file"), "").expect("a file");
     let mut rows = data.rows().expect("it can be read");
     rows.sort_by(|a, b| a.id.cmp(&b.id));
-    let told: Vec<_> = rows
+    let shown: Vec<_> = rows
         .iter()
         .map(|row| (&*row.id, row.error.clone().unwrap_or_default()))
         .collect();
-    for ((id, told), (expected, part)) in told.iter().zip([
+    for ((id, error), (expected, part)) in shown.iter().zip([
         ("empty", "is not a report"),
         ("folder", "it is no file"),
         ("good", ""),
@@ -79,8 +79,8 @@ fn a_report_that_was_put_there_is_a_run_and_a_broken_one_says_what_is_wrong() {
     ]) {
         assert_eq!(*id, expected);
         assert!(
-            told.contains(part) && part.is_empty() == told.is_empty(),
-            "{id}: {told}"
+            error.contains(part) && part.is_empty() == error.is_empty(),
+            "{id}: {error}"
         );
     }
     assert_eq!(
@@ -123,11 +123,11 @@ fn no_name_and_no_link_leads_out_of_the_folder() {
         assert_eq!(data.report(id), Ok(None), "{id}");
         data.remove(id).expect("nothing is there");
     }
-    let told = data
+    let message = data
         .row("inner")
         .and_then(|row| row.error)
         .expect("it is listed");
-    assert!(told.contains("it is a link"), "{told}");
+    assert!(message.contains("it is a link"), "{message}");
     assert!(data.report("inner").is_err());
     assert_eq!(data.rows().expect("it can be read").len(), 1);
     data.remove("inner").expect("it is ours");
@@ -147,6 +147,8 @@ fn what_others_have_put_beside_a_report_stays() {
 #[test]
 fn one_lgoose_serves_a_folder() {
     let (_scratch, data) = data();
-    let told = Data::open(&data.root).expect_err("it is taken").to_string();
-    assert!(told.contains("another 'lgoose serve'"), "{told}");
+    let message = RunFolder::open(&data.root)
+        .expect_err("it is taken")
+        .to_string();
+    assert!(message.contains("another 'lgoose serve'"), "{message}");
 }

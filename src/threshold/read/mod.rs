@@ -1,7 +1,7 @@
 //! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake is located in the
 //! text.
 
-use super::{Among, Comparison, Figure, Size, Threshold, Unit};
+use super::{ByteUnit, Comparator, FigureKind, LatencySubset, Threshold, Unit};
 use crate::error::nearest;
 use crate::phases::Phase;
 use crate::units;
@@ -15,31 +15,31 @@ pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or
      and the like";
 
 /// The words for figures other than percentiles.
-const FIGURES: [(&str, Figure); 10] = [
-    ("avg", Figure::Avg),
-    ("min", Figure::Min),
-    ("max", Figure::Max),
-    ("failures", Figure::Failures),
-    ("rate", Figure::Rate),
-    ("count", Figure::Count),
-    ("checks", Figure::Checks),
-    ("value", Figure::Value),
-    ("oldest", Figure::Oldest),
-    ("bytes", Figure::Bytes),
+const FIGURES: [(&str, FigureKind); 10] = [
+    ("avg", FigureKind::Avg),
+    ("min", FigureKind::Min),
+    ("max", FigureKind::Max),
+    ("failures", FigureKind::Failures),
+    ("rate", FigureKind::Rate),
+    ("count", FigureKind::Count),
+    ("checks", FigureKind::Checks),
+    ("value", FigureKind::Value),
+    ("oldest", FigureKind::Oldest),
+    ("bytes", FigureKind::Bytes),
 ];
 
 /// A mistake in the text of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misread {
+pub struct ThresholdMistake {
     /// The message: one lower-case sentence.
     pub message: String,
     /// The bytes of the text that are wrong.
     pub place: Range<usize>,
 }
 
-impl Misread {
-    fn new(message: impl Into<String>, place: Range<usize>) -> Misread {
-        Misread {
+impl ThresholdMistake {
+    fn new(message: impl Into<String>, place: Range<usize>) -> ThresholdMistake {
+        ThresholdMistake {
             message: message.into(),
             place,
         }
@@ -51,11 +51,11 @@ impl Threshold {
     ///
     /// # Errors
     /// The mistake and its place. [`Threshold::check`] finds whether the parts fit together.
-    pub fn read(text: &str) -> Result<Threshold, Misread> {
+    pub fn read(text: &str) -> Result<Threshold, ThresholdMistake> {
         match text.rfind(':') {
             None => Threshold::limit(None, text, 0),
             Some(colon) => match text[..colon].trim() {
-                "" => Err(Misread::new(
+                "" => Err(ThresholdMistake::new(
                     "a name is missing before the ':'",
                     0..colon + 1,
                 )),
@@ -68,18 +68,18 @@ impl Threshold {
     ///
     /// # Errors
     /// As [`Threshold::read`].
-    pub fn read_for(name: &str, text: &str) -> Result<Threshold, Misread> {
+    pub fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMistake> {
         match text.rfind(':') {
             None => Threshold::limit(Some(name), text, 0),
             Some(colon) => {
                 let message = "the name stands in [\"…\"] already";
-                Err(Misread::new(message, 0..colon + 1))
+                Err(ThresholdMistake::new(message, 0..colon + 1))
             }
         }
     }
 
-    fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Misread> {
-        let mut reader = Reader { text, at: from };
+    fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, ThresholdMistake> {
+        let mut reader = ThresholdParser { text, at: from };
         let (among, phase, figure) = reader.figure_of()?;
         let comparison = reader.comparison()?;
         let (limit, number) = reader.number()?;
@@ -102,76 +102,79 @@ impl Threshold {
     }
 
     /// Checks that the figure can have that unit. Numbers of a custom metric have none.
-    fn fits(&self, number: Range<usize>, unit: Range<usize>) -> Result<(), Misread> {
+    fn fits(&self, number: Range<usize>, unit: Range<usize>) -> Result<(), ThresholdMistake> {
         let figure = self.figure;
         let is_time = self.unit.per_millisecond().is_some();
         let is_plain = self.unit == Unit::None;
         let is_share = self.unit == Unit::Percent;
-        let (fits, wanted) = match figure {
-            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => (
+        let (fits, units) = match figure {
+            FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => (
                 is_time || is_plain && self.name.is_some() && self.phase.is_none(),
                 "'us', 'ms' or 's'",
             ),
-            Figure::Failures => (is_share || is_plain, "'%', or none for a number of them"),
-            Figure::Rate => (
+            FigureKind::Failures => (is_share || is_plain, "'%', or none for a number of them"),
+            FigureKind::Rate => (
                 is_share || self.unit == Unit::PerSecond,
                 "'/s', or '%' for a share",
             ),
-            Figure::Count => (is_plain, "none"),
-            Figure::Checks => (is_share, "'%'"),
-            Figure::Value => (is_share || is_plain, "none, or '%' for a share"),
-            Figure::Oldest => (is_time, "'us', 'ms' or 's'"),
-            Figure::Bytes => (
+            FigureKind::Count => (is_plain, "none"),
+            FigureKind::Checks => (is_share, "'%'"),
+            FigureKind::Value => (is_share || is_plain, "none, or '%' for a share"),
+            FigureKind::Oldest => (is_time, "'us', 'ms' or 's'"),
+            FigureKind::Bytes => (
                 matches!(self.unit, Unit::Size(_) | Unit::SizePerSecond(_)),
                 "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
             ),
         };
         if !fits {
             let message = if is_plain {
-                format!("the limit of '{figure}' needs a unit: {wanted}")
+                format!("the limit of '{figure}' needs a unit: {units}")
             } else {
                 format!(
-                    "'{}' is not a unit of '{figure}'; it has {wanted}",
+                    "'{}' is not a unit of '{figure}'; it has {units}",
                     self.unit
                 )
             };
-            return Err(Misread::new(message, if is_plain { number } else { unit }));
+            return Err(ThresholdMistake::new(
+                message,
+                if is_plain { number } else { unit },
+            ));
         }
-        if figure == Figure::Value && self.name.is_none() {
+        if figure == FigureKind::Value && self.name.is_none() {
             let message =
                 "'value' is a figure of custom metrics: name one, as in 'orders: value > 10'";
-            return Err(Misread::new(message, number));
+            return Err(ThresholdMistake::new(message, number));
         }
-        if figure == Figure::Oldest && self.name.is_some() {
+        if figure == FigureKind::Oldest && self.name.is_some() {
             let message = "'oldest' is about all requests together: write it without a name";
-            return Err(Misread::new(message, number));
+            return Err(ThresholdMistake::new(message, number));
         }
         if is_share && self.limit > 100.0 {
-            return Err(Misread::new(
+            return Err(ThresholdMistake::new(
                 "a share is at most 100%",
                 number.start..unit.end,
             ));
         }
         if self.limit < 0.0 && !is_plain {
-            return Err(Misread::new("the limit is below zero", number));
+            return Err(ThresholdMistake::new("the limit is below zero", number));
         }
         Ok(())
     }
 }
 
 /// A reader that goes through a text from left to right.
-struct Reader<'a> {
+struct ThresholdParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ThresholdParser<'a> {
     /// Returns the next characters that are all `wanted`, after skipping spaces.
-    fn take(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
+    fn take(&mut self, accepts: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
         let rest = &self.text[self.at..];
         let from = self.at + rest.len() - rest.trim_start().len();
         let rest = &self.text[from..];
-        let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        let length = rest.find(|c| !accepts(c)).unwrap_or(rest.len());
         self.at = from + length;
         (&rest[..length], from..self.at)
     }
@@ -181,39 +184,46 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a figure, and `ok`, `corrected` or a phase before it if one is there.
-    fn figure_of(&mut self) -> Result<(Among, Option<Phase>, Figure), Misread> {
+    fn figure_of(
+        &mut self,
+    ) -> Result<(LatencySubset, Option<Phase>, FigureKind), ThresholdMistake> {
         let (word, place) = self.word();
         let mut phases = Phase::ALL.into_iter();
         let (among, phase) = match (word, phases.find(|phase| phase.name() == word)) {
-            (_, Some(phase)) => (Among::All, Some(phase)),
-            ("ok", _) => (Among::Ok, None),
-            ("corrected", _) => (Among::Corrected, None),
-            _ => return Ok((Among::All, None, self.figure(word, place)?)),
+            (_, Some(phase)) => (LatencySubset::All, Some(phase)),
+            ("ok", _) => (LatencySubset::Ok, None),
+            ("corrected", _) => (LatencySubset::Corrected, None),
+            _ => return Ok((LatencySubset::All, None, self.figure(word, place)?)),
         };
         let (next, next_place) = self.word();
         let figure = self.figure(next, next_place)?;
         match figure {
-            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => {
+            FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => {
                 Ok((among, phase, figure))
             }
-            _ => Err(Misread::new(
+            _ => Err(ThresholdMistake::new(
                 format!("'{word}' stands before a latency only, such as '{word} p95'"),
                 place,
             )),
         }
     }
 
-    fn figure(&self, word: &str, place: Range<usize>) -> Result<Figure, Misread> {
+    fn figure(&self, word: &str, place: Range<usize>) -> Result<FigureKind, ThresholdMistake> {
         if word.is_empty() {
-            return Err(Misread::new("a figure is missing, such as 'p95'", place));
+            return Err(ThresholdMistake::new(
+                "a figure is missing, such as 'p95'",
+                place,
+            ));
         }
-        if let Some((_, figure)) = FIGURES.iter().find(|(known, _)| *known == word) {
+        if let Some((_, figure)) = FIGURES.iter().find(|(name, _)| *name == word) {
             return Ok(*figure);
         }
         let percent = word.strip_prefix('p').and_then(decimal);
         match percent {
-            Some(percent) if percent > 0.0 && percent < 100.0 => Ok(Figure::Percentile(percent)),
-            Some(percent) => Err(Misread::new(
+            Some(percent) if percent > 0.0 && percent < 100.0 => {
+                Ok(FigureKind::Percentile(percent))
+            }
+            Some(percent) => Err(ThresholdMistake::new(
                 format!(
                     "there is no percentile {percent}; the longest is 'max', the shortest 'min'"
                 ),
@@ -221,8 +231,8 @@ impl<'a> Reader<'a> {
             )),
             None => {
                 let phases = Phase::ALL.into_iter().map(Phase::name);
-                let known = FIGURES.iter().map(|(known, _)| *known).chain(phases);
-                let near = nearest(word, known);
+                let names = FIGURES.iter().map(|(name, _)| *name).chain(phases);
+                let near = nearest(word, names);
                 // As k6 writes it.
                 let quoted = word
                     .strip_prefix("p(")
@@ -232,7 +242,7 @@ impl<'a> Reader<'a> {
                     .or(quoted.map(|percent| format!("p{percent}")));
                 let hint =
                     near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-                Err(Misread::new(
+                Err(ThresholdMistake::new(
                     format!("unknown figure '{word}'{hint}"),
                     place,
                 ))
@@ -240,13 +250,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn comparison(&mut self) -> Result<Comparison, Misread> {
+    fn comparison(&mut self) -> Result<Comparator, ThresholdMistake> {
         let (sign, place) = self.take(|c| "<>=!".contains(c));
         Ok(match sign {
-            "<" => Comparison::Less,
-            "<=" => Comparison::LessOrEqual,
-            ">" => Comparison::Greater,
-            ">=" => Comparison::GreaterOrEqual,
+            "<" => Comparator::Less,
+            "<=" => Comparator::LessOrEqual,
+            ">" => Comparator::Greater,
+            ">=" => Comparator::GreaterOrEqual,
             "" => {
                 let (word, place) = self.word();
                 let found = if word.is_empty() {
@@ -255,16 +265,16 @@ impl<'a> Reader<'a> {
                     format!(", not '{word}'")
                 };
                 let message = format!("expected a comparison here: <, <=, > or >={found}");
-                return Err(Misread::new(message, place));
+                return Err(ThresholdMistake::new(message, place));
             }
             other => {
                 let message = format!("'{other}' is not a comparison: write <, <=, > or >=");
-                return Err(Misread::new(message, place));
+                return Err(ThresholdMistake::new(message, place));
             }
         })
     }
 
-    fn number(&mut self) -> Result<(f64, Range<usize>), Misread> {
+    fn number(&mut self) -> Result<(f64, Range<usize>), ThresholdMistake> {
         let (digits, place) = self.take(|c| c.is_ascii_digit() || "-.,_".contains(c));
         if digits.is_empty() {
             let (word, place) = self.word();
@@ -273,7 +283,7 @@ impl<'a> Reader<'a> {
             } else {
                 format!(", not '{word}'")
             };
-            return Err(Misread::new(
+            return Err(ThresholdMistake::new(
                 format!("expected a number here{found}"),
                 place,
             ));
@@ -284,15 +294,15 @@ impl<'a> Reader<'a> {
         };
         match decimal(plain) {
             Some(number) => Ok((sign * number, place)),
-            None => Err(Misread::new(
+            None => Err(ThresholdMistake::new(
                 format!("'{digits}' is not a number: write digits and at most one point"),
                 place,
             )),
         }
     }
 
-    fn unit(&mut self) -> Result<(Unit, Range<usize>), Misread> {
-        let begin = self.at;
+    fn unit(&mut self) -> Result<(Unit, Range<usize>), ThresholdMistake> {
+        let start = self.at;
         let (word, place) = self.word();
         let unit = match word {
             "us" | "\u{b5}s" | "\u{3bc}s" => Unit::Microseconds,
@@ -302,8 +312,8 @@ impl<'a> Reader<'a> {
             "/s" => Unit::PerSecond,
             // The unit is left out, and an option follows.
             "" | "during" | "abort" | "after" => {
-                self.at = begin;
-                return Ok((Unit::None, begin..begin));
+                self.at = start;
+                return Ok((Unit::None, start..start));
             }
             _ => match size(word) {
                 Some(unit) => unit,
@@ -311,14 +321,14 @@ impl<'a> Reader<'a> {
                     let message = format!(
                         "unknown unit '{word}'; there are us, ms, s, % and /s, and for bytes KB, MB and GB"
                     );
-                    return Err(Misread::new(message, place));
+                    return Err(ThresholdMistake::new(message, place));
                 }
             },
         };
         Ok((unit, place))
     }
 
-    fn options(&mut self, threshold: &mut Threshold) -> Result<(), Misread> {
+    fn options(&mut self, threshold: &mut Threshold) -> Result<(), ThresholdMistake> {
         loop {
             let (word, place) = self.take(|c| !c.is_whitespace());
             match word {
@@ -330,31 +340,33 @@ impl<'a> Reader<'a> {
                     let message = format!(
                         "'{word}' is not expected here; 'during 30s', 'abort' or 'after 30s' may follow"
                     );
-                    return Err(Misread::new(message, place));
+                    return Err(ThresholdMistake::new(message, place));
                 }
             }
         }
     }
 
-    fn duration(&mut self, option: &str) -> Result<Duration, Misread> {
+    fn duration(&mut self, option: &str) -> Result<Duration, ThresholdMistake> {
         let (word, place) = self.take(|c| !c.is_whitespace());
         match word {
-            "" => Err(Misread::new(
+            "" => Err(ThresholdMistake::new(
                 format!("'{option}' needs a time, such as '{option} 30s'"),
                 place,
             )),
-            word => units::duration(word).map_err(|problem| Misread::new(problem, place)),
+            word => units::duration(word).map_err(|problem| ThresholdMistake::new(problem, place)),
         }
     }
 }
 
 /// Returns the unit of bytes that a word stands for.
 fn size(word: &str) -> Option<Unit> {
-    Size::ALL.into_iter().find_map(|size| match size.texts() {
-        (alone, _) if alone == word => Some(Unit::Size(size)),
-        (_, per_second) if per_second == word => Some(Unit::SizePerSecond(size)),
-        _ => None,
-    })
+    ByteUnit::ALL
+        .into_iter()
+        .find_map(|size| match size.texts() {
+            (alone, _) if alone == word => Some(Unit::Size(size)),
+            (_, per_second) if per_second == word => Some(Unit::SizePerSecond(size)),
+            _ => None,
+        })
 }
 
 fn decimal(text: &str) -> Option<f64> {

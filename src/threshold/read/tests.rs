@@ -60,7 +60,7 @@ fn what_is_read_is_written_back() {
 }
 
 #[test]
-fn a_mistake_points_at_its_place_and_says_what_is_wanted() {
+fn a_mistake_points_at_its_place_and_shows_what_is_expected() {
     for (text, marked, message) in [
         ("", "", "a figure is missing"),
         ("p95", "", "expected a comparison here"),
@@ -106,7 +106,7 @@ fn a_mistake_points_at_its_place_and_says_what_is_wanted() {
 }
 
 #[test]
-fn parts_that_do_not_go_together_are_told() {
+fn parts_that_do_not_go_together_are_reported() {
     for (text, message) in [
         ("p95 < 3ms during 500ms", "at least 1s"),
         ("count < 3 after 5s", "'abort' or 'during'"),
@@ -127,7 +127,7 @@ fn parts_that_do_not_go_together_are_told() {
 }
 
 #[test]
-fn limits_are_kept_as_they_are_written() {
+fn limits_stay_as_they_are_written() {
     for (text, holds) in [
         ("< 3ms", false),
         ("<= 3ms", true),

@@ -64,7 +64,7 @@ mod tests {
 
     fn speaks(set: &[(&str, &str)]) -> bool {
         speaks_unicode(|name| {
-            let found = set.iter().find(|(known, _)| *known == name);
+            let found = set.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| (*value).to_owned())
         })
     }

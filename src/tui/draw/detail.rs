@@ -1,13 +1,13 @@
 //! Everything that is known about a row, as lines of text.
 
-use super::super::listing::{Column, Entry};
+use super::super::listing::{ListingColumn, ListingRow};
 use super::super::pages::{
     error_key, moment, ms_text, origin, rate, request_key, tight, unsorted, worker_of,
 };
-use super::super::state::{State, Subject, Tab};
-use super::super::style::Meaning;
+use super::super::state::{RowReference, Tab, ViewState};
+use super::super::style::TextMeaning;
 use super::super::text::one_line;
-use super::paint::Lines;
+use super::paint::StyledLines;
 use super::{distribution, worker};
 use crate::metrics::{
     ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot, TraceRow, TracedRequest,
@@ -15,10 +15,10 @@ use crate::metrics::{
 use crate::units::{show_count, show_size};
 use std::time::Duration;
 
-pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Lines {
+pub(super) fn lines(state: &ViewState, snapshot: &Snapshot, subject: &RowReference) -> StyledLines {
     let empty = Report::default();
     let report = state.figures.report.as_deref().unwrap_or(&empty);
-    let clock = Clock::of(report, snapshot);
+    let clock = ReportClock::of(report, snapshot);
     match subject.tab {
         Tab::Errors => {
             let mut errors = report.errors.iter();
@@ -32,20 +32,20 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
                 .rows
                 .iter()
                 .find(|row| request_key(&row.method, &row.name) == subject.key);
-            let told = state
+            let reported = state
                 .request_rows()
                 .0
                 .iter()
                 .find(|row| request_key(&row.method, &row.name) == subject.key);
             let name = one_line(subject.key.trim_start());
-            let mut lines = vec![(Meaning::Strong, name), blank()];
+            let mut lines = vec![(TextMeaning::Strong, name), blank()];
             if let Some(row) = live {
                 lines.push(line("now", now(row)));
             }
-            match (told, live) {
+            match (reported, live) {
                 (Some(request), _) => about_request(&mut lines, &request.figures),
                 (None, Some(row)) => about_row(&mut lines, row),
-                (None, None) => lines.push((Meaning::Faint, GONE.to_owned())),
+                (None, None) => lines.push((TextMeaning::Faint, GONE.to_owned())),
             }
             let named = request_name(subject);
             let errors = if report.errors.is_empty() {
@@ -59,13 +59,13 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
                 .peekable();
             if state.tag_here().is_some() && errors.peek().is_some() {
                 let text = "errors of the name, whatever its tags";
-                lines.push((Meaning::Faint, text.to_owned()));
+                lines.push((TextMeaning::Faint, text.to_owned()));
             }
             for error in errors {
                 let text = format!("{} × {}", show_count(error.count), one_line(&error.message));
-                lines.push((Meaning::Bad, text));
+                lines.push((TextMeaning::Bad, text));
             }
-            if let Some(request) = told {
+            if let Some(request) = reported {
                 lines.extend(request.traced.iter().map(|one| about_trace(one, clock)));
                 lines.extend(distribution::lines(&request.figures));
             }
@@ -81,32 +81,32 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
     let rows = unsorted(state, subject.tab, snapshot);
     match rows.row_of(&subject.key) {
         Some(at) => plain(&rows.rows[at], &rows.columns),
-        None => vec![(Meaning::Faint, GONE.to_owned())],
+        None => vec![(TextMeaning::Faint, GONE.to_owned())],
     }
 }
 
 /// Text for a row that has gone with a reset.
 const GONE: &str = "not seen since the statistics were reset";
 
-fn request_name(subject: &Subject) -> String {
+fn request_name(subject: &RowReference) -> String {
     one_line(subject.key.trim_start())
 }
 
 /// Converts times of a report to the clock of the header.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct ReportClock {
     /// Beginning of the statistics, since the run began.
     origin: Duration,
     /// Beginning of the run on the clock of the logs.
-    begin_ns: u64,
+    start_ns: u64,
 }
 
-impl Clock {
-    fn of(report: &Report, snapshot: &Snapshot) -> Clock {
+impl ReportClock {
+    fn of(report: &Report, snapshot: &Snapshot) -> ReportClock {
         let origin = origin(snapshot);
-        Clock {
+        ReportClock {
             origin,
-            begin_ns: report.origin_ns.saturating_sub(origin.as_nanos() as u64),
+            start_ns: report.origin_ns.saturating_sub(origin.as_nanos() as u64),
         }
     }
 
@@ -119,13 +119,13 @@ impl Clock {
     fn of_log(self, ns: u64) -> String {
         moment(
             Duration::ZERO,
-            ns.saturating_sub(self.begin_ns) as f64 / 1e9,
+            ns.saturating_sub(self.start_ns) as f64 / 1e9,
         )
     }
 }
 
-fn line(name: &str, text: String) -> (Meaning, String) {
-    (Meaning::Plain, format!("{name:<10} {text}"))
+fn line(name: &str, text: String) -> (TextMeaning, String) {
+    (TextMeaning::Plain, format!("{name:<10} {text}"))
 }
 
 /// Returns the last ten seconds of a request as text.
@@ -143,7 +143,7 @@ fn now(row: &LiveRow) -> String {
 }
 
 /// Adds the details that are known without a report.
-fn about_row(lines: &mut Lines, row: &LiveRow) {
+fn about_row(lines: &mut StyledLines, row: &LiveRow) {
     lines.push(line(
         "requests",
         format!(
@@ -159,22 +159,22 @@ fn about_row(lines: &mut Lines, row: &LiveRow) {
 }
 
 /// Returns the name, which the page may have cut, and each figure.
-fn plain(row: &Entry, columns: &[Column]) -> Lines {
-    let mut lines = vec![(Meaning::Strong, row.name.clone()), blank()];
+fn plain(row: &ListingRow, columns: &[ListingColumn]) -> StyledLines {
+    let mut lines = vec![(TextMeaning::Strong, row.name.clone()), blank()];
     for (column, cell) in columns.iter().zip(&row.cells) {
-        lines.push((Meaning::Plain, format!("{:<10} {cell}", column.title)));
+        lines.push((TextMeaning::Plain, format!("{:<10} {cell}", column.title)));
     }
     lines
 }
 
-fn blank() -> (Meaning, String) {
-    (Meaning::Plain, String::new())
+fn blank() -> (TextMeaning, String) {
+    (TextMeaning::Plain, String::new())
 }
 
-fn about_error(error: &ErrorRow, clock: Clock) -> Lines {
-    let mut lines = vec![(Meaning::Bad, one_line(&error.message)), blank()];
+fn about_error(error: &ErrorRow, clock: ReportClock) -> StyledLines {
+    let mut lines = vec![(TextMeaning::Bad, one_line(&error.message)), blank()];
     let mut line =
-        |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
+        |name: &str, text: String| lines.push((TextMeaning::Plain, format!("{name:<10} {text}")));
     line("where", one_line(&error.name));
     if let Some(place) = &error.line {
         line("plan", one_line(place));
@@ -187,21 +187,21 @@ fn about_error(error: &ErrorRow, clock: Clock) -> Lines {
             0 => "The first of these requests",
             _ => "One of the slowest others",
         };
-        lines.extend([blank(), (Meaning::Strong, title.to_owned())]);
+        lines.extend([blank(), (TextMeaning::Strong, title.to_owned())]);
         lines.extend(about_exemplar(exemplar, clock));
     }
     lines
 }
 
 /// Returns the lines of an exemplar: request, response and times.
-fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
+fn about_exemplar(exemplar: &Exemplar, clock: ReportClock) -> StyledLines {
     let status = match exemplar.status {
         0 => "no response".to_owned(),
         status => status.to_string(),
     };
-    let mut lines = Lines::new();
+    let mut lines = StyledLines::new();
     let mut line =
-        |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
+        |name: &str, text: String| lines.push((TextMeaning::Plain, format!("{name:<10} {text}")));
     line(
         "request",
         one_line(&format!("{} {}", exemplar.method, exemplar.url)),
@@ -248,7 +248,7 @@ fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
 }
 
 /// Returns the line of one of the slowest requests whose trace the site was asked to keep.
-fn about_trace(one: &TracedRequest, clock: Clock) -> (Meaning, String) {
+fn about_trace(one: &TracedRequest, clock: ReportClock) -> (TextMeaning, String) {
     let latency = ms_text(one.latency_ms + one.delay_ms);
     let (when, trace) = (clock.of_log(one.start_ns), trace_text(&one.trace));
     line("slow", format!("{latency} at {when} · trace {trace}"))
@@ -278,9 +278,9 @@ fn phases_text(phases: &PhasesMs) -> String {
     had.collect::<Vec<_>>().join(" · ")
 }
 
-fn about_request(lines: &mut Lines, figures: &Figures) {
+fn about_request(lines: &mut StyledLines, figures: &Figures) {
     let mut line =
-        |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
+        |name: &str, text: String| lines.push((TextMeaning::Plain, format!("{name:<10} {text}")));
     line(
         "requests",
         format!(

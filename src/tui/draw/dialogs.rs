@@ -1,12 +1,12 @@
 //! What lies over the page: help, questions, messages, and pages of text that scroll and can be searched.
 
 use super::super::by_tag::matching;
-use super::super::layout::Layout;
-use super::super::loads::{self, wanted, whose};
-use super::super::state::{Dialog, State};
-use super::super::style::{Meaning, Styles};
+use super::super::layout::ScreenLayout;
+use super::super::loads::{self, describe_load, whose};
+use super::super::state::{Dialog, ViewState};
+use super::super::style::{Styles, TextMeaning};
 use super::super::text::{broken, cut_middle, one_line};
-use super::paint::Lines;
+use super::paint::StyledLines;
 use crate::metrics::{LiveLoad, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -53,7 +53,7 @@ const HALF: usize = 38;
 const LEAST_TAGS: usize = 38;
 
 /// Returns the help for a view with `pages` pages.
-pub(super) fn help(width: u16, pages: usize) -> Lines {
+pub(super) fn help(width: u16, pages: usize) -> StyledLines {
     let key = |(key, what): &(&str, &str)| {
         let key = match *what {
             "page" => format!("1–{pages} {key}"),
@@ -62,48 +62,48 @@ pub(super) fn help(width: u16, pages: usize) -> Lines {
         let padding = " ".repeat(10_usize.saturating_sub(key.width()));
         format!("{key}{padding} {what}")
     };
-    let mut lines = Lines::new();
+    let mut lines = StyledLines::new();
     if usize::from(width) >= 2 * HALF + 4 {
         let (left, right) = KEYS.split_at(KEYS.len() / 2);
         for (left, right) in left.iter().zip(right) {
             let left = key(left);
             let padding = " ".repeat(HALF.saturating_sub(left.width()) + 1);
-            lines.push((Meaning::Plain, format!("{left}{padding}{}", key(right))));
+            lines.push((TextMeaning::Plain, format!("{left}{padding}{}", key(right))));
         }
     } else {
-        lines.extend(KEYS.iter().map(|both| (Meaning::Plain, key(both))))
+        lines.extend(KEYS.iter().map(|both| (TextMeaning::Plain, key(both))))
     }
-    lines.push((Meaning::Plain, String::new()));
+    lines.push((TextMeaning::Plain, String::new()));
     let room = usize::from(width).saturating_sub(4).clamp(20, 2 * HALF);
     let mut line = String::new();
     for word in FIGURES.split_whitespace() {
         if line.width() + word.width() + 1 > room {
-            lines.push((Meaning::Faint, std::mem::take(&mut line)));
+            lines.push((TextMeaning::Faint, std::mem::take(&mut line)));
         }
         if !line.is_empty() {
             line.push(' ');
         }
         line.push_str(word);
     }
-    lines.push((Meaning::Faint, line));
+    lines.push((TextMeaning::Faint, line));
     lines
 }
 
 /// Returns all warnings about the run, in full.
-pub(super) fn warnings(snapshot: &Snapshot) -> Lines {
-    let mut lines = Lines::new();
+pub(super) fn warnings(snapshot: &Snapshot) -> StyledLines {
+    let mut lines = StyledLines::new();
     for warning in snapshot.warnings.iter() {
-        lines.push((Meaning::Warning, format!("! {}", one_line(warning))));
-        lines.push((Meaning::Plain, String::new()));
+        lines.push((TextMeaning::Warning, format!("! {}", one_line(warning))));
+        lines.push((TextMeaning::Plain, String::new()));
     }
     if lines.is_empty() {
-        lines.push((Meaning::Faint, "lgoose has no warnings".to_owned()));
+        lines.push((TextMeaning::Faint, "lgoose has no warnings".to_owned()));
     }
     lines
 }
 
 pub(super) fn draw(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
@@ -124,9 +124,9 @@ pub(super) fn draw(
         Dialog::Message(text) => (String::new(), format!("{text}\n\nEsc closes this")),
         _ => return,
     };
-    let lines: Vec<(Meaning, String)> = text
+    let lines: Vec<(TextMeaning, String)> = text
         .lines()
-        .map(|line| (Meaning::Plain, line.to_owned()))
+        .map(|line| (TextMeaning::Plain, line.to_owned()))
         .collect();
     let widest = lines
         .iter()
@@ -160,7 +160,7 @@ fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) 
             format!("{what} of {}", whose(load)),
             format!(
                 "{typed}_\n\n{}\n↵ sets the number, ⇥ another load, Esc cancels",
-                wanted(load)
+                describe_load(load)
             ),
         ),
     }
@@ -171,7 +171,7 @@ pub(super) fn tags(
     (typed, at): (&str, usize),
     snapshot: &Snapshot,
     area: Rect,
-    layout: &mut Layout,
+    layout: &mut ScreenLayout,
     buffer: &mut Buffer,
     styles: Styles,
 ) {
@@ -184,25 +184,25 @@ pub(super) fn tags(
     let from = (at + 1).saturating_sub(rows.into());
     let inner = usize::from(width.saturating_sub(4));
     let mut lines = vec![
-        (Meaning::Strong, format!("find: {typed}_")),
-        (Meaning::Plain, String::new()),
+        (TextMeaning::Strong, format!("find: {typed}_")),
+        (TextMeaning::Plain, String::new()),
     ];
     let shown = all.iter().enumerate().skip(from).take(rows.into());
     lines.extend(shown.map(|(number, tag)| {
         let meaning = if number == at {
-            Meaning::Selected
+            TextMeaning::Selected
         } else {
-            Meaning::Plain
+            TextMeaning::Plain
         };
         (meaning, cut_middle(tag, inner))
     }));
     if all.is_empty() {
-        lines.push((Meaning::Faint, "no tag matches".to_owned()));
+        lines.push((TextMeaning::Faint, "no tag matches".to_owned()));
     }
     let keys = "↑ ↓, ↵ shows only its requests, Esc";
     lines.extend([
-        (Meaning::Plain, String::new()),
-        (Meaning::Faint, keys.to_owned()),
+        (TextMeaning::Plain, String::new()),
+        (TextMeaning::Faint, keys.to_owned()),
     ]);
     layout.dialog_rows = rows;
     let height = (lines.len() as u16 + 2).min(area.height);
@@ -222,10 +222,10 @@ pub(super) fn tags(
 
 /// Draws a text over nearly all of the screen, scrolled no further than to its end.
 pub(super) fn page(
-    state: &State,
-    lines: &[(Meaning, String)],
+    state: &ViewState,
+    lines: &[(TextMeaning, String)],
     area: Rect,
-    layout: &mut Layout,
+    layout: &mut ScreenLayout,
     buffer: &mut Buffer,
     styles: Styles,
 ) {
@@ -242,12 +242,12 @@ pub(super) fn page(
             parts.map(|part| (*meaning, part))
         })
         .collect();
-    let wanted = state.search.to_lowercase();
-    if !wanted.is_empty() {
+    let needle = state.search.to_lowercase();
+    if !needle.is_empty() {
         for (at, (meaning, line)) in lines.iter_mut().enumerate() {
-            if line.to_lowercase().contains(&wanted) {
+            if line.to_lowercase().contains(&needle) {
                 layout.found.push(at.min(u16::MAX.into()) as u16);
-                *meaning = Meaning::Selected;
+                *meaning = TextMeaning::Selected;
             }
         }
     }
@@ -274,7 +274,7 @@ pub(super) fn page(
 
 fn framed(
     title: &str,
-    lines: &[(Meaning, String)],
+    lines: &[(TextMeaning, String)],
     from: u16,
     place: Rect,
     buffer: &mut Buffer,

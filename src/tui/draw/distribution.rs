@@ -1,8 +1,8 @@
 //! A histogram of latencies as lines of text: even steps where nearly all requests are, and wider ones beyond.
 
 use super::super::pages::ms_text;
-use super::super::style::Meaning;
-use super::paint::Lines;
+use super::super::style::TextMeaning;
+use super::paint::StyledLines;
 use crate::metrics::Figures;
 use crate::units::show_count;
 
@@ -13,21 +13,21 @@ const WIDTH: usize = 40;
 
 /// One step: its greatest latency in microseconds, and how many requests are in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Step {
+struct DistributionStep {
     to_us: f64,
     count: u64,
 }
 
-pub(super) fn lines(figures: &Figures) -> Lines {
+pub(super) fn lines(figures: &Figures) -> StyledLines {
     let steps = steps(&figures.counted_us());
     let most = steps.iter().map(|step| step.count).max().unwrap_or(0);
     if most == 0 {
-        return Lines::new();
+        return StyledLines::new();
     }
     let all: u64 = steps.iter().map(|step| step.count).sum();
-    let mut lines: Lines = vec![
-        (Meaning::Plain, String::new()),
-        (Meaning::Strong, "distribution".to_owned()),
+    let mut lines: StyledLines = vec![
+        (TextMeaning::Plain, String::new()),
+        (TextMeaning::Strong, "distribution".to_owned()),
     ];
     for step in &steps {
         let eighths = (step.count as f64 / most as f64 * WIDTH as f64 * 8.0).ceil() as usize;
@@ -40,14 +40,14 @@ pub(super) fn lines(figures: &Figures) -> Lines {
             step.count as f64 * 100.0 / all as f64,
             width = WIDTH + 1,
         );
-        lines.push((Meaning::Graph, text));
+        lines.push((TextMeaning::Graph, text));
     }
     lines
 }
 
 /// Returns even steps up to the 99th percentile, then as many as it takes to the longest latency, each four times as
 /// wide as the one before.
-fn steps(counted: &[(u64, u64)]) -> Vec<Step> {
+fn steps(counted: &[(u64, u64)]) -> Vec<DistributionStep> {
     let all: u64 = counted.iter().map(|(_, count)| count).sum();
     let (Some((least, _)), Some((most, _))) = (counted.first(), counted.last()) else {
         return Vec::new();
@@ -60,7 +60,7 @@ fn steps(counted: &[(u64, u64)]) -> Vec<Step> {
     let p99 = p99.map_or(*most, |(us, _)| *us) as f64;
     let (least, most) = (*least as f64, *most as f64);
     let step = ((p99 - least) / STEPS as f64).max(1.0);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<DistributionStep> = Vec::new();
     let mut to = least;
     let mut further = step;
     while steps.last().is_none_or(|last| last.to_us < most) {
@@ -68,7 +68,7 @@ fn steps(counted: &[(u64, u64)]) -> Vec<Step> {
         if to > p99 {
             further *= 4.0;
         }
-        steps.push(Step {
+        steps.push(DistributionStep {
             to_us: to.min(most.max(least + step)),
             count: 0,
         });
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearly_all_requests_are_told_apart_in_even_steps_and_none_is_left_out() {
+    fn nearly_all_requests_are_separated_in_even_steps_and_none_is_omitted() {
         let mut counted: Vec<(u64, u64)> = (0..160).map(|n| (1_000 + n * 10, 10)).collect();
         counted.push((90_000, 3));
         let steps = steps(&counted);

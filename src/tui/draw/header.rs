@@ -2,8 +2,8 @@
 
 use super::super::ViewContext;
 use super::super::pages::{is_broken, ms_text, rate, tight};
-use super::super::state::State;
-use super::super::style::{Meaning, Styles};
+use super::super::state::ViewState;
+use super::super::style::{Styles, TextMeaning};
 use super::super::text::{cut_middle, one_line};
 use super::graphs::LONG_MS;
 use super::paint::{put, put_right};
@@ -23,7 +23,7 @@ const TAG: usize = 32;
 /// the moment that the pages show.
 pub(super) fn draw(
     facts: &ViewContext,
-    state: &State,
+    state: &ViewState,
     (live, shown): (&Snapshot, &Snapshot),
     area: Rect,
     buffer: &mut Buffer,
@@ -38,14 +38,28 @@ pub(super) fn draw(
     let users = users(live);
     let room = width.saturating_sub(users.width() + 9);
     let what = format!("{} → {}", one_line(&facts.plan), one_line(&facts.host));
-    let x = put(buffer, line(0), area.x, "lgoose ", Meaning::Title, styles);
+    let x = put(
+        buffer,
+        line(0),
+        area.x,
+        "lgoose ",
+        TextMeaning::Title,
+        styles,
+    );
     let what = cut_middle(&what, room);
-    put(buffer, line(0), x, &what, Meaning::Strong, styles);
-    put_right(buffer, line(0), &users, Meaning::Strong, styles);
+    put(buffer, line(0), x, &what, TextMeaning::Strong, styles);
+    put_right(buffer, line(0), &users, TextMeaning::Strong, styles);
 
     let x = match state.figures.finished {
         Some(_) => area.x,
-        None => put(buffer, line(1), area.x, &bar(live), Meaning::Graph, styles),
+        None => put(
+            buffer,
+            line(1),
+            area.x,
+            &bar(live),
+            TextMeaning::Graph,
+            styles,
+        ),
     };
     let (texts, meaning) = phase(state, live);
     let room = area.right().saturating_sub(x) as usize;
@@ -63,23 +77,23 @@ pub(super) fn draw(
 
 /// Returns `12 users` or, while they change, where they are going: `1,738 → 100 users`.
 fn users(snapshot: &Snapshot) -> String {
-    let (users, wanted) = (snapshot.users, snapshot.progress.wanted.users);
+    let (users, target) = (snapshot.users, snapshot.progress.wanted.users);
     let stopping = snapshot.progress.phase == RunPhase::Stopping;
-    if users != wanted && snapshot.progress.wanted.rate.is_none() && !stopping {
-        format!("{} → {}", show_count(users), counted(wanted, "user"))
+    if users != target && snapshot.progress.wanted.rate.is_none() && !stopping {
+        format!("{} → {}", show_count(users), counted(target, "user"))
     } else {
         counted(users, "user")
     }
 }
 
 /// Returns where the run is, from the longest text to the shortest: `running 2m10s of 10m · stage 3 of 5 → 3 users`.
-fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
+fn phase(state: &ViewState, snapshot: &Snapshot) -> (Vec<String>, TextMeaning) {
     if let Some(finished) = &state.figures.finished {
         let after = format!("FINISHED {}", show_long(finished.after));
         let meaning = if finished.passed {
-            Meaning::Good
+            TextMeaning::Good
         } else {
-            Meaning::Bad
+            TextMeaning::Bad
         };
         let whole = match finished.verdict.as_str() {
             "" => format!("{after} · q quit"),
@@ -87,40 +101,40 @@ fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
         };
         return (vec![whole, format!("{after} · q quit")], meaning);
     }
-    let wanted = snapshot.progress.wanted;
+    let aim = snapshot.progress.wanted;
     let elapsed = show_long(snapshot.progress.played);
     let of = |ends: Option<Duration>| {
         ends.map_or_else(String::new, |ends| format!(" of {}", show_long(ends)))
     };
     let (word, meaning) = match snapshot.progress.phase {
-        RunPhase::Stopping => ("stopping after", Meaning::Warning),
-        RunPhase::Paused => ("paused at", Meaning::Warning),
-        RunPhase::Running => ("running", Meaning::Plain),
+        RunPhase::Stopping => ("stopping after", TextMeaning::Warning),
+        RunPhase::Paused => ("paused at", TextMeaning::Warning),
+        RunPhase::Running => ("running", TextMeaning::Plain),
     };
-    let (begin, meaning) = match (snapshot.progress.phase, wanted.warmup_ends) {
+    let (start, meaning) = match (snapshot.progress.phase, aim.warmup_ends) {
         (RunPhase::Stopping, _) => (format!("{word} {elapsed}"), meaning),
         (RunPhase::Running, Some(ends)) => (
             format!("warm-up {elapsed}{}", of(Some(ends))),
-            Meaning::Warning,
+            TextMeaning::Warning,
         ),
-        _ => (format!("{word} {elapsed}{}", of(wanted.ends)), meaning),
+        _ => (format!("{word} {elapsed}{}", of(aim.ends)), meaning),
     };
-    let mut texts = vec![begin];
+    let mut texts = vec![start];
     let mut more = |text: String| {
         let longer = format!("{} · {text}", texts[0]);
         texts.insert(0, longer);
     };
-    if let Some(rate) = wanted.rate {
+    if let Some(rate) = aim.rate {
         more(format!("target {} iterations/s", short_rate(rate)));
     }
-    if let Some((number, of)) = wanted.stage {
-        let goal = match wanted.rate {
+    if let Some((number, of)) = aim.stage {
+        let goal = match aim.rate {
             Some(rate) => format!("{}/s", short_rate(rate)),
-            None => counted(wanted.users, "user"),
+            None => counted(aim.users, "user"),
         };
         more(format!("stage {number} of {of} → {goal}"));
     }
-    if let Some(all) = wanted.iterations {
+    if let Some(all) = aim.iterations {
         more(format!(
             "{} of {} iterations",
             show_count(iterations(snapshot)),
@@ -142,15 +156,15 @@ fn iterations(snapshot: &Snapshot) -> u64 {
 
 /// Returns a bar that shows how far the run is, by what ends first: its warm-up, its iterations or its time.
 fn bar(snapshot: &Snapshot) -> String {
-    let wanted = snapshot.progress.wanted;
+    let aim = snapshot.progress.wanted;
     let of_time =
         |ends: Duration| snapshot.progress.played.as_secs_f64() / ends.as_secs_f64().max(1e-9);
-    let by_time = wanted.lasts.map(of_time);
-    let by_count = wanted
+    let by_time = aim.lasts.map(of_time);
+    let by_count = aim
         .iterations
         .map(|all| iterations(snapshot) as f64 / all.max(1) as f64);
     let further = by_time.into_iter().chain(by_count).reduce(f64::max);
-    let Some(share) = wanted.warmup_ends.map(of_time).or(further) else {
+    let Some(share) = aim.warmup_ends.map(of_time).or(further) else {
         return String::new();
     };
     let full = (share.min(1.0) * BAR as f64).round() as usize;
@@ -158,14 +172,14 @@ fn bar(snapshot: &Snapshot) -> String {
 }
 
 /// Returns how hard lgoose itself works, from the longest text to the shortest.
-fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
+fn generator(snapshot: &Snapshot) -> ([String; 3], TextMeaning) {
     let Some(last) = snapshot.recent.last() else {
-        return (Default::default(), Meaning::Faint);
+        return (Default::default(), TextMeaning::Faint);
     };
     let (mark, meaning) = if last.generator.saturated {
-        (" BOTTLENECK", Meaning::Warning)
+        (" BOTTLENECK", TextMeaning::Warning)
     } else {
-        ("", Meaning::Faint)
+        ("", TextMeaning::Faint)
     };
     let busy = format!("generator CPU {:.0}%", last.generator.busy * 100.0);
     let lag = Duration::try_from_secs_f64(last.generator.lag_ms / 1e3).unwrap_or_default();
@@ -180,18 +194,24 @@ fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
 }
 
 /// A figure. Where there is no room, all figures become short, then those of the highest rank are left out first.
-struct Figure {
+struct HeaderFigure {
     rank: u8,
     text: String,
     short: Option<String>,
-    meaning: Meaning,
+    meaning: TextMeaning,
 }
 
-fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
+fn figures(
+    state: &ViewState,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
     let mut parts = parts(snapshot, state.requests(snapshot));
     parts.splice(0..0, chosen(state));
     let between = " · ";
-    let width = |parts: &[Figure]| -> usize {
+    let width = |parts: &[HeaderFigure]| -> usize {
         let texts: usize = parts.iter().map(|part| part.text.width()).sum();
         texts + parts.len().saturating_sub(1) * between.width()
     };
@@ -211,7 +231,7 @@ fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, 
     let mut x = area.x;
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
-            x = put(buffer, area, x, between, Meaning::Faint, styles);
+            x = put(buffer, area, x, between, TextMeaning::Faint, styles);
         }
         x = put(buffer, area, x, &part.text, part.meaning, styles);
     }
@@ -219,13 +239,13 @@ fn figures(state: &State, snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, 
 
 /// Returns the tag whose requests the figures and the page are about, or a warning that the page cannot be shown by
 /// it.
-fn chosen(state: &State) -> Option<Figure> {
+fn chosen(state: &ViewState) -> Option<HeaderFigure> {
     let tag = cut_middle(&one_line(state.figures.one_tag.as_ref()?.tag()), TAG);
     let (text, meaning) = match state.tag_here() {
-        Some(_) => (tag, Meaning::Selected),
-        None => (format!("all, not {tag} alone"), Meaning::Warning),
+        Some(_) => (tag, TextMeaning::Selected),
+        None => (format!("all, not {tag} alone"), TextMeaning::Warning),
     };
-    Some(Figure {
+    Some(HeaderFigure {
         rank: 0,
         text,
         short: None,
@@ -235,11 +255,11 @@ fn chosen(state: &State) -> Option<Figure> {
 
 /// Returns the figures in the order in which they stand. Where something failed, latencies are those of successes:
 /// what fails at once must not make a site look faster.
-fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
+fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     let total = &requests.total;
     let mut parts = Vec::new();
     let mut add = |rank, text: String, meaning| {
-        parts.push(Figure {
+        parts.push(HeaderFigure {
             rank,
             text,
             short: None,
@@ -249,15 +269,15 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
     add(
         0,
         format!("{} req/s (last 10 s)", rate(total.rate_now)),
-        Meaning::Strong,
+        TextMeaning::Strong,
     );
     let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
     match (total.count, total.failures) {
         (0, _) => {}
-        (_, 0) => add(5, "no failures".to_owned(), Meaning::Good),
+        (_, 0) => add(5, "no failures".to_owned(), TextMeaning::Good),
         (_, failures) => {
             let text = format!("✗ {} failed ({share:.2}%)", show_count(failures));
-            add(1, text, Meaning::Bad);
+            add(1, text, TextMeaning::Bad);
         }
     }
     let (ok, of) = match total.failures {
@@ -269,30 +289,34 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
     } else {
         requests.ok[1]
     };
-    add(6, format!("{of}p50 {}", tight(ok)), Meaning::Plain);
-    add(2, format!("{of}p95 {}", tight(p95)), Meaning::Plain);
-    let begun = snapshot.requests.total.count > 0;
+    add(6, format!("{of}p50 {}", tight(ok)), TextMeaning::Plain);
+    add(2, format!("{of}p95 {}", tight(p95)), TextMeaning::Plain);
+    let has_started = snapshot.requests.total.count > 0;
     let broken = snapshot
         .thresholds
         .iter()
-        .filter(|row| is_broken(row, begun));
+        .filter(|row| is_broken(row, has_started));
     match broken.count() {
         0 => {}
         broken => {
             let of = snapshot.thresholds.len();
-            add(3, format!("✗ {broken} of {of} thresholds"), Meaning::Bad);
+            add(
+                3,
+                format!("✗ {broken} of {of} thresholds"),
+                TextMeaning::Bad,
+            );
         }
     }
     if snapshot.arrivals.dropped > 0 {
         add(
             2,
             format!("✗ {} dropped", show_count(snapshot.arrivals.dropped)),
-            Meaning::Bad,
+            TextMeaning::Bad,
         );
     }
-    if snapshot.progress.wanted.rate.is_some() && begun {
+    if snapshot.progress.wanted.rate.is_some() && has_started {
         let text = format!("starts {} late", tight(snapshot.arrivals.late_p99));
-        add(7, text, Meaning::Plain);
+        add(7, text, TextMeaning::Plain);
     }
     if let Some(last) = snapshot
         .recent
@@ -304,18 +328,18 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<Figure> {
             show_count(last.under_way),
             ms_text(last.oldest_ms)
         );
-        add(2, text, Meaning::Warning);
+        add(2, text, TextMeaning::Warning);
     }
     if !snapshot.warnings.is_empty() {
         let text = counted(snapshot.warnings.len() as u64, "warning");
-        add(4, format!("! {text}"), Meaning::Warning);
+        add(4, format!("! {text}"), TextMeaning::Warning);
     }
     add(
         8,
         format!("{} reqs", show_count(total.count)),
-        Meaning::Plain,
+        TextMeaning::Plain,
     );
-    add(9, show_size(requests.bytes as f64), Meaning::Plain);
+    add(9, show_size(requests.bytes as f64), TextMeaning::Plain);
     for part in &mut parts {
         // `✗ 48 failed`, `✗ 1/2 thresholds`, `p95 4.11ms`.
         let short = part.text.split(" (").next().unwrap_or_default();

@@ -12,11 +12,11 @@ mod paint;
 mod worker;
 
 use super::ViewContext;
-use super::layout::Layout;
-use super::state::{Dialog, State, Tab};
+use super::layout::ScreenLayout;
+use super::state::{Dialog, Tab, ViewState};
 use super::style::Styles;
 use crate::metrics::Snapshot;
-use paint::{Lines, cut, cut_below};
+use paint::{StyledLines, cut, cut_below};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -25,16 +25,16 @@ pub(crate) use ascii::speaks_unicode;
 /// Draws a run at one moment into an area of any size, and returns where things are.
 pub(crate) fn draw(
     facts: &ViewContext,
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
-) -> Layout {
+) -> ScreenLayout {
     let styles = Styles {
         colours: facts.colours,
     };
     let shown = state.figures.moment.as_deref().unwrap_or(snapshot);
-    let mut layout = Layout::default();
+    let mut layout = ScreenLayout::default();
     let mut rest = area;
     let head = cut(&mut rest, 3);
     header::draw(facts, state, (snapshot, shown), head, buffer, styles);
@@ -68,7 +68,7 @@ pub(crate) fn draw(
 }
 
 /// Returns the text of a dialog that scrolls.
-fn scrolled_text(state: &State, snapshot: &Snapshot, width: u16) -> Lines {
+fn scrolled_text(state: &ViewState, snapshot: &Snapshot, width: u16) -> StyledLines {
     match &state.dialog {
         Dialog::Detail(subject) => detail::lines(state, snapshot, subject),
         Dialog::Warnings => dialogs::warnings(snapshot),
@@ -77,7 +77,7 @@ fn scrolled_text(state: &State, snapshot: &Snapshot, width: u16) -> Lines {
 }
 
 /// Returns the text of the dialog, to be copied.
-pub(super) fn text_of(state: &State, snapshot: &Snapshot) -> String {
+pub(super) fn text_of(state: &ViewState, snapshot: &Snapshot) -> String {
     let lines = scrolled_text(state, snapshot, 80);
     let texts: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
     texts.join("\n")

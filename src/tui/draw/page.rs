@@ -1,12 +1,12 @@
 //! The page below the tabs with its rows or the log, the details beside it, and the line of keys.
 
-use super::super::layout::Layout;
-use super::super::listing::Rows;
+use super::super::layout::ScreenLayout;
+use super::super::listing::DrawnRows;
 use super::super::loads::{self, whose};
-use super::super::log::{Level, time};
+use super::super::log::{LineLevel, time};
 use super::super::pages::listing;
-use super::super::state::{State, Subject, Tab};
-use super::super::style::{Meaning, Styles};
+use super::super::state::{RowReference, Tab, ViewState};
+use super::super::style::{Styles, TextMeaning};
 use super::super::text::{broken, cut_middle};
 use super::detail;
 use super::paint::{cut_below, put, put_right};
@@ -26,10 +26,10 @@ const MESSAGE: u16 = 3;
 const WHOSE: usize = 18;
 
 pub(super) fn tabs(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
-    layout: &mut Layout,
+    layout: &mut ScreenLayout,
     buffer: &mut Buffer,
     styles: Styles,
 ) {
@@ -59,9 +59,9 @@ pub(super) fn tabs(
     let mut x = area.x;
     for (at, title) in titles.iter().enumerate() {
         let meaning = if at == state.tab.index() {
-            Meaning::Selected
+            TextMeaning::Selected
         } else {
-            Meaning::Faint
+            TextMeaning::Faint
         };
         let from = x;
         x = put(buffer, area, x, title, meaning, styles);
@@ -70,10 +70,10 @@ pub(super) fn tabs(
 }
 
 pub(super) fn draw(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     mut area: Rect,
-    layout: &mut Layout,
+    layout: &mut ScreenLayout,
     buffer: &mut Buffer,
     styles: Styles,
 ) {
@@ -94,7 +94,7 @@ pub(super) fn draw(
         };
         area.width = list;
         layout.has_pane = true;
-        let subject = key.map(|key| Subject {
+        let subject = key.map(|key| RowReference {
             tab: state.tab,
             key,
         });
@@ -109,7 +109,7 @@ pub(super) fn draw(
                 height: 1,
                 ..below
             };
-            put(buffer, line, line.x, text, Meaning::Bad, styles);
+            put(buffer, line, line.x, text, TextMeaning::Bad, styles);
         }
     }
     let order = (state.sorted(), state.reversed);
@@ -118,9 +118,9 @@ pub(super) fn draw(
 
 /// Draws the details of the selected row, as many lines as there is room for.
 fn beside(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
-    subject: Option<Subject>,
+    subject: Option<RowReference>,
     area: Rect,
     buffer: &mut Buffer,
     styles: Styles,
@@ -141,11 +141,11 @@ fn beside(
             height: 1,
             ..area
         };
-        let x = put(buffer, line, line.x, "│ ", Meaning::Faint, styles);
+        let x = put(buffer, line, line.x, "│ ", TextMeaning::Faint, styles);
         let last = usize::from(y) + 1 == room && all.len() > room;
         match all.get(usize::from(y)) {
             Some(_) if last => {
-                put(buffer, line, x, "… ↵ shows all", Meaning::Faint, styles);
+                put(buffer, line, x, "… ↵ shows all", TextMeaning::Faint, styles);
             }
             Some((meaning, text)) => {
                 put(buffer, line, x, text, *meaning, styles);
@@ -156,7 +156,7 @@ fn beside(
 }
 
 /// Draws the log, with the newest line at the bottom.
-fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
+fn log(state: &ViewState, area: Rect, buffer: &mut Buffer, styles: Styles) -> DrawnRows {
     let mut area = area;
     let foot = cut_below(&mut area, 1);
     let room = usize::from(area.height);
@@ -166,7 +166,7 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
             "" => "nothing has been logged".to_owned(),
             filter => format!("no line matches '{filter}'"),
         };
-        put(buffer, area, area.x, &text, Meaning::Faint, styles);
+        put(buffer, area, area.x, &text, TextMeaning::Faint, styles);
     }
     for (at, line) in lines.iter().enumerate() {
         let place = Rect {
@@ -179,13 +179,13 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
             place,
             place.x,
             &time(line.at),
-            Meaning::Faint,
+            TextMeaning::Faint,
             styles,
         ) + 1;
         let meaning = match line.level {
-            Level::Error => Meaning::Bad,
-            Level::Warning => Meaning::Warning,
-            Level::Plain => Meaning::Plain,
+            LineLevel::Error => TextMeaning::Bad,
+            LineLevel::Warning => TextMeaning::Warning,
+            LineLevel::Plain => TextMeaning::Plain,
         };
         put(buffer, place, x, &line.text, meaning, styles);
     }
@@ -200,12 +200,12 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
                 counted(rounded(count), "line")
             )
         };
-        put_right(buffer, foot, &text, Meaning::Faint, styles);
+        put_right(buffer, foot, &text, TextMeaning::Faint, styles);
     }
-    Rows {
+    DrawnRows {
         y: area.y,
         room,
-        ..Rows::default()
+        ..DrawnRows::default()
     }
 }
 
@@ -217,7 +217,7 @@ fn rounded(count: u64) -> u64 {
 
 /// Draws the bottom line: the latest notice, the filter, or the keys.
 pub(super) fn last_line(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
@@ -254,7 +254,7 @@ pub(super) fn last_line(
             "  (Esc drops it)"
         };
         let text = format!("filter: {}{hint}", state.filter);
-        put(buffer, area, area.x, &text, Meaning::Strong, styles);
+        put(buffer, area, area.x, &text, TextMeaning::Strong, styles);
     } else if state.notice.is_empty() {
         let mut keys: Vec<String> = match state.figures.finished {
             Some(_) => AFTERWARDS.map(str::to_owned).to_vec(),
@@ -277,11 +277,11 @@ pub(super) fn last_line(
         let mut x = area.x;
         for key in &keys {
             if (x as usize) + key.width() <= area.right() as usize {
-                x = put(buffer, area, x, key, Meaning::Faint, styles) + 2;
+                x = put(buffer, area, x, key, TextMeaning::Faint, styles) + 2;
             }
         }
     } else {
         let text = cut_middle(&state.notice, area.width as usize);
-        put(buffer, area, area.x, &text, Meaning::Strong, styles);
+        put(buffer, area, area.x, &text, TextMeaning::Strong, styles);
     }
 }

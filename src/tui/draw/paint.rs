@@ -1,12 +1,12 @@
 //! What all drawing is made of: parts of the screen, and styled text.
 
-use super::super::style::{Meaning, Styles};
+use super::super::style::{Styles, TextMeaning};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Lines of text with their meanings.
-pub(super) type Lines = Vec<(Meaning, String)>;
+pub(super) type StyledLines = Vec<(TextMeaning, String)>;
 
 /// Takes lines from the top.
 pub(super) fn cut(rest: &mut Rect, height: u16) -> Rect {
@@ -34,7 +34,7 @@ pub(super) fn put(
     area: Rect,
     x: u16,
     text: &str,
-    meaning: Meaning,
+    meaning: TextMeaning,
     styles: Styles,
 ) -> u16 {
     if area.height == 0 || x >= area.right() {
@@ -50,7 +50,7 @@ pub(super) fn put_right(
     buffer: &mut Buffer,
     area: Rect,
     text: &str,
-    meaning: Meaning,
+    meaning: TextMeaning,
     styles: Styles,
 ) {
     let x = area.right().saturating_sub(text.width() as u16);

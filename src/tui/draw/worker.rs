@@ -1,19 +1,19 @@
 //! Everything that is known about a worker, as lines of text.
 
 use super::super::pages::{ms_text, rate, tight, worker_offset, worker_state};
-use super::super::style::Meaning;
+use super::super::style::TextMeaning;
 use super::super::text::one_line;
-use super::paint::Lines;
+use super::paint::StyledLines;
 use crate::metrics::LiveWorker;
 use crate::units::{counted, show_count};
 
-pub(super) fn lines(row: &LiveWorker) -> Lines {
+pub(super) fn lines(row: &LiveWorker) -> StyledLines {
     let mut lines = vec![
-        (Meaning::Strong, one_line(&row.name)),
-        (Meaning::Plain, String::new()),
+        (TextMeaning::Strong, one_line(&row.name)),
+        (TextMeaning::Plain, String::new()),
     ];
     let mut line =
-        |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
+        |name: &str, text: String| lines.push((TextMeaning::Plain, format!("{name:<10} {text}")));
     line("state", worker_state(row).to_owned());
     line("labels", one_line(&row.labels_text()));
     line("version", format!("lgoose {}", one_line(&row.version)));
@@ -53,7 +53,7 @@ pub(super) fn lines(row: &LiveWorker) -> Lines {
     );
     if row.saturated {
         let text = "its latencies are partly its own: give it cores, or spread its users over more workers";
-        lines.push((Meaning::Warning, text.to_owned()));
+        lines.push((TextMeaning::Warning, text.to_owned()));
     }
     lines
 }

@@ -3,29 +3,29 @@
 use super::super::by_tag::matching;
 use super::super::draw::text_of;
 use super::super::loads;
-use super::super::state::{Dialog, State};
-use super::Wish;
+use super::super::state::{Dialog, ViewState};
+use super::KeyAction;
 use crate::control::Command;
 use crate::metrics::Snapshot;
 use crossterm::event::KeyCode;
 
 pub(super) fn press_in_dialog(
-    state: &mut State,
+    state: &mut ViewState,
     key: KeyCode,
     snapshot: &Snapshot,
-) -> Option<Wish> {
+) -> Option<KeyAction> {
     match state.dialog.clone() {
         Dialog::None => {}
         Dialog::Quit => {
             state.dialog = Dialog::None;
             if matches!(key, KeyCode::Char('y' | 'Y' | 'q') | KeyCode::Enter) {
-                return Some(Wish::Command(Command::Stop));
+                return Some(KeyAction::Command(Command::Stop));
             }
         }
         Dialog::Reset => {
             state.dialog = Dialog::None;
             if matches!(key, KeyCode::Char('y' | 'Y' | '0') | KeyCode::Enter) {
-                return Some(Wish::Command(Command::ResetStatistics));
+                return Some(KeyAction::Command(Command::ResetStatistics));
             }
         }
         Dialog::Users(text) => return type_users(state, key, text, snapshot),
@@ -37,7 +37,7 @@ pub(super) fn press_in_dialog(
             // The mistake in the plan may be mended: reload it once more.
             KeyCode::Char('r') => {
                 state.dialog = Dialog::None;
-                return Some(Wish::Command(Command::Reload));
+                return Some(KeyAction::Command(Command::Reload));
             }
             _ => {}
         },
@@ -48,7 +48,7 @@ pub(super) fn press_in_dialog(
 }
 
 /// Scrolls a text that is longer than the screen, or begins to search or copies it; other keys close it.
-fn read(state: &mut State, key: KeyCode, snapshot: &Snapshot) {
+fn read(state: &mut ViewState, key: KeyCode, snapshot: &Snapshot) {
     let page = state.layout.dialog_rows.saturating_sub(1).max(1);
     let most = state.layout.most_scroll;
     state.scroll = match key {
@@ -77,7 +77,7 @@ fn read(state: &mut State, key: KeyCode, snapshot: &Snapshot) {
     .min(most);
 }
 
-fn type_search(state: &mut State, key: KeyCode) {
+fn type_search(state: &mut ViewState, key: KeyCode) {
     match key {
         KeyCode::Char(character) => state.search.push(character),
         KeyCode::Backspace => drop(state.search.pop()),
@@ -100,7 +100,7 @@ fn type_search(state: &mut State, key: KeyCode) {
 
 /// Returns the next line that was found, after the last one the first. Scrolled to the end of the text, all
 /// further ones are on the screen.
-fn next_found(state: &State, after: u16) -> u16 {
+fn next_found(state: &ViewState, after: u16) -> u16 {
     let found = &state.layout.found;
     let more = after < state.layout.most_scroll;
     let next = found.iter().find(|line| more && **line > after);
@@ -108,17 +108,17 @@ fn next_found(state: &State, after: u16) -> u16 {
 }
 
 fn type_users(
-    state: &mut State,
+    state: &mut ViewState,
     key: KeyCode,
     mut text: String,
     snapshot: &Snapshot,
-) -> Option<Wish> {
+) -> Option<KeyAction> {
     match key {
         KeyCode::Char(digit @ '0'..='9') if text.len() < 7 => text.push(digit),
         KeyCode::Enter => {
             state.dialog = Dialog::None;
             let users = text.parse().ok()?;
-            return Some(Wish::Command(loads::set_users(state, users, snapshot)));
+            return Some(KeyAction::Command(loads::set_users(state, users, snapshot)));
         }
         _ => return type_number(state, key, text, Dialog::Users, snapshot),
     }
@@ -127,11 +127,11 @@ fn type_users(
 }
 
 fn type_rate(
-    state: &mut State,
+    state: &mut ViewState,
     key: KeyCode,
     mut text: String,
     snapshot: &Snapshot,
-) -> Option<Wish> {
+) -> Option<KeyAction> {
     match key {
         KeyCode::Char(digit @ '0'..='9') if text.len() < 9 => text.push(digit),
         KeyCode::Char('.') if !text.contains('.') => text.push('.'),
@@ -141,7 +141,7 @@ fn type_rate(
                 state.notice = "'.' is no rate".to_owned();
             }
             let rate = text.parse().ok()?;
-            return Some(Wish::Command(loads::set_rate(state, rate, snapshot)));
+            return Some(KeyAction::Command(loads::set_rate(state, rate, snapshot)));
         }
         _ => return type_number(state, key, text, Dialog::Rate, snapshot),
     }
@@ -151,12 +151,12 @@ fn type_rate(
 
 /// Handles the keys that all questions for a number have.
 fn type_number(
-    state: &mut State,
+    state: &mut ViewState,
     key: KeyCode,
     mut text: String,
-    asked: fn(String) -> Dialog,
+    to_dialog: fn(String) -> Dialog,
     snapshot: &Snapshot,
-) -> Option<Wish> {
+) -> Option<KeyAction> {
     match key {
         KeyCode::Backspace => drop(text.pop()),
         KeyCode::Tab | KeyCode::Char('o') => {
@@ -172,14 +172,14 @@ fn type_number(
     state.dialog = match loads::rate(state, snapshot) {
         // The other load has no rate.
         None => Dialog::Users(text),
-        Some(_) => asked(text),
+        Some(_) => to_dialog(text),
     };
     None
 }
 
 /// Finds a tag by typing a part of it, or by moving to it.
 fn choose_from_tags(
-    state: &mut State,
+    state: &mut ViewState,
     key: KeyCode,
     typed: String,
     at: usize,

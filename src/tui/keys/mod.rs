@@ -3,11 +3,11 @@
 mod dialogs;
 mod mouse;
 
-use super::listing::Order;
+use super::listing::SortOrder;
 use super::loads;
 use super::pages::listing;
-use super::screen::Typed;
-use super::state::{Dialog, State, Subject, Tab};
+use super::screen::TerminalEvent;
+use super::state::{Dialog, RowReference, Tab, ViewState};
 use crate::control::{Command, Interrupt};
 use crate::metrics::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -16,7 +16,7 @@ use mouse::point;
 
 /// What the person at the keyboard wants of the run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Wish {
+pub(crate) enum KeyAction {
     /// A command to the run.
     Command(Command),
     /// Pause the run, or let it go on if it is paused.
@@ -31,18 +31,22 @@ pub(crate) enum Wish {
 
 /// Takes what was typed: changes what is shown, and returns what is wanted of the run. The next frame takes a
 /// change of size into account by itself.
-pub(crate) fn handle_input(state: &mut State, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
+pub(crate) fn handle_input(
+    state: &mut ViewState,
+    typed: &TerminalEvent,
+    snapshot: &Snapshot,
+) -> Option<KeyAction> {
     // Keys are about what is on the screen.
     let moment = state.figures.moment.clone();
     let shown = moment.as_deref().unwrap_or(snapshot);
     let before = state.tab;
     let wish = match typed {
-        Typed::Key(key) => press(state, *key, shown),
-        Typed::Mouse(event) => {
+        TerminalEvent::Key(key) => press(state, *key, shown),
+        TerminalEvent::Mouse(event) => {
             point(state, *event, shown);
             None
         }
-        Typed::Paste(text) => {
+        TerminalEvent::Paste(text) => {
             paste(state, text, shown);
             None
         }
@@ -56,7 +60,7 @@ pub(crate) fn handle_input(state: &mut State, typed: &Typed, snapshot: &Snapshot
 }
 
 /// Takes a paste as text where text is typed, and ignores it elsewhere: nobody means it as keys.
-fn paste(state: &mut State, text: &str, snapshot: &Snapshot) {
+fn paste(state: &mut ViewState, text: &str, snapshot: &Snapshot) {
     if state.typing || state.searching || state.dialog.takes_text() {
         for character in text.chars().filter(|one| !one.is_control()) {
             press(state, KeyCode::Char(character).into(), snapshot);
@@ -64,7 +68,7 @@ fn paste(state: &mut State, text: &str, snapshot: &Snapshot) {
     }
 }
 
-fn press(state: &mut State, key: KeyEvent, snapshot: &Snapshot) -> Option<Wish> {
+fn press(state: &mut ViewState, key: KeyEvent, snapshot: &Snapshot) -> Option<KeyAction> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
@@ -75,11 +79,13 @@ fn press(state: &mut State, key: KeyEvent, snapshot: &Snapshot) -> Option<Wish> 
     }
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         match key.code {
-            KeyCode::Char('c') if state.figures.finished.is_some() => return Some(Wish::Leave),
-            KeyCode::Char('c') => {
-                return Some(Wish::Command(Command::Interrupt(Interrupt::Key)));
+            KeyCode::Char('c') if state.figures.finished.is_some() => {
+                return Some(KeyAction::Leave);
             }
-            KeyCode::Char('z') => return Some(Wish::Suspend),
+            KeyCode::Char('c') => {
+                return Some(KeyAction::Command(Command::Interrupt(Interrupt::Key)));
+            }
+            KeyCode::Char('z') => return Some(KeyAction::Suspend),
             KeyCode::Char('l') => state.repaint = true,
             _ => {}
         }
@@ -96,13 +102,13 @@ fn press(state: &mut State, key: KeyEvent, snapshot: &Snapshot) -> Option<Wish> 
     }
 }
 
-fn press_on_page(state: &mut State, key: KeyCode, snapshot: &Snapshot) -> Option<Wish> {
+fn press_on_page(state: &mut ViewState, key: KeyCode, snapshot: &Snapshot) -> Option<KeyAction> {
     let (tab, tabs) = (state.tab.index(), Tab::of(snapshot));
     let page = state.layout.rows.room.max(1) as isize;
     match key {
         KeyCode::Char(digit @ '1'..='9') => {
-            let wanted = tabs.get(digit as usize - '1' as usize);
-            state.tab = wanted.copied().unwrap_or(state.tab);
+            let chosen = tabs.get(digit as usize - '1' as usize);
+            state.tab = chosen.copied().unwrap_or(state.tab);
         }
         KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => {
             state.tab = tabs[(tab + 1) % tabs.len()]
@@ -132,21 +138,23 @@ fn press_on_page(state: &mut State, key: KeyCode, snapshot: &Snapshot) -> Option
             state.typing = true;
         }
         KeyCode::Char('?') => state.open(Dialog::Help),
-        KeyCode::Char('w') => return Some(Wish::WriteReport),
-        KeyCode::Char('q') if state.figures.finished.is_some() => return Some(Wish::Leave),
+        KeyCode::Char('w') => return Some(KeyAction::WriteReport),
+        KeyCode::Char('q') if state.figures.finished.is_some() => return Some(KeyAction::Leave),
         _ if state.figures.finished.is_some() => {}
-        KeyCode::Char('+' | '=') => return Some(Wish::Command(loads::more(state, 1, snapshot))),
-        KeyCode::Char('-') => return Some(Wish::Command(loads::more(state, -1, snapshot))),
-        KeyCode::Char('>') => return Some(Wish::Command(Command::NextStage)),
+        KeyCode::Char('+' | '=') => {
+            return Some(KeyAction::Command(loads::more(state, 1, snapshot)));
+        }
+        KeyCode::Char('-') => return Some(KeyAction::Command(loads::more(state, -1, snapshot))),
+        KeyCode::Char('>') => return Some(KeyAction::Command(Command::NextStage)),
         KeyCode::Char('u') => state.open(Dialog::Users(String::new())),
         KeyCode::Char('i') => match loads::rate(state, snapshot) {
             Some(_) => state.open(Dialog::Rate(String::new())),
             None => state.notice = "this load has no rate: u sets its users".to_owned(),
         },
         KeyCode::Char('o') => loads::next_load(state, snapshot),
-        KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
+        KeyCode::Char('p' | ' ') => return Some(KeyAction::TogglePause),
         KeyCode::Char('0') => state.open(Dialog::Reset),
-        KeyCode::Char('r') => return Some(Wish::Command(Command::Reload)),
+        KeyCode::Char('r') => return Some(KeyAction::Command(Command::Reload)),
         KeyCode::Char('q') => state.open(Dialog::Quit),
         _ => {}
     }
@@ -154,7 +162,7 @@ fn press_on_page(state: &mut State, key: KeyCode, snapshot: &Snapshot) -> Option
 }
 
 /// Asks for a tag, to show its requests alone, or shows all again.
-fn go_by_tag(state: &mut State, snapshot: &Snapshot) {
+fn go_by_tag(state: &mut ViewState, snapshot: &Snapshot) {
     if state.figures.one_tag.is_some() {
         state.figures.choose_tag(None);
         state.notice = "all requests".to_owned();
@@ -166,7 +174,7 @@ fn go_by_tag(state: &mut State, snapshot: &Snapshot) {
     }
 }
 
-fn type_filter(state: &mut State, key: KeyCode) {
+fn type_filter(state: &mut ViewState, key: KeyCode) {
     match key {
         KeyCode::Char(character) => state.filter.push(character),
         KeyCode::Backspace => drop(state.filter.pop()),
@@ -179,7 +187,7 @@ fn type_filter(state: &mut State, key: KeyCode) {
     }
 }
 
-fn select(state: &mut State, step: isize, snapshot: &Snapshot) {
+fn select(state: &mut ViewState, step: isize, snapshot: &Snapshot) {
     if state.tab == Tab::Log {
         let room = state.layout.rows.room.max(1);
         return state.log.scroll(step, &state.filter, room);
@@ -192,18 +200,18 @@ fn select(state: &mut State, step: isize, snapshot: &Snapshot) {
 }
 
 /// Opens the details of the selected row, and keeps that row selected.
-fn open_details(state: &mut State, snapshot: &Snapshot) {
+fn open_details(state: &mut ViewState, snapshot: &Snapshot) {
     let rows = listing(state, snapshot);
     if let Some(at) = rows.current(state.selected()) {
         let key = rows.rows[at].key.clone();
         state.selected[state.tab.index()] = Some(key.clone());
         let tab = state.tab;
-        state.open(Dialog::Detail(Subject { tab, key }));
+        state.open(Dialog::Detail(RowReference { tab, key }));
     }
 }
 
 /// Goes from a request to its errors.
-fn go_to_errors(state: &mut State, snapshot: &Snapshot) {
+fn go_to_errors(state: &mut ViewState, snapshot: &Snapshot) {
     if !matches!(state.tab, Tab::Requests | Tab::Latency | Tab::Codes) {
         return;
     }
@@ -216,12 +224,12 @@ fn go_to_errors(state: &mut State, snapshot: &Snapshot) {
     }
 }
 
-fn toggle_now(state: &mut State) {
+fn toggle_now(state: &mut ViewState) {
     state.now = !state.now;
     // The page has other columns now.
     let sorted = &mut state.sorted[Tab::Requests.index()];
-    if matches!(sorted, Order::Column(_)) {
-        *sorted = Order::Plan;
+    if matches!(sorted, SortOrder::Column(_)) {
+        *sorted = SortOrder::Plan;
     }
     state.notice = match state.now {
         true if state.figures.one_tag.is_some() => {
@@ -232,20 +240,20 @@ fn toggle_now(state: &mut State) {
     };
 }
 
-fn sort_by_next(state: &mut State, snapshot: &Snapshot) {
+fn sort_by_next(state: &mut ViewState, snapshot: &Snapshot) {
     let columns = listing(state, snapshot).columns;
     let sorted = &mut state.sorted[state.tab.index()];
     *sorted = match *sorted {
-        Order::Plan if !columns.is_empty() => Order::Column(0),
-        Order::Column(at) if at + 1 < columns.len() => Order::Column(at + 1),
-        Order::Name => Order::Plan,
-        _ => Order::Name,
+        SortOrder::Plan if !columns.is_empty() => SortOrder::Column(0),
+        SortOrder::Column(at) if at + 1 < columns.len() => SortOrder::Column(at + 1),
+        SortOrder::Name => SortOrder::Plan,
+        _ => SortOrder::Name,
     };
     state.notice = match *sorted {
-        Order::Plan if state.tab == Tab::Workers => "those in trouble first".to_owned(),
-        Order::Plan => "in the order of the plan".to_owned(),
-        Order::Name => "sorted by name; S reverses".to_owned(),
-        Order::Column(at) => format!("sorted by {}; S reverses", columns[at].title),
+        SortOrder::Plan if state.tab == Tab::Workers => "those in trouble first".to_owned(),
+        SortOrder::Plan => "in the order of the plan".to_owned(),
+        SortOrder::Name => "sorted by name; S reverses".to_owned(),
+        SortOrder::Column(at) => format!("sorted by {}; S reverses", columns[at].title),
     };
 }
 

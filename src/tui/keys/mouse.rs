@@ -1,7 +1,7 @@
 //! What the mouse does: a click selects a row or a tab, a click on the selected row opens it, the wheel scrolls.
 
 use super::super::pages::listing;
-use super::super::state::{Dialog, State, Tab};
+use super::super::state::{Dialog, Tab, ViewState};
 use super::{open_details, select};
 use crate::metrics::Snapshot;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
@@ -9,7 +9,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 /// Lines by which one step of the wheel scrolls.
 const STEP: isize = 3;
 
-pub(super) fn point(state: &mut State, event: MouseEvent, snapshot: &Snapshot) {
+pub(super) fn point(state: &mut ViewState, event: MouseEvent, snapshot: &Snapshot) {
     match event.kind {
         MouseEventKind::ScrollDown => wheel(state, STEP, snapshot),
         MouseEventKind::ScrollUp => wheel(state, -STEP, snapshot),
@@ -23,7 +23,7 @@ pub(super) fn point(state: &mut State, event: MouseEvent, snapshot: &Snapshot) {
     }
 }
 
-fn wheel(state: &mut State, by: isize, snapshot: &Snapshot) {
+fn wheel(state: &mut ViewState, by: isize, snapshot: &Snapshot) {
     if state.dialog.scrolls() {
         let to = usize::from(state.scroll).saturating_add_signed(by);
         state.scroll = to.min(state.layout.most_scroll.into()) as u16;
@@ -32,7 +32,7 @@ fn wheel(state: &mut State, by: isize, snapshot: &Snapshot) {
     }
 }
 
-fn click(state: &mut State, x: u16, y: u16, snapshot: &Snapshot) {
+fn click(state: &mut ViewState, x: u16, y: u16, snapshot: &Snapshot) {
     if y == state.layout.tabs_y {
         let tabs = state.layout.tabs.iter();
         let hit = tabs

@@ -8,7 +8,7 @@ fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
 }
 
-fn run() -> (State, Snapshot) {
+fn run() -> (ViewState, Snapshot) {
     let row = |name: &str, count| LiveRow {
         method: "GET".into(),
         name: name.into(),
@@ -22,11 +22,11 @@ fn run() -> (State, Snapshot) {
         },
         ..Snapshot::default()
     };
-    (State::default(), snapshot)
+    (ViewState::default(), snapshot)
 }
 
 /// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc, and returns the last wish.
-fn press(state: &mut State, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
+fn press(state: &mut ViewState, snapshot: &Snapshot, keys: &str) -> Option<KeyAction> {
     let codes = keys.chars().map(|c| match c {
         '\n' => KeyCode::Enter,
         '\x1b' => KeyCode::Esc,
@@ -55,13 +55,13 @@ fn the_selection_stays_on_the_page() {
     let (mut state, snapshot) = run();
     for (keys, selected) in [("jjjjj", "/ab"), ("kkkkk", "/a"), ("G", "/ab"), ("g", "/a")] {
         press(&mut state, &snapshot, keys);
-        let wanted = format!("GET {selected}");
-        assert_eq!(state.selected(), Some(wanted.as_str()));
+        let expected = format!("GET {selected}");
+        assert_eq!(state.selected(), Some(expected.as_str()));
     }
 }
 
 #[test]
-fn a_filter_is_typed_kept_and_taken_away() {
+fn a_filter_is_typed_stored_and_removed() {
     let (mut state, snapshot) = run();
     press(&mut state, &snapshot, "/b\n");
     assert_eq!(state.filter, "b");
@@ -78,17 +78,17 @@ fn a_filter_is_typed_kept_and_taken_away() {
     super::press(&mut state, together, &snapshot);
     assert_eq!(
         (state.filter.as_str(), state.sorted()),
-        ("", Order::Column(0))
+        ("", SortOrder::Column(0))
     );
     press(&mut state, &snapshot, "/q\x1b");
     assert_eq!((state.filter.as_str(), state.typing), ("", false));
 }
 
 #[test]
-fn users_are_asked_for_one_by_one_or_by_number() {
+fn users_are_requested_one_by_one_or_by_number() {
     let (mut state, snapshot) = run();
-    let wish = |command| Some(Wish::Command(command));
-    for (keys, wanted) in [
+    let wish = |command| Some(KeyAction::Command(command));
+    for (keys, expected) in [
         ("+", wish(Command::AddUsers(1))),
         ("-", wish(Command::AddUsers(-1))),
         ("u4x0\n", wish(Command::SetUsers(40))),
@@ -96,30 +96,36 @@ fn users_are_asked_for_one_by_one_or_by_number() {
         ("u7\x1b", None),
         ("u\n", None),
     ] {
-        assert_eq!(press(&mut state, &snapshot, keys), wanted, "{keys:?}");
+        assert_eq!(press(&mut state, &snapshot, keys), expected, "{keys:?}");
     }
 }
 
 #[test]
-fn stopping_asks_once_and_the_rest_goes_to_the_run() {
+fn stopping_needs_one_confirmation_and_the_rest_goes_to_the_run() {
     let (mut state, snapshot) = run();
     assert_eq!(press(&mut state, &snapshot, "qn"), None);
-    let stop = Some(Wish::Command(Command::Stop));
+    let stop = Some(KeyAction::Command(Command::Stop));
     assert_eq!(press(&mut state, &snapshot, "qy"), stop);
-    assert_eq!(press(&mut state, &snapshot, "p"), Some(Wish::TogglePause));
-    assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
-    let reset = Some(Wish::Command(Command::ResetStatistics));
+    assert_eq!(
+        press(&mut state, &snapshot, "p"),
+        Some(KeyAction::TogglePause)
+    );
+    assert_eq!(
+        press(&mut state, &snapshot, "w"),
+        Some(KeyAction::WriteReport)
+    );
+    let reset = Some(KeyAction::Command(Command::ResetStatistics));
     assert_eq!(press(&mut state, &snapshot, "0n"), None, "it asks");
     assert_eq!(press(&mut state, &snapshot, "0y"), reset);
     let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
     assert_eq!(
         super::press(&mut state, control('c'), &snapshot),
-        Some(Wish::Command(Command::Interrupt(Interrupt::Key)))
+        Some(KeyAction::Command(Command::Interrupt(Interrupt::Key)))
     );
     state.dialog = Dialog::Help;
     assert_eq!(
         super::press(&mut state, control('z'), &snapshot),
-        Some(Wish::Suspend)
+        Some(KeyAction::Suspend)
     );
 }
 
@@ -131,11 +137,11 @@ fn columns_are_sorted_by_in_turn() {
     press(&mut state, &snapshot, "S");
     assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
     press(&mut state, &snapshot, "ssssssss");
-    assert_eq!(state.sorted(), Order::Name, "after the last column");
+    assert_eq!(state.sorted(), SortOrder::Name, "after the last column");
     press(&mut state, &snapshot, "s");
     assert_eq!(
         state.sorted(),
-        Order::Plan,
+        SortOrder::Plan,
         "round to the order of the plan"
     );
 }
@@ -159,7 +165,7 @@ fn the_selection_is_a_name_and_survives_sorting_and_filtering() {
 }
 
 #[test]
-fn open_details_keep_their_subject() {
+fn open_details_retain_their_subject() {
     let (mut state, snapshot) = run();
     press(&mut state, &snapshot, "j\n");
     let subject = state.dialog.clone();
@@ -176,7 +182,7 @@ fn a_message_is_not_closed_by_a_key_that_was_being_typed() {
     state.alert("unknown field 'wieght'".to_owned());
     press(&mut state, &snapshot, "jj \nq+7");
     assert!(matches!(state.dialog, Dialog::Message(_)));
-    let reload = Some(Wish::Command(Command::Reload));
+    let reload = Some(KeyAction::Command(Command::Reload));
     assert_eq!(press(&mut state, &snapshot, "r"), reload);
     state.alert("again".to_owned());
     press(&mut state, &snapshot, "\x1b");
@@ -184,15 +190,18 @@ fn a_message_is_not_closed_by_a_key_that_was_being_typed() {
 }
 
 #[test]
-fn a_run_that_is_over_can_be_read_and_left_but_not_steered() {
+fn a_run_that_is_over_can_be_read_and_closed_but_not_steered() {
     let (mut state, snapshot) = run();
-    state.figures.finished = Some(super::super::figures::Finished::default());
+    state.figures.finished = Some(super::super::figures::RunConclusion::default());
     for key in ["p", "+", "-", "0", "r", "u", "4", "/x\n", "\x1b"] {
         assert_eq!(press(&mut state, &snapshot, key), None, "{key}");
     }
     assert_eq!(state.dialog, Dialog::None);
-    assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
-    assert_eq!(press(&mut state, &snapshot, "q"), Some(Wish::Leave));
+    assert_eq!(
+        press(&mut state, &snapshot, "w"),
+        Some(KeyAction::WriteReport)
+    );
+    assert_eq!(press(&mut state, &snapshot, "q"), Some(KeyAction::Leave));
 }
 
 #[test]
@@ -208,7 +217,7 @@ fn a_request_leads_to_its_errors_and_escape_to_all() {
 fn a_click_selects_a_row_or_a_page_and_the_wheel_moves() {
     use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
     let (mut state, snapshot) = run();
-    state.layout.rows = super::super::listing::Rows {
+    state.layout.rows = super::super::listing::DrawnRows {
         y: 5,
         first: 0,
         room: 10,
@@ -223,7 +232,7 @@ fn a_click_selects_a_row_or_a_page_and_the_wheel_moves() {
             row,
             modifiers: KeyModifiers::NONE,
         };
-        handle_input(&mut state, &Typed::Mouse(event), &snapshot);
+        handle_input(&mut state, &TerminalEvent::Mouse(event), &snapshot);
         (state.selected().map(str::to_owned), state.tab)
     };
     let left = MouseEventKind::Down(MouseButton::Left);
@@ -258,18 +267,18 @@ fn plus_and_minus_change_the_rate_where_there_is_one() {
         (840.0, 10.0),
     ] {
         snapshot.progress.wanted.rate = Some(rate);
-        let wish = |more| Some(Wish::Command(Command::AddRate(more)));
+        let wish = |more| Some(KeyAction::Command(Command::AddRate(more)));
         assert_eq!(press(&mut state, &snapshot, "+"), wish(step));
         assert_eq!(press(&mut state, &snapshot, "-"), wish(-step));
     }
-    let next = Some(Wish::Command(Command::NextStage));
+    let next = Some(KeyAction::Command(Command::NextStage));
     assert_eq!(press(&mut state, &snapshot, ">"), next);
 }
 
 #[test]
 fn a_paste_is_text_where_one_is_typed_and_no_keys() {
     let (mut state, snapshot) = run();
-    let paste = |text: &str| Typed::Paste(text.to_owned());
+    let paste = |text: &str| TerminalEvent::Paste(text.to_owned());
     assert_eq!(handle_input(&mut state, &paste("q0y\n+p"), &snapshot), None);
     assert_eq!(state.dialog, Dialog::None);
     press(&mut state, &snapshot, "/");
@@ -277,7 +286,7 @@ fn a_paste_is_text_where_one_is_typed_and_no_keys() {
     assert_eq!((state.filter.as_str(), state.typing), ("bq", true));
     press(&mut state, &snapshot, "\nu");
     handle_input(&mut state, &paste("12"), &snapshot);
-    let users = Some(Wish::Command(Command::SetUsers(12)));
+    let users = Some(KeyAction::Command(Command::SetUsers(12)));
     assert_eq!(press(&mut state, &snapshot, "\n"), users);
 }
 
@@ -299,7 +308,7 @@ fn figures(tag: &str, names: &[&str]) -> LiveTag {
 }
 
 #[test]
-fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
+fn a_tag_is_searched_chosen_and_closed_and_the_filter_of_names_works_beside_it() {
     let (mut state, mut snapshot) = run();
     press(&mut state, &snapshot, "t");
     assert_eq!(state.dialog, Dialog::None);
@@ -317,8 +326,8 @@ fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
         super::press(&mut state, key(code), &snapshot);
     }
     press(&mut state, &snapshot, "\n");
-    let wanted = |state: &State| state.wants_tag().map(|(tag, _)| tag.to_string());
-    assert_eq!(wanted(&state).as_deref(), Some("scenario=readers"));
+    let requested = |state: &ViewState| state.requested_tag().map(|(tag, _)| tag.to_string());
+    assert_eq!(requested(&state).as_deref(), Some("scenario=readers"));
     assert!(
         listing(&state, &snapshot)
             .empty
@@ -340,18 +349,21 @@ fn a_tag_is_found_chosen_and_left_and_the_filter_of_names_works_beside_it() {
     assert_eq!(listing(&state, &snapshot).rows.len(), 2);
     // No figures are asked for on a page that cannot be shown by tag.
     press(&mut state, &snapshot, "6");
-    assert_eq!(wanted(&state), None);
+    assert_eq!(requested(&state), None);
     press(&mut state, &snapshot, "2");
-    assert_eq!(state.wants_tag().map(|(_, in_full)| in_full), Some(true));
+    assert_eq!(
+        state.requested_tag().map(|(_, in_full)| in_full),
+        Some(true)
+    );
     press(&mut state, &snapshot, "1\x1b");
-    assert_eq!(wanted(&state).as_deref(), Some("scenario=readers"));
+    assert_eq!(requested(&state).as_deref(), Some("scenario=readers"));
     press(&mut state, &snapshot, "\x1b");
-    assert_eq!(wanted(&state), None);
+    assert_eq!(requested(&state), None);
     assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
     press(&mut state, &snapshot, "t\nt");
-    assert_eq!(wanted(&state), None, "the same key");
+    assert_eq!(requested(&state), None, "the same key");
     press(&mut state, &snapshot, "tnothing\n");
-    assert_eq!(wanted(&state), None, "nothing matches");
+    assert_eq!(requested(&state), None, "nothing matches");
 }
 
 #[test]
@@ -377,7 +389,7 @@ fn keys_are_about_the_load_of_a_scenario_where_scenarios_have_their_own() {
     snapshot.progress.wanted.rate = Some(20.0);
     let buyers = || "buyers".to_owned();
     let editors = || "editors".to_owned();
-    for (keys, wanted) in [
+    for (keys, expected) in [
         ("+", Command::AddUsers(1)),
         ("o+", Command::AddRateOf(buyers(), 1.0)),
         ("-", Command::AddRateOf(buyers(), -1.0)),
@@ -390,11 +402,11 @@ fn keys_are_about_the_load_of_a_scenario_where_scenarios_have_their_own() {
         ("ou5\n", Command::SetUsers(5)),
     ] {
         let wish = press(&mut state, &snapshot, keys);
-        assert_eq!(wish, Some(Wish::Command(wanted)), "{keys:?}");
+        assert_eq!(wish, Some(KeyAction::Command(expected)), "{keys:?}");
     }
     // Where no scenario shares a load, the keys set the first one.
     snapshot.loads = snapshot.loads[1..].into();
     let wish = press(&mut state, &snapshot, "i8\n");
-    let wanted = Command::SetRateOf(buyers(), 8.0);
-    assert_eq!(wish, Some(Wish::Command(wanted)));
+    let expected = Command::SetRateOf(buyers(), 8.0);
+    assert_eq!(wish, Some(KeyAction::Command(expected)));
 }

@@ -1,14 +1,17 @@
 //! The page of thresholds, with how much of each limit is used, of checks and of custom metrics.
 
-use super::super::listing::{Entry, Listing, column};
+use super::super::listing::{Listing, ListingRow, column};
 use super::super::text::one_line;
 use super::words::mark;
 use crate::metrics::{Check, Metric, MetricKind, Snapshot, ThresholdRow};
 use crate::units::{show_count, three_digits};
 
 pub(super) fn checks(snapshot: &Snapshot) -> Listing {
-    let begun = snapshot.requests.total.count > 0;
-    let thresholds = snapshot.thresholds.iter().map(|row| threshold(row, begun));
+    let has_started = snapshot.requests.total.count > 0;
+    let thresholds = snapshot
+        .thresholds
+        .iter()
+        .map(|row| threshold(row, has_started));
     let rows = thresholds
         .chain(snapshot.checks.iter().map(check))
         .chain(snapshot.metrics.iter().map(metric));
@@ -22,10 +25,10 @@ pub(super) fn checks(snapshot: &Snapshot) -> Listing {
 }
 
 /// Returns the row of a check: how often it held and failed, without a limit.
-fn check(check: &Check) -> Entry {
+fn check(check: &Check) -> ListingRow {
     let all = check.passes + check.failures;
     let share = 100.0 * check.passes as f64 / all.max(1) as f64;
-    Entry {
+    ListingRow {
         key: format!("check {}", check.name),
         name: format!("{} {}", mark(check.failures == 0), one_line(&check.name)),
         cells: vec![
@@ -43,22 +46,22 @@ fn check(check: &Check) -> Entry {
 }
 
 /// Returns whether a threshold is broken as far as is known: before the first request, none is.
-pub(in super::super) fn is_broken(row: &ThresholdRow, begun: bool) -> bool {
-    !row.passed && begun
+pub(in super::super) fn is_broken(row: &ThresholdRow, has_started: bool) -> bool {
+    !row.passed && has_started
 }
 
-fn threshold(row: &ThresholdRow, begun: bool) -> Entry {
+fn threshold(row: &ThresholdRow, has_started: bool) -> ListingRow {
     let name = row
         .name
         .as_deref()
         .map_or_else(String::new, |name| format!("{name}: "));
     let figure = |value: f64| format!("{}{}", three_digits(value), row.unit);
     let share = row.value.and_then(|value| share(row, value));
-    let sign = match (begun, row.passed) {
+    let sign = match (has_started, row.passed) {
         (false, false) => '·',
         (_, passed) => mark(passed),
     };
-    Entry {
+    ListingRow {
         key: format!("threshold {name}{}", row.threshold),
         name: one_line(&format!("{sign} {name}{}", row.threshold)),
         cells: vec![
@@ -73,7 +76,7 @@ fn threshold(row: &ThresholdRow, begun: bool) -> Entry {
             row.limit,
             share.map_or(0.0, |(percent, _)| percent),
         ],
-        bad: is_broken(row, begun),
+        bad: is_broken(row, has_started),
         heading: false,
     }
 }
@@ -92,7 +95,7 @@ fn share(row: &ThresholdRow, value: f64) -> Option<(f64, &'static str)> {
     Some((value / row.limit * 100.0, words))
 }
 
-fn metric(metric: &Metric) -> Entry {
+fn metric(metric: &Metric) -> ListingRow {
     let kind = match metric.kind {
         MetricKind::Counter => "sum",
         MetricKind::Gauge => "latest",
@@ -106,7 +109,7 @@ fn metric(metric: &Metric) -> Entry {
             _ => three_digits(value),
         },
     );
-    Entry {
+    ListingRow {
         key: format!("metric {}", metric.name),
         name: format!("  {}", one_line(&metric.name)),
         cells: vec![
@@ -115,7 +118,7 @@ fn metric(metric: &Metric) -> Entry {
             format!("{kind} of {} values", show_count(metric.count)),
         ],
         keys: vec![metric.value.unwrap_or(0.0), 0.0, metric.count as f64],
-        ..Entry::default()
+        ..ListingRow::default()
     }
 }
 
@@ -154,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_a_limit_is_told_apart_from_that_of_a_least_figure() {
+    fn the_share_of_a_limit_is_distinguished_from_that_of_a_least_figure() {
         let rows = vec![
             row("failures < 10%", Some(2.5), 10.0, true),
             row("checks > 80%", Some(40.0), 80.0, false),

@@ -7,14 +7,14 @@ mod words;
 mod workers;
 
 use super::listing::Listing;
-use super::state::{State, Tab};
+use super::state::{Tab, ViewState};
 use crate::metrics::{Report, Snapshot};
 pub(super) use checks::is_broken;
 pub(super) use words::{error_key, moment, ms_text, origin, rate, request_key, tight};
 pub(super) use workers::{offset as worker_offset, state as worker_state, worker_of};
 
 /// Returns the rows of the state's tab, sorted and filtered as the state says.
-pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
+pub(super) fn listing(state: &ViewState, snapshot: &Snapshot) -> Listing {
     let mut listing = unsorted(state, state.tab, snapshot);
     listing.filter(&state.filter);
     listing.sort(state.sorted(), state.reversed);
@@ -22,7 +22,7 @@ pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
 }
 
 /// Returns all rows of a tab.
-pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing {
+pub(super) fn unsorted(state: &ViewState, tab: Tab, snapshot: &Snapshot) -> Listing {
     let empty = Report::default();
     let report = state.figures.report.as_deref().unwrap_or(&empty);
     match tab {
@@ -50,7 +50,7 @@ pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing 
 }
 
 /// Returns the text for a page without requests.
-fn no_request(state: &State) -> String {
+fn no_request(state: &ViewState) -> String {
     match state.tag_here() {
         Some(one) => format!("no request with '{}' has been made yet", one.tag()),
         None => "no request has been made yet".to_owned(),

@@ -1,6 +1,6 @@
 //! The pages that need a report: all percentiles, tasks, errors and status codes.
 
-use super::super::listing::{Entry, Listing, column};
+use super::super::listing::{Listing, ListingRow, column};
 use super::super::text::one_line;
 use super::words::{error_key, label, moment, ms_text, rate, request_key};
 use crate::metrics::{Figures, Latency, Report, RequestRow};
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Requests by name, and all of them together as far as they are known.
-type Requests<'a> = (&'a [RequestRow], Option<&'a Figures>);
+type ReportedRequests<'a> = (&'a [RequestRow], Option<&'a Figures>);
 
-fn keyed(row: &RequestRow, entry: Entry) -> Entry {
-    Entry {
+fn keyed(row: &RequestRow, entry: ListingRow) -> ListingRow {
+    ListingRow {
         key: request_key(&row.method, &row.name),
         ..entry
     }
 }
 
-pub(super) fn latency((requests, all): Requests, empty: String) -> Listing {
+pub(super) fn latency((requests, all): ReportedRequests, empty: String) -> Listing {
     const COLUMNS: [(&str, u8); 11] = [
         ("avg", 5),
         ("min", 7),
@@ -39,11 +39,11 @@ pub(super) fn latency((requests, all): Requests, empty: String) -> Listing {
             ]
         });
         let values = values.map_or_else(Vec::new, Vec::from);
-        Entry {
+        ListingRow {
             name,
             cells: values.iter().map(|ms| ms_text(*ms)).collect(),
             keys: values,
-            ..Entry::default()
+            ..ListingRow::default()
         }
     };
     let rows = requests.iter();
@@ -74,7 +74,7 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
     let mut rows = Vec::new();
     let scenarios = report.scenarios.iter();
     for scenario in scenarios.filter(|one| only.is_none_or(|only| one.name == only)) {
-        rows.push(Entry {
+        rows.push(ListingRow {
             name: format!(
                 "{} · {} · {}",
                 one_line(&scenario.name),
@@ -82,7 +82,7 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
                 counted(scenario.iterations, "iteration")
             ),
             heading: true,
-            ..Entry::default()
+            ..ListingRow::default()
         });
         for task in report
             .tasks
@@ -100,7 +100,7 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
             cells.extend(values.iter().map(|ms| ms_text(*ms)));
             let mut keys = vec![task.runs as f64, task.failures as f64, per_second];
             keys.extend(values);
-            rows.push(Entry {
+            rows.push(ListingRow {
                 key: format!("{}\n{}", task.scenario, task.name),
                 name: format!("  {}", one_line(&task.name)),
                 cells,
@@ -135,7 +135,7 @@ fn file_and_line(place: &str) -> String {
 }
 
 pub(super) fn errors(report: &Report, origin: Duration) -> Listing {
-    let rows = report.errors.iter().map(|error| Entry {
+    let rows = report.errors.iter().map(|error| ListingRow {
         key: error_key(error),
         name: format!("{}: {}", one_line(&error.name), one_line(&error.message)),
         cells: vec![
@@ -148,7 +148,7 @@ pub(super) fn errors(report: &Report, origin: Duration) -> Listing {
                 .map_or_else(String::new, file_and_line),
         ],
         keys: vec![error.count as f64, error.first_s, error.last_s, 0.0],
-        ..Entry::default()
+        ..ListingRow::default()
     });
     Listing {
         title: "Error",
@@ -164,7 +164,7 @@ pub(super) fn errors(report: &Report, origin: Duration) -> Listing {
     }
 }
 
-pub(super) fn codes((requests, total): Requests, empty: String) -> Listing {
+pub(super) fn codes((requests, total): ReportedRequests, empty: String) -> Listing {
     let none = BTreeMap::new();
     let status = total.map_or(&none, |total| &total.status);
     let all: Vec<&String> = status.keys().collect();
@@ -177,11 +177,11 @@ pub(super) fn codes((requests, total): Requests, empty: String) -> Listing {
             .iter()
             .map(|code| status.get(*code).copied().unwrap_or(0))
             .collect();
-        Entry {
+        ListingRow {
             name,
             cells: counts.iter().map(|count| show_count(*count)).collect(),
             keys: counts.iter().map(|count| *count as f64).collect(),
-            ..Entry::default()
+            ..ListingRow::default()
         }
     };
     let rows = requests.iter();

@@ -1,7 +1,7 @@
 //! The page of requests, from figures of a snapshot: over the whole measurement, or the last ten seconds.
 
 use super::super::history::History;
-use super::super::listing::{Entry, Listing, column};
+use super::super::listing::{Listing, ListingRow, column};
 use super::words::{label, rate, request_key, tight};
 use crate::metrics::{LiveRequests, LiveRow};
 use crate::units::show_count;
@@ -18,7 +18,7 @@ pub(super) fn requests(
 ) -> Listing {
     let row = |row: &LiveRow| {
         let trend = history.trend(&row.method, &row.name, TREND);
-        Entry {
+        ListingRow {
             key: request_key(&row.method, &row.name),
             name: label(&row.method, &row.name),
             ..entry(row, now, trend)
@@ -31,7 +31,7 @@ pub(super) fn requests(
             *most = (*most).max(here);
         }
     }
-    let total = Entry {
+    let total = ListingRow {
         name: "Aggregated".to_owned(),
         ..entry(&total, now, String::new())
     };
@@ -76,7 +76,7 @@ pub(super) fn without_worst(listing: &mut Listing) {
     }
 }
 
-fn entry(row: &LiveRow, now: bool, trend: String) -> Entry {
+fn entry(row: &LiveRow, now: bool, trend: String) -> ListingRow {
     let [p50, p95, p99, max] = if now {
         row.worst_now
     } else {
@@ -102,10 +102,10 @@ fn entry(row: &LiveRow, now: bool, trend: String) -> Entry {
     keys.extend(times.iter().map(Duration::as_secs_f64));
     cells.push(trend);
     keys.push(row.rate_now);
-    Entry {
+    ListingRow {
         cells,
         keys,
         bad: row.failures_now > 0.0,
-        ..Entry::default()
+        ..ListingRow::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The page of workers, from a snapshot alone: those in trouble come first.
 
-use super::super::listing::{Entry, Listing, column};
+use super::super::listing::{Listing, ListingRow, column};
 use super::super::text::one_line;
 use super::words::{ms_text, rate, tight};
 use crate::metrics::{LiveWorker, Snapshot, WorkerState};
@@ -12,7 +12,7 @@ const TEXTS: [usize; 2] = [0, 1];
 const STATE: usize = 8;
 
 pub(super) fn workers(snapshot: &Snapshot) -> Listing {
-    let mut rows: Vec<Entry> = snapshot.workers.iter().enumerate().map(entry).collect();
+    let mut rows: Vec<ListingRow> = snapshot.workers.iter().enumerate().map(entry).collect();
     for column in TEXTS {
         let texts: BTreeSet<&String> = rows.iter().map(|row| &row.cells[column]).collect();
         // Rows are sorted with the largest value first: for texts, that is the first in the alphabet.
@@ -75,8 +75,8 @@ fn urgency(row: &LiveWorker) -> u8 {
     }
 }
 
-fn entry((at, row): (usize, &LiveWorker)) -> Entry {
-    Entry {
+fn entry((at, row): (usize, &LiveWorker)) -> ListingRow {
+    ListingRow {
         key: at.to_string(),
         name: one_line(&row.name),
         cells: vec![

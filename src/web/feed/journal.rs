@@ -13,26 +13,26 @@ const LINES: usize = 100;
 
 /// An entry of the journal.
 #[derive(Debug, Clone)]
-pub(super) enum Entry {
+pub(super) enum FeedEntry {
     /// A line of the log.
     Line(Arc<str>),
     /// So many lines that were lost before they came here.
-    Missed(u64),
+    Skipped(u64),
     /// An event of that name with its JSON.
     Event(&'static str, Arc<str>),
 }
 
 /// The last entries.
 #[derive(Debug, Default)]
-pub(super) struct Journal {
-    entries: VecDeque<Entry>,
+pub(super) struct FeedLog {
+    entries: VecDeque<FeedEntry>,
     /// Number of entries that there ever were.
     count: u64,
 }
 
 /// What a reader gets next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct NextEvent {
     /// The event's name.
     pub(super) event: &'static str,
     /// The event's JSON.
@@ -41,12 +41,12 @@ pub(super) struct Next {
     pub(super) upto: u64,
 }
 
-impl Journal {
-    pub(super) fn add(&mut self, entry: Entry) {
+impl FeedLog {
+    pub(super) fn add(&mut self, entry: FeedEntry) {
         let entry = match entry {
-            Entry::Line(line) if line.len() > LINE_BYTES => {
+            FeedEntry::Line(line) if line.len() > LINE_BYTES => {
                 let cut = (0..=LINE_BYTES).rev().find(|at| line.is_char_boundary(*at));
-                Entry::Line(format!("{}…", &line[..cut.unwrap_or(0)]).into())
+                FeedEntry::Line(format!("{}…", &line[..cut.unwrap_or(0)]).into())
             }
             entry => entry,
         };
@@ -58,18 +58,18 @@ impl Journal {
     }
 
     /// Returns what comes after so many entries; `None` if there is nothing.
-    pub(super) fn after(&self, had: u64) -> Option<Next> {
+    pub(super) fn after(&self, had: u64) -> Option<NextEvent> {
         let first = self.count - self.entries.len() as u64;
-        let mut missed = first.saturating_sub(had);
+        let mut skipped = first.saturating_sub(had);
         let had = had.max(first);
         let mut upto = had;
         let mut lines = Vec::new();
         for entry in self.entries.iter().skip((had - first) as usize) {
             match entry {
-                Entry::Line(line) if lines.len() < LINES => lines.push(&**line),
-                Entry::Missed(more) if lines.is_empty() => missed += more,
-                Entry::Event(event, data) if lines.is_empty() && missed == 0 => {
-                    return Some(Next {
+                FeedEntry::Line(line) if lines.len() < LINES => lines.push(&**line),
+                FeedEntry::Skipped(more) if lines.is_empty() => skipped += more,
+                FeedEntry::Event(event, data) if lines.is_empty() && skipped == 0 => {
+                    return Some(NextEvent {
                         event,
                         data: data.to_string(),
                         upto: upto + 1,
@@ -79,8 +79,8 @@ impl Journal {
             }
             upto += 1;
         }
-        let data = serde_json::json!({ "lines": lines, "missed": missed });
-        (missed > 0 || !lines.is_empty()).then(|| Next {
+        let data = serde_json::json!({ "lines": lines, "missed": skipped });
+        (skipped > 0 || !lines.is_empty()).then(|| NextEvent {
             event: "log",
             data: data.to_string(),
             upto,
@@ -92,12 +92,12 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Entry {
-        Entry::Line(text.into())
+    fn line(text: &str) -> FeedEntry {
+        FeedEntry::Line(text.into())
     }
 
     /// Reads the journal to its end.
-    fn read(journal: &Journal, mut had: u64) -> Vec<(&'static str, String)> {
+    fn read(journal: &FeedLog, mut had: u64) -> Vec<(&'static str, String)> {
         let mut read = Vec::new();
         while let Some(next) = journal.after(had) {
             assert!(next.upto > had);
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn entries_come_once_in_their_order() {
-        let mut journal = Journal::default();
+        let mut journal = FeedLog::default();
         for entry in [
             line("a"),
             line("b"),
-            Entry::Event("x", "{}".into()),
-            Entry::Missed(3),
+            FeedEntry::Event("x", "{}".into()),
+            FeedEntry::Skipped(3),
             line("c"),
         ] {
             journal.add(entry);
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_missed_and_a_long_line_is_cut() {
-        let mut journal = Journal::default();
+    fn what_is_too_old_is_skipped_and_a_long_line_is_cut() {
+        let mut journal = FeedLog::default();
         for n in 0..1_500 {
             journal.add(line(&n.to_string()));
         }

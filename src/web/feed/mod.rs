@@ -7,14 +7,14 @@ mod journal;
 mod place;
 mod points;
 
-pub(super) use place::Place;
+pub(super) use place::FeedPosition;
 
-use crate::control::{Handle, Heard, News};
+use crate::control::{Handle, ReaderMessage, ReloadResult};
 use crate::metrics::{Report, Snapshot, ThresholdRow};
-use crate::output::json::Live;
+use crate::output::json::JsonSnapshot;
 use changes::{changes, only_grew};
-use journal::{Entry, Journal};
-use points::Points;
+use journal::{FeedEntry, FeedLog};
+use points::FeedPoints;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -32,21 +32,21 @@ const POINTS: usize = 100;
 /// The events of a run.
 #[derive(Debug)]
 pub(super) struct Feed {
-    state: Mutex<State>,
+    state: Mutex<FeedState>,
     /// Tells readers that there may be something.
     news: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FeedState {
     /// Tells apart the events of this process from those of others.
     epoch: u32,
     /// Counts measurements: a reader of another one has to forget what it has.
     measurement: u64,
     latest: Option<Arc<Snapshot>>,
-    frame: Frame,
-    points: Points,
-    journal: Journal,
+    frame: FeedFrame,
+    points: FeedPoints,
+    journal: FeedLog,
     /// Thresholds that do not hold, by what they are about.
     broken: HashMap<(String, Option<String>), bool>,
     /// JSON of the last event, once the run is over.
@@ -55,7 +55,7 @@ struct State {
 
 /// The figures of a moment.
 #[derive(Debug, Default)]
-struct Frame {
+struct FeedFrame {
     number: u64,
     of: Option<Arc<Snapshot>>,
     over: bool,
@@ -66,13 +66,13 @@ struct Frame {
 
 impl Feed {
     pub(super) fn new() -> Feed {
-        let state = State {
+        let state = FeedState {
             epoch: rand::random(),
             measurement: 1,
             latest: None,
-            frame: Frame::default(),
-            points: Points::default(),
-            journal: Journal::default(),
+            frame: FeedFrame::default(),
+            points: FeedPoints::default(),
+            journal: FeedLog::default(),
             broken: HashMap::new(),
             end: None,
         };
@@ -102,12 +102,12 @@ impl Feed {
                 }
                 Some(line) = log.next() => {
                     self.state().journal.add(match line {
-                        Heard::Entry(line) => Entry::Line(line),
-                        Heard::Missed(lines) => Entry::Missed(lines),
+                        ReaderMessage::Entry(line) => FeedEntry::Line(line),
+                        ReaderMessage::Skipped(lines) => FeedEntry::Skipped(lines),
                     });
                 }
                 Some(news) = news.next() => {
-                    if let Heard::Entry(news) = news {
+                    if let ReaderMessage::Entry(news) = news {
                         self.state().journal.add(reload(&news));
                     }
                 }
@@ -142,7 +142,7 @@ impl Feed {
     }
 
     /// Returns the next event for a reader as it goes over the line, and moves the reader on; `None` if it has all.
-    pub(super) fn next(&self, place: &mut Place) -> Option<String> {
+    pub(super) fn next(&self, place: &mut FeedPosition) -> Option<String> {
         let mut state = self.state();
         place.settle(state.epoch);
         if let Some(next) = state.journal.after(place.entries) {
@@ -152,36 +152,36 @@ impl Feed {
         if let Some(data) = state.snapshot_after(place) {
             return Some(event("snapshot", &data, place));
         }
-        let end = state.end.clone().filter(|_| !place.told_end)?;
-        place.told_end = true;
+        let end = state.end.clone().filter(|_| !place.has_end)?;
+        place.has_end = true;
         Some(event("end", &end, place))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An event as it goes over the line. JSON in one line has no line breaks.
-fn event(name: &str, data: &str, place: &Place) -> String {
+fn event(name: &str, data: &str, place: &FeedPosition) -> String {
     format!("id: {place}\nevent: {name}\ndata: {data}\n\n")
 }
 
-fn reload(news: &News) -> Entry {
-    let told = match news {
+fn reload(news: &ReloadResult) -> FeedEntry {
+    let message = match news {
         Ok(done) => json!({ "done": &**done }),
         Err(error) => json!({ "error": error.text() }),
     };
-    Entry::Event("reload", told.to_string().into())
+    FeedEntry::Event("reload", message.to_string().into())
 }
 
-impl State {
+impl FeedState {
     /// Takes the figures of now.
     fn look(&mut self, now: Arc<Snapshot>) {
         if let Some(before) = &self.latest {
             let (was, is) = (before.progress.measured, now.progress.measured);
             if is < was || now.requests.total.count < before.requests.total.count {
-                self.begin_anew();
+                self.restart();
             }
         }
         self.points.take(&now.recent);
@@ -191,9 +191,9 @@ impl State {
         self.latest = Some(now);
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         self.measurement += 1;
-        self.points = Points::default();
+        self.points = FeedPoints::default();
     }
 
     /// Notes whether a threshold holds, and tells readers of a change. One without data is none.
@@ -202,10 +202,10 @@ impl State {
         let passed = row.passed || row.value.is_none();
         let before = self.broken.insert(of, !passed).unwrap_or(false);
         if before == passed {
-            let mut told = serde_json::to_value(row).unwrap_or(Value::Null);
-            told["run_s"] = json!(at.as_secs_f64());
+            let mut event = serde_json::to_value(row).unwrap_or(Value::Null);
+            event["run_s"] = json!(at.as_secs_f64());
             self.journal
-                .add(Entry::Event("threshold", told.to_string().into()));
+                .add(FeedEntry::Event("threshold", event.to_string().into()));
         }
     }
 
@@ -224,7 +224,7 @@ impl State {
         if !only_grew(&self.frame.state, &state) && self.frame.number > 0 {
             self.measurement += 1;
         }
-        self.frame = Frame {
+        self.frame = FeedFrame {
             number: self.frame.number + 1,
             of: self.latest.clone(),
             over,
@@ -234,22 +234,22 @@ impl State {
     }
 
     /// Returns the JSON of what a reader has not got; `None` if it has all.
-    fn snapshot_after(&mut self, place: &mut Place) -> Option<String> {
+    fn snapshot_after(&mut self, place: &mut FeedPosition) -> Option<String> {
         self.refresh();
-        let begin = place.measurement != self.measurement;
-        if begin {
-            place.begin(self.measurement);
+        let is_new = place.measurement != self.measurement;
+        if is_new {
+            place.start(self.measurement);
         }
         let (points, last) = self.points.after(place.points, POINTS);
         let frame = &self.frame;
         let figures = match frame.number - place.frame.min(frame.number) {
             0 if points.is_empty() => return None,
             0 => None,
-            1 if !begin && place.frame > 0 => Some(frame.changes.clone()),
+            1 if !is_new && place.frame > 0 => Some(frame.changes.clone()),
             _ => Some(changes(&Map::new(), &frame.state)),
         };
         let mut data = figures.unwrap_or_default();
-        if begin {
+        if is_new {
             data.insert("begin".to_owned(), true.into());
         }
         place.points = last;
@@ -267,7 +267,8 @@ impl State {
 
 /// Returns what a snapshot shows to readers, but for its points.
 fn shown(snapshot: Option<&Snapshot>, over: bool) -> Map<String, Value> {
-    let mut state = match snapshot.map(|snapshot| serde_json::to_value(Live::of(snapshot))) {
+    let mut state = match snapshot.map(|snapshot| serde_json::to_value(JsonSnapshot::of(snapshot)))
+    {
         Some(Ok(Value::Object(state))) => state,
         _ => Map::from_iter([("phase".to_owned(), "starting".into())]),
     };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// What a reader has got.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::web) struct Place {
+pub(in crate::web) struct FeedPosition {
     epoch: u32,
     /// The measurement that its figures are of; 0 before it has any.
     pub(super) measurement: u64,
@@ -16,35 +16,35 @@ pub(in crate::web) struct Place {
     /// Number of its last figures, which a text does not hold: whoever comes back gets all of them.
     pub(super) frame: u64,
     /// Whether it knows that the run is over, likewise.
-    pub(super) told_end: bool,
+    pub(super) has_end: bool,
 }
 
-impl Place {
+impl FeedPosition {
     /// Makes it a place in the events of this process: one in others is the beginning.
     pub(super) fn settle(&mut self, epoch: u32) {
         if self.epoch != epoch {
-            *self = Place {
+            *self = FeedPosition {
                 epoch,
-                ..Place::default()
+                ..FeedPosition::default()
             };
         }
     }
 
     /// Returns whether the reader knows that the run is over.
-    pub(in crate::web) fn told_end(&self) -> bool {
-        self.told_end
+    pub(in crate::web) fn has_end(&self) -> bool {
+        self.has_end
     }
 
     /// Begins another measurement.
-    pub(super) fn begin(&mut self, measurement: u64) {
+    pub(super) fn start(&mut self, measurement: u64) {
         self.measurement = measurement;
         (self.points, self.frame) = (0, 0);
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FeedPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place {
+        let FeedPosition {
             epoch,
             measurement,
             points,
@@ -55,20 +55,20 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for FeedPosition {
     type Err = ();
 
     /// Parses the text of a place.
-    fn from_str(text: &str) -> Result<Place, ()> {
+    fn from_str(text: &str) -> Result<FeedPosition, ()> {
         let mut parts = text.split('-');
         let epoch = u32::from_str_radix(parts.next().ok_or(())?, 16).map_err(|_| ())?;
         let mut number = || parts.next().and_then(|part| part.parse().ok()).ok_or(());
-        let place = Place {
+        let place = FeedPosition {
             epoch,
             measurement: number()?,
             points: number()?,
             entries: number()?,
-            ..Place::default()
+            ..FeedPosition::default()
         };
         match parts.next() {
             None => Ok(place),

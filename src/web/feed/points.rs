@@ -8,31 +8,31 @@ use std::collections::BTreeMap;
 
 /// The points of a measurement.
 #[derive(Debug, Default)]
-pub(super) struct Points {
+pub(super) struct FeedPoints {
     /// JSON of each by its number.
     by_number: BTreeMap<u64, Box<str>>,
     /// Number and contents by the second in which a point begins.
-    by_second: BTreeMap<u64, Known>,
+    by_second: BTreeMap<u64, FeedPoint>,
     numbers: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Known {
+struct FeedPoint {
     number: u64,
     seconds: f64,
     count: u64,
 }
 
-impl Points {
+impl FeedPoints {
     /// Takes the latest points of a snapshot, in order of time, many of which are known.
     pub(super) fn take(&mut self, latest: &[SeriesPoint]) {
         let mut ends = latest.iter().skip(1).map(|point| point.second);
         for point in latest {
             let end = ends.next();
-            let known = self.by_second.get(&point.second).copied();
-            if known
-                .is_some_and(|known| known.seconds == point.seconds && known.count == point.count)
-            {
+            let existing = self.by_second.get(&point.second).copied();
+            if existing.is_some_and(|existing| {
+                existing.seconds == point.seconds && existing.count == point.count
+            }) {
                 continue;
             }
             let until = end.unwrap_or(u64::MAX);
@@ -46,8 +46,8 @@ impl Points {
             };
             let last = covered.last().copied();
             for second in covered {
-                if let Some(known) = self.by_second.remove(&second) {
-                    self.by_number.remove(&known.number);
+                if let Some(existing) = self.by_second.remove(&second) {
+                    self.by_number.remove(&existing.number);
                 }
             }
             let until = last
@@ -69,12 +69,12 @@ impl Points {
         self.numbers += 1;
         let text = value.to_string().into_boxed_str();
         self.by_number.insert(self.numbers, text);
-        let known = Known {
+        let existing = FeedPoint {
             number: self.numbers,
             seconds: point.seconds,
             count: point.count,
         };
-        self.by_second.insert(point.second, known);
+        self.by_second.insert(point.second, existing);
     }
 
     /// Returns the JSON of at most so many points that came after that number, and the number of the last of them.
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_point_is_sent_once_and_anew_where_it_was_joined_with_others() {
-        let mut points = Points::default();
+        let mut points = FeedPoints::default();
         let first: Vec<_> = (0..4).map(|second| point(second, 1.0, second)).collect();
         points.take(&first);
         points.take(&first);

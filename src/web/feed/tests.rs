@@ -50,7 +50,7 @@ fn points(seconds: u64) -> Vec<SeriesPoint> {
 }
 
 /// Takes all that there is for a reader: the names of events with their data.
-fn read(feed: &Feed, place: &mut Place) -> Vec<(String, Value)> {
+fn read(feed: &Feed, place: &mut FeedPosition) -> Vec<(String, Value)> {
     let mut events = Vec::new();
     while let Some(text) = feed.next(place) {
         let lines: Vec<&str> = text.lines().collect();
@@ -79,7 +79,7 @@ fn seconds(events: &[(String, Value)]) -> Vec<u64> {
 #[test]
 fn a_second_of_twelve_names_is_far_below_ten_kilobytes() {
     let feed = Feed::new();
-    let mut place = Place::default();
+    let mut place = FeedPosition::default();
     feed.state().look(moment(12, 9));
     read(&feed, &mut place);
     feed.state().look(moment(12, 10));
@@ -92,7 +92,7 @@ fn a_second_of_twelve_names_is_far_below_ten_kilobytes() {
 #[test]
 fn a_reader_that_skips_gets_the_state_of_now_and_every_point() {
     let feed = Feed::new();
-    let (mut quick, mut slow) = (Place::default(), Place::default());
+    let (mut quick, mut slow) = (FeedPosition::default(), FeedPosition::default());
     assert_eq!(
         read(&feed, &mut quick)[0].1,
         json!({ "begin": true, "phase": "starting" })
@@ -125,21 +125,21 @@ fn a_reader_that_skips_gets_the_state_of_now_and_every_point() {
 #[test]
 fn whoever_comes_back_goes_on_where_it_was() {
     let feed = Feed::new();
-    let mut place = Place::default();
-    feed.state().journal.add(Entry::Line("one".into()));
+    let mut place = FeedPosition::default();
+    feed.state().journal.add(FeedEntry::Line("one".into()));
     feed.state().look(moment(1, 5));
     read(&feed, &mut place);
     let id = place.to_string();
-    feed.state().journal.add(Entry::Line("two".into()));
+    feed.state().journal.add(FeedEntry::Line("two".into()));
     feed.state().look(moment(1, 7));
-    let mut back: Place = id.parse().expect("an id");
+    let mut back: FeedPosition = id.parse().expect("an id");
     let events = read(&feed, &mut back);
     assert_eq!(events[0].1["lines"], json!(["two"]));
     assert_eq!(events[1].1["begin"], Value::Null);
     assert_eq!(events[1].1["requests"][0]["i"], 0);
     assert_eq!(seconds(&events), [5, 6]);
     let other = format!("{:08x}-1-5-1", place.to_string().len());
-    let mut of_another: Place = other.parse().expect("an id");
+    let mut of_another: FeedPosition = other.parse().expect("an id");
     let events = read(&feed, &mut of_another);
     assert_eq!(events[0].1["lines"], json!(["one", "two"]));
     assert_eq!(events[1].1["begin"], true);
@@ -151,14 +151,14 @@ fn whoever_comes_back_goes_on_where_it_was() {
         "zz-1-1-1",
         "1-2-3-99999999999999999999999",
     ] {
-        assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+        assert_eq!(wrong.parse::<FeedPosition>(), Err(()), "{wrong}");
     }
 }
 
 #[test]
-fn a_measurement_that_begins_anew_says_so() {
+fn a_measurement_that_starts_anew_is_reported_as_such() {
     let feed = Feed::new();
-    let mut place = Place::default();
+    let mut place = FeedPosition::default();
     feed.state().look(moment(3, 50));
     read(&feed, &mut place);
     feed.state().look(moment(1, 2));
@@ -169,9 +169,9 @@ fn a_measurement_that_begins_anew_says_so() {
 }
 
 #[test]
-fn a_threshold_is_told_when_it_turns() {
+fn a_threshold_is_reported_when_it_turns() {
     let feed = Feed::new();
-    let mut place = Place::default();
+    let mut place = FeedPosition::default();
     let look = |second, value: Option<f64>, passed| {
         let row = ThresholdRow {
             threshold: "p95 < 300ms".to_owned(),
@@ -186,7 +186,7 @@ fn a_threshold_is_told_when_it_turns() {
         now.thresholds = vec![row];
         feed.state().look(Arc::new(now));
     };
-    let mut told = Vec::new();
+    let mut threshold_events = Vec::new();
     for (second, value, passed) in [
         (1, None, false),
         (2, Some(1.0), true),
@@ -197,10 +197,11 @@ fn a_threshold_is_told_when_it_turns() {
         look(second, value, passed);
         let events = read(&feed, &mut place);
         let of = events.iter().filter(|(name, _)| name == "threshold");
-        told.extend(of.map(|(_, data)| (data["run_s"].clone(), data["passed"].clone())));
+        threshold_events
+            .extend(of.map(|(_, data)| (data["run_s"].clone(), data["passed"].clone())));
     }
     assert_eq!(
-        told,
+        threshold_events,
         [(json!(3.0), json!(false)), (json!(5.0), json!(true))]
     );
 }
@@ -208,7 +209,7 @@ fn a_threshold_is_told_when_it_turns() {
 #[test]
 fn the_end_has_the_figures_of_the_report_and_comes_once() {
     let feed = Feed::new();
-    let mut place = Place::default();
+    let mut place = FeedPosition::default();
     feed.state().look(moment(12, 5));
     read(&feed, &mut place);
     let report = crate::output::fixture::report();
@@ -217,7 +218,7 @@ fn the_end_has_the_figures_of_the_report_and_comes_once() {
     let (name, end) = events.last().expect("an end");
     assert_eq!(name, "end");
     assert_eq!(end["ending"], json!(report.ending));
-    let mut late = Place::default();
+    let mut late = FeedPosition::default();
     let state = read(&feed, &mut late);
     let (_, all) = state
         .iter()
@@ -236,7 +237,7 @@ fn the_end_has_the_figures_of_the_report_and_comes_once() {
 fn a_run_without_a_report_ends_all_the_same() {
     let feed = Feed::new();
     feed.end(None);
-    let events = read(&feed, &mut Place::default());
+    let events = read(&feed, &mut FeedPosition::default());
     assert_eq!(events[0].1["phase"], "over");
     assert_eq!(events[1].1, json!({ "ending": null, "verdict": null }));
 }

@@ -14,7 +14,7 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// Returns what the `Accept` headers of a request ask for.
-    pub(super) fn wanted<'a>(mut accepted: impl Iterator<Item = &'a str>) -> Encoding {
+    pub(super) fn negotiate<'a>(mut accepted: impl Iterator<Item = &'a str>) -> Encoding {
         let protobuf = |part: &str| {
             part.contains("application/vnd.google.protobuf")
                 && part.contains("proto=io.prometheus.client.MetricFamily")
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protobuf_is_written_for_whoever_asks_for_it() {
+    fn protobuf_is_written_for_whoever_requests_it() {
         // As Prometheus 2.42 asks with native histograms, and without.
         let native = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,\
             application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
@@ -63,8 +63,12 @@ mod tests {
             (plain, Encoding::Text),
             ("*/*", Encoding::Text),
         ] {
-            assert_eq!(Encoding::wanted([accept].into_iter()), expected, "{accept}");
+            assert_eq!(
+                Encoding::negotiate([accept].into_iter()),
+                expected,
+                "{accept}"
+            );
         }
-        assert_eq!(Encoding::wanted(std::iter::empty()), Encoding::Text);
+        assert_eq!(Encoding::negotiate(std::iter::empty()), Encoding::Text);
     }
 }

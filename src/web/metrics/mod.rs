@@ -7,8 +7,8 @@ mod protobuf;
 mod tests;
 mod text;
 
-use super::answers::Failure;
-use super::site::Site;
+use super::answers::ErrorResponse;
+use super::site::WebState;
 use crate::metrics::Detail;
 use crate::telemetry::families;
 use axum::extract::State;
@@ -26,14 +26,14 @@ pub(super) fn none() -> Response {
 
 /// `GET /metrics`.
 pub(super) async fn metrics(
-    State(site): State<Arc<Site>>,
+    State(site): State<Arc<WebState>>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     let accepted = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|accept| accept.to_str().ok());
-    let encoding = Encoding::wanted(accepted);
+    let encoding = Encoding::negotiate(accepted);
     let shown = site.clone();
     let written = site.render(Detail::Totals, move |report| {
         let now = shown.snapshot().unwrap_or_default();

@@ -4,7 +4,7 @@
 //! are left out.
 
 use super::text::{LABEL, PREFIX};
-use crate::telemetry::{Distribution, Exemplar, Family, Figure, Labels, SCALE};
+use crate::telemetry::{Distribution, Family, FigureValue, Labels, SCALE, TraceExemplar};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ struct Counter {
     #[prost(double, tag = "1")]
     value: f64,
     #[prost(message, optional, tag = "2")]
-    exemplar: Option<TraceExemplar>,
+    exemplar: Option<ExemplarMessage>,
 }
 
 /// A `Histogram` with classic and native buckets; the threshold of its bucket for zero is 0.
@@ -87,7 +87,7 @@ struct NativeHistogram {
     #[prost(sint64, repeated, tag = "13")]
     positive_delta: Vec<i64>,
     #[prost(message, repeated, tag = "16")]
-    exemplars: Vec<TraceExemplar>,
+    exemplars: Vec<ExemplarMessage>,
 }
 
 /// A `Bucket` of a classic histogram.
@@ -98,7 +98,7 @@ struct ClassicBucket {
     #[prost(double, tag = "2")]
     upper_bound: f64,
     #[prost(message, optional, tag = "3")]
-    exemplar: Option<TraceExemplar>,
+    exemplar: Option<ExemplarMessage>,
 }
 
 /// A row of buckets without a gap: the gap from the end of the row before, for the first one an index, and its length.
@@ -112,7 +112,7 @@ struct BucketSpan {
 
 /// An `Exemplar`: the trace of a request.
 #[derive(Clone, PartialEq, prost::Message)]
-struct TraceExemplar {
+struct ExemplarMessage {
     #[prost(message, repeated, tag = "1")]
     label: Vec<LabelPair>,
     #[prost(double, tag = "2")]
@@ -133,9 +133,9 @@ struct UnixTime {
 /// Returns the message of a family; `None` if it has no rows.
 fn family(family: &Family) -> Option<MetricFamily> {
     let (kind, suffix) = match family.rows.first()?.1 {
-        Figure::Counter(_) => (MetricType::Counter, "_total"),
-        Figure::Gauge(_) => (MetricType::Gauge, ""),
-        Figure::Histogram(_) => (MetricType::Histogram, ""),
+        FigureValue::Counter(_) => (MetricType::Counter, "_total"),
+        FigureValue::Gauge(_) => (MetricType::Gauge, ""),
+        FigureValue::Histogram(_) => (MetricType::Histogram, ""),
     };
     let mut rows: Vec<Metric> = family.rows.iter().map(metric).collect();
     for ((row, bucket), one) in &family.exemplars {
@@ -151,7 +151,7 @@ fn family(family: &Family) -> Option<MetricFamily> {
     })
 }
 
-fn metric((labels, figure): &(Labels, Figure)) -> Metric {
+fn metric((labels, figure): &(Labels, FigureValue)) -> Metric {
     let mut metric = Metric {
         label: labels
             .iter()
@@ -160,20 +160,20 @@ fn metric((labels, figure): &(Labels, Figure)) -> Metric {
         ..Metric::default()
     };
     match figure {
-        Figure::Counter(value) => {
+        FigureValue::Counter(value) => {
             metric.counter = Some(Counter {
                 value: *value,
                 exemplar: None,
             });
         }
-        Figure::Gauge(value) => metric.gauge = Some(Gauge { value: *value }),
-        Figure::Histogram(of) => metric.histogram = Some(histogram(of)),
+        FigureValue::Gauge(value) => metric.gauge = Some(Gauge { value: *value }),
+        FigureValue::Histogram(of) => metric.histogram = Some(histogram(of)),
     }
     metric
 }
 
 impl Metric {
-    fn add_exemplar(&mut self, bucket: usize, one: &Exemplar) {
+    fn add_exemplar(&mut self, bucket: usize, one: &TraceExemplar) {
         if let Some(counter) = &mut self.counter {
             counter.exemplar = Some(exemplar(one));
         }
@@ -242,8 +242,8 @@ fn label(name: &str, value: &str) -> LabelPair {
     }
 }
 
-fn exemplar(one: &Exemplar) -> TraceExemplar {
-    TraceExemplar {
+fn exemplar(one: &TraceExemplar) -> ExemplarMessage {
+    ExemplarMessage {
         label: vec![label(LABEL, &one.trace_id)],
         value: one.value,
         timestamp: Some(UnixTime {
@@ -274,8 +274,8 @@ mod tests {
                 name: "requests",
                 help: "Requests",
                 rows: vec![
-                    (labels("a"), Figure::Counter(7.0)),
-                    (labels("b"), Figure::Counter(0.0)),
+                    (labels("a"), FigureValue::Counter(7.0)),
+                    (labels("b"), FigureValue::Counter(0.0)),
                 ],
                 exemplars: BTreeMap::new(),
             },
@@ -284,7 +284,7 @@ mod tests {
                 help: "Latency",
                 rows: vec![(
                     labels("a"),
-                    Figure::Histogram(Box::new(Distribution {
+                    FigureValue::Histogram(Box::new(Distribution {
                         count: 9,
                         sum: 4.5,
                         classic: vec![(0.5, 6), (1.0, 2)],

@@ -4,7 +4,7 @@ use super::encoding::Encoding;
 use crate::metrics::{LiveWorker, WorkerState};
 use crate::metrics::{Report, Snapshot};
 use crate::output::fixture;
-use crate::telemetry::{Distribution, Exemplar, Family, Figure, Labels, families};
+use crate::telemetry::{Distribution, Family, FigureValue, Labels, TraceExemplar, families};
 use std::collections::BTreeMap;
 
 fn text(report: &Report) -> String {
@@ -52,7 +52,7 @@ fn figures_are_those_of_the_report() {
 }
 
 #[test]
-fn workers_are_told_apart() {
+fn workers_are_distinguished() {
     let worker = |name: &str, state| LiveWorker {
         name: name.into(),
         requests: 7,
@@ -74,7 +74,7 @@ fn workers_are_told_apart() {
         "lgoose_worker_up{worker=\"one\"} 1.0",
         "lgoose_worker_up{worker=\"two\"} 0.0",
     ] {
-        assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        assert!(text.lines().any(|listed| listed == line), "{line}: {text}");
     }
 }
 
@@ -120,12 +120,12 @@ fn known() -> Vec<Family> {
         all.map(|(name, value)| (*name, (*value).to_owned()))
             .collect()
     };
-    let exemplar = |value: f64, at_s: f64| Exemplar {
+    let exemplar = |value: f64, at_s: f64| TraceExemplar {
         trace_id: format!("{:032x}", at_s as u64),
         value,
         at_s,
     };
-    let family = |name, rows: Vec<(Labels, Figure)>, exemplars: Vec<_>| Family {
+    let family = |name, rows: Vec<(Labels, FigureValue)>, exemplars: Vec<_>| Family {
         name,
         help: "What it is; \"quoted\"",
         rows,
@@ -147,12 +147,12 @@ fn known() -> Vec<Family> {
     let numbered = |at: usize| labels(&[("method", "GET"), ("name", &format!("{at}"))]);
     let counters = counters.into_iter().enumerate();
     let gauges = gauges.into_iter().enumerate();
-    let histogram = |of| Figure::Histogram(Box::new(of));
+    let histogram = |of| FigureValue::Histogram(Box::new(of));
     vec![
         family(
             "requests",
             counters
-                .map(|(at, value)| (numbered(at), Figure::Counter(value)))
+                .map(|(at, value)| (numbered(at), FigureValue::Counter(value)))
                 .collect(),
             vec![
                 ((0, 0), exemplar(1.0, 1_700_000_000.123_456)),
@@ -163,18 +163,18 @@ fn known() -> Vec<Family> {
         family("nothing", Vec::new(), Vec::new()),
         family(
             "users",
-            vec![(Labels::new(), Figure::Gauge(3.5))],
+            vec![(Labels::new(), FigureValue::Gauge(3.5))],
             Vec::new(),
         ),
         family(
             "iterations_dropped",
-            vec![(Labels::new(), Figure::Counter(2.0))],
+            vec![(Labels::new(), FigureValue::Counter(2.0))],
             Vec::new(),
         ),
         family(
             "levels",
             gauges
-                .map(|(at, value)| (numbered(at), Figure::Gauge(value)))
+                .map(|(at, value)| (numbered(at), FigureValue::Gauge(value)))
                 .collect(),
             vec![((0, 0), exemplar(1.0, 5.0))],
         ),

@@ -1,7 +1,7 @@
 //! Metrics as OpenMetrics text
 //! (<https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md#text-format>).
 
-use crate::telemetry::{Distribution, Exemplar, Family, Figure, Labels};
+use crate::telemetry::{Distribution, Family, FigureValue, Labels, TraceExemplar};
 use std::fmt::Write as _;
 
 /// The prefix of all names.
@@ -30,9 +30,9 @@ impl Text {
             return;
         };
         let kind = match first {
-            Figure::Counter(_) => "counter",
-            Figure::Gauge(_) => "gauge",
-            Figure::Histogram(_) => "histogram",
+            FigureValue::Counter(_) => "counter",
+            FigureValue::Gauge(_) => "gauge",
+            FigureValue::Histogram(_) => "histogram",
         };
         let name = format!("{PREFIX}_{}", family.name);
         self.push(format_args!("# HELP {name} {}\n", family.help));
@@ -41,12 +41,12 @@ impl Text {
             let labels = written(labels);
             let exemplar = |bucket| family.exemplars.get(&(row, bucket));
             match figure {
-                Figure::Counter(value) => {
+                FigureValue::Counter(value) => {
                     let value = number(*value);
                     self.line(&format!("{name}_total"), &labels, &value, exemplar(0));
                 }
-                Figure::Gauge(value) => self.line(&name, &labels, &number(*value), None),
-                Figure::Histogram(of) => self.histogram(&name, &labels, of, exemplar),
+                FigureValue::Gauge(value) => self.line(&name, &labels, &number(*value), None),
+                FigureValue::Histogram(of) => self.histogram(&name, &labels, of, exemplar),
             }
         }
     }
@@ -56,7 +56,7 @@ impl Text {
         name: &str,
         labels: &str,
         of: &Distribution,
-        exemplar: impl Fn(usize) -> Option<&'a Exemplar>,
+        exemplar: impl Fn(usize) -> Option<&'a TraceExemplar>,
     ) {
         self.line(&format!("{name}_sum"), labels, &number(of.sum), None);
         self.line(
@@ -78,7 +78,7 @@ impl Text {
         }
     }
 
-    fn line(&mut self, name: &str, labels: &str, value: &str, exemplar: Option<&Exemplar>) {
+    fn line(&mut self, name: &str, labels: &str, value: &str, exemplar: Option<&TraceExemplar>) {
         self.0 += name;
         if !labels.is_empty() {
             self.push(format_args!("{{{labels}}}"));

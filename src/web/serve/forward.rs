@@ -1,12 +1,12 @@
 //! Hands requests on to the run that goes on, by the client of hyper: each over a connection of its own to the run's process
 //! on this machine, which ends with the request. Measures nothing.
 
-use super::super::answers::Failure;
+use super::super::answers::ErrorResponse;
 use super::super::metrics::none;
 use super::super::{commands, status};
 use super::{ServeSite, runs};
 use crate::config::Format;
-use crate::serve::Current;
+use crate::serve::CurrentRun;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -34,13 +34,13 @@ const HEADERS: [HeaderName; 3] = [
 const START: Duration = Duration::from_secs(10);
 
 /// Time for the head of an answer: a little more than a run takes at most to answer a command.
-const ANSWER: Duration = Duration::from_secs(70);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(70);
 
 /// `GET` and `POST` of what a run answers.
 pub(super) async fn forward(
     State(site): State<Arc<ServeSite>>,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     let run = site.runs.current().ok_or_else(idle)?;
     let address = address(&run).await?;
     exchange(&run, address, request).await
@@ -50,24 +50,24 @@ pub(super) async fn forward(
 pub(super) async fn status(
     State(site): State<Arc<ServeSite>>,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     let read_only = site.access.read_only;
     let Some(run) = site.runs.current() else {
         return Ok(status::without_figures("idle", "", read_only));
     };
-    let known = *run.address.borrow();
-    let Some(address) = known else {
+    let current = *run.address.borrow();
+    let Some(address) = current else {
         return Ok(status::without_figures("starting", &run.plan, read_only));
     };
-    let answer = exchange(&run, address, request).await;
-    Ok(answer.unwrap_or_else(|_gone| status::without_figures("over", &run.plan, read_only)))
+    let response = exchange(&run, address, request).await;
+    Ok(response.unwrap_or_else(|_gone| status::without_figures("over", &run.plan, read_only)))
 }
 
 /// `GET /metrics`: none, if no run is in progress.
 pub(super) async fn metrics(
     State(site): State<Arc<ServeSite>>,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     if site.runs.current().is_none() {
         return Ok(none());
     }
@@ -79,38 +79,38 @@ pub(super) async fn report(
     site: Arc<ServeSite>,
     request: Request,
     format: Format,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     match (site.runs.current(), site.runs.last()) {
-        (None, Some(id)) => runs::kept(&site, id, format).await,
+        (None, Some(id)) => runs::send_report(&site, id, format).await,
         _ => forward(State(site), request).await,
     }
 }
 
-fn idle() -> Failure {
-    Failure::new(StatusCode::CONFLICT, "no run is in progress")
+fn idle() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::CONFLICT, "no run is in progress")
         .help("start one with 'POST /api/v1/runs'; '/api/v1/runs' lists finished ones")
 }
 
 /// Returns where the interface of a run is, as soon as it is known.
-async fn address(run: &Current) -> Result<SocketAddr, Failure> {
+async fn address(run: &CurrentRun) -> Result<SocketAddr, ErrorResponse> {
     let mut address = run.address.clone();
-    let known = timeout(START, address.wait_for(Option::is_some)).await;
-    match known {
+    let address_in_time = timeout(START, address.wait_for(Option::is_some)).await;
+    match address_in_time {
         Ok(Ok(address)) => address.ok_or_else(idle),
         Ok(Err(_over)) => Err(idle()),
         Err(_late) => {
-            let told = "the run is being prepared: try again";
-            Err(Failure::new(StatusCode::CONFLICT, told))
+            let message = "the run is being prepared: try again";
+            Err(ErrorResponse::new(StatusCode::CONFLICT, message))
         }
     }
 }
 
 /// Sends a request to a run, and answers with its answer.
 async fn exchange(
-    run: &Current,
+    run: &CurrentRun,
     address: SocketAddr,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     let (head, body) = request.into_parts();
     let body = commands::whole(body).await?;
     let mut handed_on = http::Request::builder()
@@ -125,13 +125,13 @@ async fn exchange(
         }
     }
     let gone = |_| {
-        let told = "the run does not answer: it is about to end";
-        Failure::new(StatusCode::CONFLICT, told).help("ask again")
+        let message = "the run does not answer: it is about to end";
+        ErrorResponse::new(StatusCode::CONFLICT, message).help("ask again")
     };
     let handed_on = handed_on.body(Full::new(body));
-    let handed_on =
-        handed_on.map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.to_string()))?;
-    let answer = async {
+    let handed_on = handed_on
+        .map_err(|error| ErrorResponse::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+    let exchanging = async {
         let stream = TcpStream::connect(address).await.map_err(|_| ())?;
         let _slower = stream.set_nodelay(true);
         let connected = http1::handshake(TokioIo::new(stream)).await;
@@ -140,12 +140,13 @@ async fn exchange(
         tokio::spawn(connection);
         sender.send_request(handed_on).await.map_err(|_| ())
     };
-    let answer = timeout(ANSWER, answer).await;
-    let answer = answer
-        .map_err(|_| Failure::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet"))?;
-    let mut answer = answer.map_err(gone)?.map(Body::new);
+    let response = timeout(RESPONSE_LIMIT, exchanging).await;
+    let response = response.map_err(|_| {
+        ErrorResponse::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet")
+    })?;
+    let mut response = response.map_err(gone)?.map(Body::new);
     for name in [CONNECTION, TRANSFER_ENCODING] {
-        answer.headers_mut().remove(name);
+        response.headers_mut().remove(name);
     }
-    Ok(answer)
+    Ok(response)
 }

@@ -8,12 +8,12 @@ mod runs;
 
 pub(super) use routes::router;
 #[cfg(test)]
-pub(super) use routes::{Answer, table};
+pub(super) use routes::{ServeAction, table};
 #[cfg(test)]
 pub(super) use runs::{PlanList, RunList};
 
 use super::access::Access;
-use super::turns::Turns;
+use super::turns::Permits;
 use crate::serve::Runs;
 use std::sync::Arc;
 
@@ -25,5 +25,5 @@ const MADE: usize = 4;
 struct ServeSite {
     runs: Arc<Runs>,
     access: Arc<Access>,
-    turns: Turns,
+    turns: Permits,
 }

@@ -2,9 +2,9 @@
 //! of the OpenAPI document.
 
 use super::super::access::Access;
-use super::super::answers::Named;
+use super::super::answers::PathParameter;
 use super::super::routes::{self as of_run, guarded, openapi, with_page};
-use super::super::turns::Turns;
+use super::super::turns::Permits;
 use super::{MADE, ServeSite, forward, page, runs};
 use crate::config::Format;
 use crate::serve::Runs;
@@ -14,9 +14,9 @@ use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
 /// A request that is answered.
-pub(in crate::web) struct Route {
+pub(in crate::web) struct ServeRoute {
     pub(in crate::web) path: &'static str,
-    pub(in crate::web) answer: Answer,
+    pub(in crate::web) response: ServeAction,
     /// What it does, for the document.
     #[cfg_attr(
         not(test),
@@ -27,7 +27,7 @@ pub(in crate::web) struct Route {
 
 /// How a request is answered.
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::web) enum Answer {
+pub(in crate::web) enum ServeAction {
     Plans,
     List,
     Start,
@@ -38,13 +38,13 @@ pub(in crate::web) enum Answer {
 }
 
 /// Returns the table.
-pub(in crate::web) fn table() -> Vec<Route> {
-    let route = |path, answer, summary| Route {
+pub(in crate::web) fn table() -> Vec<ServeRoute> {
+    let route = |path, response, summary| ServeRoute {
         path,
-        answer,
+        response: response,
         summary,
     };
-    use Answer::{List, Plan, Plans, Remove, Report, Run, Start};
+    use ServeAction::{List, Plan, Plans, Remove, Report, Run, Start};
     vec![
         route("/api/v1/plans", Plans, "The plans that may be run"),
         route(
@@ -106,48 +106,48 @@ pub(in crate::web) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
     let site = ServeSite {
         runs,
         access: access.clone(),
-        turns: Turns::new(MADE),
+        turns: Permits::new(MADE),
     };
     let mut router = Router::new();
     for route in of_run::table() {
-        router = router.route(route.path, handed_on(route.answer));
+        router = router.route(route.path, handed_on(route.response));
     }
     for route in table() {
-        router = router.route(route.path, handler(route.answer));
+        router = router.route(route.path, handler(route.response));
     }
     for file in &page::FILES {
-        router = router.route(file.path, get(|| async { file.answer() }));
+        router = router.route(file.path, get(|| async { file.respond() }));
     }
     guarded(with_page(router, "/run"), access).with_state(Arc::new(site))
 }
 
-type Here = State<Arc<ServeSite>>;
+type ServedRuns = State<Arc<ServeSite>>;
 
 /// Returns what a request to the run that goes on becomes.
-fn handed_on(answer: of_run::Answer) -> MethodRouter<Arc<ServeSite>> {
-    use of_run::Answer;
-    match answer {
-        Answer::OpenApi => get(openapi),
-        Answer::Status => get(forward::status),
-        Answer::Metrics => get(forward::metrics),
-        Answer::Snapshot | Answer::Tag | Answer::Events => get(forward::forward),
-        Answer::Report(format) => {
-            get(move |State(site): Here, request: Request| forward::report(site, request, format))
-        }
-        Answer::Users | Answer::Rate | Answer::Plain(_) => post(forward::forward),
+fn handed_on(response: of_run::RouteAction) -> MethodRouter<Arc<ServeSite>> {
+    use of_run::RouteAction;
+    match response {
+        RouteAction::OpenApi => get(openapi),
+        RouteAction::Status => get(forward::status),
+        RouteAction::Metrics => get(forward::metrics),
+        RouteAction::Snapshot | RouteAction::Tag | RouteAction::Events => get(forward::forward),
+        RouteAction::Report(format) => get(move |State(site): ServedRuns, request: Request| {
+            forward::report(site, request, format)
+        }),
+        RouteAction::Users | RouteAction::Rate | RouteAction::Plain(_) => post(forward::forward),
     }
 }
 
-fn handler(answer: Answer) -> MethodRouter<Arc<ServeSite>> {
-    match answer {
-        Answer::Plans => get(runs::plans),
-        Answer::List => get(runs::list),
-        Answer::Start => post(runs::start),
-        Answer::Run => get(runs::run),
-        Answer::Remove => axum::routing::delete(runs::remove),
-        Answer::Plan => get(runs::plan),
-        Answer::Report(format) => get(
-            move |State(site): Here, Named(id): Named, request: Request| async move {
+fn handler(response: ServeAction) -> MethodRouter<Arc<ServeSite>> {
+    match response {
+        ServeAction::Plans => get(runs::plans),
+        ServeAction::List => get(runs::list),
+        ServeAction::Start => post(runs::start),
+        ServeAction::Run => get(runs::run),
+        ServeAction::Remove => axum::routing::delete(runs::remove),
+        ServeAction::Plan => get(runs::plan),
+        ServeAction::Report(format) => get(
+            move |State(site): ServedRuns, PathParameter(id): PathParameter, request: Request| async move {
                 runs::report(site, id, format, request).await
             },
         ),

@@ -1,11 +1,11 @@
 //! The list of plans and runs: plans that can be run, the queue, and finished runs.
 
-use super::super::answers::{Failure, Named, json};
+use super::super::answers::{ErrorResponse, PathParameter, json};
 use super::super::{commands, reports};
 use super::{ServeSite, forward};
 use crate::config::Format;
 use crate::output;
-use crate::serve::{Refusal, RunRow, Wanted};
+use crate::serve::{RunRefusal, RunRequest, RunRow};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{StatusCode, Uri};
@@ -37,14 +37,14 @@ pub(in crate::web) struct RunList {
 }
 
 /// `GET /api/v1/plans`.
-pub(super) async fn plans(State(site): State<Arc<ServeSite>>) -> Result<Response, Failure> {
+pub(super) async fn plans(State(site): State<Arc<ServeSite>>) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let plans = site.make(move || Ok(runs.plans.list())).await?;
     Ok(json(StatusCode::OK, &PlanList { plans }))
 }
 
 /// `GET /api/v1/runs`.
-pub(super) async fn list(State(site): State<Arc<ServeSite>>) -> Result<Response, Failure> {
+pub(super) async fn list(State(site): State<Arc<ServeSite>>) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let (runs, error) = site.make(move || Ok(runs.rows())).await?;
     let list = RunList {
@@ -59,21 +59,21 @@ pub(super) async fn list(State(site): State<Arc<ServeSite>>) -> Result<Response,
 pub(super) async fn start(
     State(site): State<Arc<ServeSite>>,
     request: Request,
-) -> Result<Response, Failure> {
-    let wanted: Wanted = commands::read(request, EXAMPLE).await?;
-    let row = site.runs.add(wanted).await?;
-    let mut answer = json(StatusCode::CREATED, &row);
+) -> Result<Response, ErrorResponse> {
+    let submission: RunRequest = commands::read(request, EXAMPLE).await?;
+    let row = site.runs.add(submission).await?;
+    let mut response = json(StatusCode::CREATED, &row);
     if let Ok(place) = HeaderValue::from_str(&format!("/api/v1/runs/{}", row.id)) {
-        answer.headers_mut().insert(LOCATION, place);
+        response.headers_mut().insert(LOCATION, place);
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// `GET /api/v1/runs/{id}`.
 pub(super) async fn run(
     State(site): State<Arc<ServeSite>>,
-    Named(id): Named,
-) -> Result<Response, Failure> {
+    PathParameter(id): PathParameter,
+) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let row = site.make(move || Ok(runs.row(&id)?)).await?;
     Ok(json(StatusCode::OK, &row))
@@ -82,8 +82,8 @@ pub(super) async fn run(
 /// `DELETE /api/v1/runs/{id}`.
 pub(super) async fn remove(
     State(site): State<Arc<ServeSite>>,
-    Named(id): Named,
-) -> Result<Response, Failure> {
+    PathParameter(id): PathParameter,
+) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     site.make(move || Ok(runs.remove(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -92,8 +92,8 @@ pub(super) async fn remove(
 /// `GET /api/v1/runs/{id}/plan`.
 pub(super) async fn plan(
     State(site): State<Arc<ServeSite>>,
-    Named(id): Named,
-) -> Result<Response, Failure> {
+    PathParameter(id): PathParameter,
+) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let text = site.make(move || Ok(runs.plan(&id)?)).await?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
@@ -105,26 +105,26 @@ pub(super) async fn report(
     id: String,
     format: Format,
     mut request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     if site.runs.current().is_some_and(|run| run.id == id) {
         // Its own interface knows it as the only one.
         let path = format!("/api/v1/{}", reports::file(format).0);
         *request.uri_mut() = Uri::try_from(path).unwrap_or_default();
         return forward::forward(State(site), request).await;
     }
-    kept(&site, id, format).await
+    send_report(&site, id, format).await
 }
 
 /// Responds with the report of a finished run.
-pub(super) async fn kept(
+pub(super) async fn send_report(
     site: &ServeSite,
     id: String,
     format: Format,
-) -> Result<Response, Failure> {
+) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let bytes = site.make(move || {
         let bytes = runs.report(&id)?;
-        let broken = |told: String| Failure::from(Refusal::Mistake(told));
+        let broken = |message: String| ErrorResponse::from(RunRefusal::Mistake(message));
         let text = String::from_utf8(bytes)
             .map_err(|_| broken("'report.json' is not a report of lgoose: no UTF-8".to_owned()))?;
         let report = output::json::from_json(&text, "report.json");
@@ -135,29 +135,35 @@ pub(super) async fn kept(
         let rendered = output::render(&reports::judged(Arc::new(report)), format);
         rendered.map_err(|error| broken(error.text()))
     });
-    Ok(reports::answer(format, bytes.await?))
+    Ok(reports::respond(format, bytes.await?))
 }
 
 impl ServeSite {
     /// Makes something that may take long, on a blocking thread, few at a time.
     async fn make<T: Send + 'static>(
         &self,
-        make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        make: impl FnOnce() -> Result<T, ErrorResponse> + Send + 'static,
+    ) -> Result<T, ErrorResponse> {
         self.turns.take().await?.make(make).await
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
+impl From<RunRefusal> for ErrorResponse {
+    fn from(refusal: RunRefusal) -> ErrorResponse {
         match refusal {
-            Refusal::Absent(told) => Failure::new(StatusCode::NOT_FOUND, told)
+            RunRefusal::Absent(message) => ErrorResponse::new(StatusCode::NOT_FOUND, message)
                 .help("'/api/v1/plans' and '/api/v1/runs' list all there are"),
-            Refusal::Wrong(told) => Failure::new(StatusCode::BAD_REQUEST, told).help(EXAMPLE),
-            Refusal::Mistake(told) => Failure::new(StatusCode::UNPROCESSABLE_ENTITY, told),
-            Refusal::Conflict(told) => Failure::new(StatusCode::CONFLICT, told),
-            Refusal::Trouble(told) => Failure::new(StatusCode::INSUFFICIENT_STORAGE, told)
-                .help("make room in the folder of '--data', or let lgoose write there"),
+            RunRefusal::Wrong(message) => {
+                ErrorResponse::new(StatusCode::BAD_REQUEST, message).help(EXAMPLE)
+            }
+            RunRefusal::Mistake(message) => {
+                ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+            }
+            RunRefusal::Conflict(message) => ErrorResponse::new(StatusCode::CONFLICT, message),
+            RunRefusal::Trouble(message) => {
+                ErrorResponse::new(StatusCode::INSUFFICIENT_STORAGE, message)
+                    .help("make room in the folder of '--data', or let lgoose write there")
+            }
         }
     }
 }

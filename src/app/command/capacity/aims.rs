@@ -1,8 +1,8 @@
 //! Reads the flags of a search, and checks that the plan fits them.
 
-use crate::app::prepare::Prepared;
-use crate::capacity::Aims;
-use crate::cli::{self, By};
+use crate::app::prepare::PreparedRun;
+use crate::capacity::SearchAims;
+use crate::cli::{self, SearchVariable};
 use crate::config::MOST_USERS;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::LoadKind;
@@ -25,10 +25,10 @@ const SOME_USERS: u64 = 1_000;
 ///
 /// # Errors
 /// A mistake in a flag.
-pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
+pub(super) fn aims(options: &cli::CapacityArgs) -> Result<SearchAims, Error> {
     let by = match options.by {
-        By::Rate => LoadKind::Rate,
-        By::Users => LoadKind::Users,
+        SearchVariable::Rate => LoadKind::Rate,
+        SearchVariable::Users => LoadKind::Users,
     };
     let mistake = |message: String, help: &str| Err(Diagnostic::new(message).help(help).into());
     for (flag, load) in [("--from", Some(options.from)), ("--to", options.to)] {
@@ -65,7 +65,7 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
         let message = "'--step-time-max' leaves no time for a step to settle".to_owned();
         return mistake(message, "let it be at least 5s longer than '--step-time'");
     }
-    Ok(Aims {
+    Ok(SearchAims {
         by,
         from: options.from,
         to: options.to,
@@ -75,7 +75,7 @@ pub(super) fn aims(options: &cli::Capacity) -> Result<Aims, Error> {
 
 /// Returns the flags of a run with the kind of load and the limits of the search. Settings of the load that came from
 /// the environment are dropped.
-pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
+pub(super) fn run_flags(options: &cli::CapacityArgs) -> cli::RunArgs {
     let mut run = options.run.clone();
     let load = &mut run.load;
     (load.users, load.hatch_rate, load.startup_time) = (None, None, None);
@@ -84,8 +84,8 @@ pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
     (load.stage, load.test_plan, load.rate) = (Vec::new(), None, None);
     (load.reset_stats, load.paused, load.part, load.once) = (false, false, None, false);
     match options.by {
-        By::Rate => load.rate = Some(options.from),
-        By::Users => {
+        SearchVariable::Rate => load.rate = Some(options.from),
+        SearchVariable::Users => {
             load.users = Some(SOME_USERS);
             load.hatch_rate = Some(SOME_USERS as f64);
             (load.max_users, load.arrivals) = (None, None);
@@ -103,7 +103,7 @@ pub(super) fn run_flags(options: &cli::Capacity) -> cli::Run {
 ///
 /// # Errors
 /// A mistake in the plan, or that no limit is given.
-pub(super) fn fits(base: &Prepared) -> Result<(), Diagnostic> {
+pub(super) fn fits(base: &PreparedRun) -> Result<(), Diagnostic> {
     if base.run.config.thresholds.is_empty() {
         return Err(Diagnostic::new("the search needs at least one limit")
             .help("add '--slo', such as --slo 'p95 < 300ms' --slo 'failures < 1%', or thresholds to the plan"));

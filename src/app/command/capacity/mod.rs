@@ -9,38 +9,38 @@ mod step;
 use super::run::{conclude, on_workers};
 use super::{flags, outputs, screen, summary};
 use crate::app::guard::Guard;
-use crate::app::prepare::{Prepared, prepare};
+use crate::app::prepare::{PreparedRun, prepare};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, preflight, runtime, writable};
-use crate::capacity::{self, Findings, Next, Recovery, Search};
+use crate::capacity::{self, Recovery, Search, SearchAction, SearchSummary};
 use crate::cli;
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::Error;
 use crate::metrics::{CapacityOutcome, CapacityStep, StepResult};
-use progress::Progress;
-use step::Steps;
+use progress::SearchProgress;
+use step::StepRunner;
 
 /// A run of the search that has ended.
-struct Ended {
+struct SearchRun {
     outcome: Outcome,
     handle: Handle,
 }
 
 /// Results of a search so far.
-struct Found {
+struct SearchRuns {
     steps: Vec<CapacityStep>,
     /// The run to report, with its rank: the confirming one, else the one with the greatest load that held, else the
     /// last.
-    reported: Option<(f64, Ended)>,
+    reported: Option<(f64, SearchRun)>,
 }
 
 /// Searches for the greatest load at which the limits hold, and returns the exit code.
 ///
 /// # Errors
 /// A mistake in the plan or in a flag; trouble that keeps a run from starting.
-pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8, Error> {
     let aims = aims::aims(options)?;
     let run = aims::run_flags(options);
     let path = run.plan.clone().unwrap_or_default();
@@ -55,13 +55,13 @@ pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Err
             screen::warn(&shortage);
         }
     }
-    let progress = Progress::new(aims.by, run.screen.quiet);
-    progress.begin(&base);
+    let progress = SearchProgress::new(aims.by, run.screen.quiet);
+    progress.print_header(&base);
     let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
     let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
-    let steps = Steps::new((&supervisor, guard), &base, options, &run, &progress);
+    let steps = StepRunner::new((&supervisor, guard), &base, options, &run, &progress);
     let mut search = Search::new(aims);
-    let mut found = Found {
+    let mut found = SearchRuns {
         steps: Vec::new(),
         reported: None,
     };
@@ -75,13 +75,13 @@ pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Err
         let broken = ended.outcome.trouble.is_some();
         let stopped = ended.handle.is_stopped();
         if stopped || broken {
-            search.give_up(CapacityOutcome::Stopped);
+            search.abort(CapacityOutcome::Stopped);
         }
-        found.keep(step, ended);
+        found.store(step, ended);
         if broken {
             break found.trouble();
         }
-        if !stopped && !matches!(search.next(), Next::Over(_)) {
+        if !stopped && !matches!(search.next(), SearchAction::Over(_)) {
             pause(&steps, &mut search, &mut found)?;
         }
     };
@@ -90,7 +90,7 @@ pub(super) fn capacity(options: &cli::Capacity, guard: &Guard) -> Result<u8, Err
 }
 
 /// Lets the site recover. If it no longer answers, this ends the search.
-fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<(), Error> {
+fn pause(steps: &StepRunner<'_>, search: &mut Search, found: &mut SearchRuns) -> Result<(), Error> {
     let held = |step: &&CapacityStep| step.result == StepResult::Held;
     let Some(first) = found.steps.iter().find(held) else {
         return Ok(());
@@ -102,9 +102,9 @@ fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<()
         (last.pause_s, last.recovered) = (pause.seconds, Some(pause.recovered));
     }
     if pause.stopped {
-        search.give_up(CapacityOutcome::Stopped);
+        search.abort(CapacityOutcome::Stopped);
     } else if pause.is_down {
-        search.give_up(CapacityOutcome::NotRecovered);
+        search.abort(CapacityOutcome::NotRecovered);
     }
     if pause.stopped
         && let Some((_, reported)) = &mut found.reported
@@ -115,9 +115,9 @@ fn pause(steps: &Steps<'_>, search: &mut Search, found: &mut Found) -> Result<()
     Ok(())
 }
 
-impl Found {
+impl SearchRuns {
     /// Keeps a step, and its run if that is to be reported in place of the earlier one.
-    fn keep(&mut self, step: CapacityStep, ended: Ended) {
+    fn store(&mut self, step: CapacityStep, ended: SearchRun) {
         let rank = |step: &CapacityStep| match (step.confirms, step.result) {
             (true, StepResult::Held) => f64::INFINITY,
             (_, StepResult::Held) => step.load,
@@ -125,10 +125,10 @@ impl Found {
         };
         let (rank, interrupted) = (rank(&step), ended.handle.is_stopped());
         match &mut self.reported {
-            Some((known, kept)) if *known > rank => {
+            Some((stored_rank, stored)) if *stored_rank > rank => {
                 if interrupted || ended.outcome.trouble.is_some() {
-                    kept.handle = ended.handle;
-                    kept.outcome.trouble = ended.outcome.trouble;
+                    stored.handle = ended.handle;
+                    stored.outcome.trouble = ended.outcome.trouble;
                 }
             }
             reported => *reported = Some((rank, ended)),
@@ -145,18 +145,18 @@ impl Found {
 
 /// Completes the report with the result of the search, writes and shows it, and returns the exit code.
 fn report(
-    (base, run, guard): (&Prepared, &cli::Run, &Guard),
-    aims: capacity::Aims,
+    (base, run, guard): (&PreparedRun, &cli::RunArgs, &Guard),
+    aims: capacity::SearchAims,
     search: &Search,
-    found: Found,
+    found: SearchRuns,
     trouble: Option<Error>,
 ) -> Result<u8, Error> {
-    let Next::Over(end) = search.next() else {
+    let SearchAction::Over(end) = search.next() else {
         return Err(Error::trouble("the search has no end"));
     };
     let Some((
         _,
-        Ended {
+        SearchRun {
             mut outcome,
             handle,
         },
@@ -164,7 +164,7 @@ fn report(
     else {
         return Err(Error::trouble("the search has no step"));
     };
-    let findings = Findings {
+    let findings = SearchSummary {
         aims,
         slo: base.run.config.thresholds.iter().map(aims::shown).collect(),
         end,

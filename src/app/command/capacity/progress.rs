@@ -3,7 +3,7 @@
 
 use super::super::screen;
 use super::aims;
-use crate::app::prepare::Prepared;
+use crate::app::prepare::PreparedRun;
 use crate::console;
 use crate::metrics::{CapacityStep, LoadKind, Snapshot};
 use crate::output::text;
@@ -14,17 +14,17 @@ const ERASE: &str = "\r\x1b[K";
 
 /// The screen of a search.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct SearchProgress {
     by: LoadKind,
     quiet: bool,
     /// Whether a line can be overwritten.
     in_place: bool,
 }
 
-impl Progress {
-    pub(super) fn new(by: LoadKind, quiet: bool) -> Progress {
+impl SearchProgress {
+    pub(super) fn new(by: LoadKind, quiet: bool) -> SearchProgress {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-        Progress {
+        SearchProgress {
             by,
             quiet,
             in_place: std::io::stderr().is_terminal() && !dumb,
@@ -32,16 +32,16 @@ impl Progress {
     }
 
     /// Prints the aim of the search and the headings of the columns.
-    pub(super) fn begin(&self, base: &Prepared) {
+    pub(super) fn print_header(&self, base: &PreparedRun) {
         let limits: Vec<String> = base.run.config.thresholds.iter().map(aims::shown).collect();
         let (name, host) = (&base.run.name, &base.run.target);
-        self.say(&if name.starts_with(host) {
+        self.print_line(&if name.starts_with(host) {
             format!("capacity of {name}")
         } else {
             format!("capacity of {name} at {host}")
         });
-        self.say(&format!("limits: {}", limits.join(", ")));
-        self.say(&text::capacity_heading(self.by));
+        self.print_line(&format!("limits: {}", limits.join(", ")));
+        self.print_line(&text::capacity_heading(self.by));
     }
 
     /// Shows the current step.
@@ -55,18 +55,18 @@ impl Progress {
     /// Shows a step that is over.
     pub(super) fn done(&self, step: &CapacityStep) {
         for line in text::capacity_step(self.by, step) {
-            self.say(&line);
+            self.print_line(&line);
         }
     }
 
     /// Prints a line between the steps.
-    pub(super) fn say(&self, told: &str) {
+    pub(super) fn print_line(&self, text: &str) {
         if self.quiet {
             return;
         }
         if self.in_place {
             console::err().put(ERASE.into());
         }
-        screen::aside(told);
+        screen::aside(text);
     }
 }

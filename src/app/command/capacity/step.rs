@@ -1,16 +1,18 @@
 //! One step of a search: a run of the engine with one load, watched each second and ended as soon as its result is
 //! known.
 
-use super::Ended;
-use super::progress::Progress;
+use super::SearchRun;
+use super::progress::SearchProgress;
 #[cfg(feature = "gaggle")]
 use crate::app::command::workers;
 use crate::app::guard::Guard;
-use crate::app::prepare::Prepared;
+use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::app::supervisor::Supervisor;
-use crate::capacity::{Decision, Judgement, Lengths, Look, Next, Recovery, Watch};
-use crate::cli::{self, By};
+use crate::capacity::{
+    Decision, Judgement, Recovery, SearchAction, StepLengths, StepWatch, StepWindow,
+};
+use crate::cli::{self, SearchVariable};
 use crate::config::{Config, Load, Logs};
 use crate::control::{Command, Handle};
 use crate::error::Error;
@@ -39,20 +41,20 @@ const USERS: (u64, u64) = (1_000, 10_000);
 const THOROUGH: f64 = 1.5;
 
 /// Common parts of the steps of a search.
-pub(super) struct Steps<'a> {
+pub(super) struct StepRunner<'a> {
     supervisor: &'a Supervisor,
     guard: &'a Guard,
-    base: &'a Prepared,
-    options: &'a cli::Capacity,
-    run: &'a cli::Run,
-    progress: &'a Progress,
+    base: &'a PreparedRun,
+    options: &'a cli::CapacityArgs,
+    run: &'a cli::RunArgs,
+    progress: &'a SearchProgress,
     /// Whether workers were hired before, so that messages about them are not repeated.
     #[cfg(feature = "gaggle")]
     hired: Cell<bool>,
 }
 
 /// A pause between two steps.
-pub(super) struct Pause {
+pub(super) struct StepPause {
     pub(super) seconds: f64,
     pub(super) recovered: bool,
     /// Whether the site answered nothing until the end of the pause.
@@ -63,15 +65,15 @@ pub(super) struct Pause {
 }
 
 /// What to do with a run after a look at it.
-enum Act {
+enum StepAction {
     GoOn,
     Anew,
     Finish,
 }
 
 /// State of a step while it is watched.
-struct Watched<'a> {
-    watch: Watch<'a>,
+struct WatchedStep<'a> {
+    watch: StepWatch<'a>,
     /// Whether this is the confirming run, which ends early only if it clearly fails.
     confirms: bool,
     /// The judgement if the run ended now.
@@ -80,15 +82,15 @@ struct Watched<'a> {
     step: CapacityStep,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> StepRunner<'a> {
     pub(super) fn new(
         (supervisor, guard): (&'a Supervisor, &'a Guard),
-        base: &'a Prepared,
-        options: &'a cli::Capacity,
-        run: &'a cli::Run,
-        progress: &'a Progress,
-    ) -> Steps<'a> {
-        Steps {
+        base: &'a PreparedRun,
+        options: &'a cli::CapacityArgs,
+        run: &'a cli::RunArgs,
+        progress: &'a SearchProgress,
+    ) -> StepRunner<'a> {
+        StepRunner {
             supervisor,
             guard,
             base,
@@ -106,14 +108,14 @@ impl<'a> Steps<'a> {
     /// Trouble that keeps the run from starting.
     pub(super) fn run(
         &self,
-        next: Next,
+        next: SearchAction,
         before: &[CapacityStep],
-    ) -> Result<Option<(CapacityStep, Ended)>, Error> {
+    ) -> Result<Option<(CapacityStep, SearchRun)>, Error> {
         let confirm_s = self.options.confirm_time.as_secs_f64();
         let most_s = self.options.step_time_max.as_secs_f64();
         let (load, confirms, lengths) = match next {
-            Next::Over(_) => return Ok(None),
-            Next::Step { load, thorough } => {
+            SearchAction::Over(_) => return Ok(None),
+            SearchAction::Step { load, thorough } => {
                 let (least_s, most_s) = if thorough {
                     (
                         confirm_s,
@@ -122,10 +124,10 @@ impl<'a> Steps<'a> {
                 } else {
                     (self.options.step_time.as_secs_f64(), most_s)
                 };
-                (load, false, Lengths { least_s, most_s })
+                (load, false, StepLengths { least_s, most_s })
             }
-            Next::Confirm { load } => {
-                let endless = Lengths {
+            SearchAction::Confirm { load } => {
+                let endless = StepLengths {
                     least_s: f64::INFINITY,
                     most_s: f64::INFINITY,
                 };
@@ -144,9 +146,9 @@ impl<'a> Steps<'a> {
         let mut config = self.config(load, length);
         config.run.warmup = Some(settle);
         let slo = config.run.thresholds.clone();
-        let rate = (self.options.by == By::Rate).then_some(load);
-        let mut watched = Watched {
-            watch: Watch::new(lengths, &slo, rate),
+        let rate = (self.options.by == SearchVariable::Rate).then_some(load);
+        let mut watched = WatchedStep {
+            watch: StepWatch::new(lengths, &slo, rate),
             confirms,
             at_end: Judgement::default(),
             judgement: None,
@@ -164,7 +166,7 @@ impl<'a> Steps<'a> {
             };
             self.progress.now(load, doing, now);
             match now.progress.wanted.warmup_ends {
-                Some(_) => Act::GoOn,
+                Some(_) => StepAction::GoOn,
                 None => watched.look(now, points),
             }
         })?;
@@ -182,7 +184,7 @@ impl<'a> Steps<'a> {
     ///
     /// # Errors
     /// Trouble that keeps the run from starting.
-    pub(super) fn pause(&self, recovery: Recovery) -> Result<Option<Pause>, Error> {
+    pub(super) fn pause(&self, recovery: Recovery) -> Result<Option<StepPause>, Error> {
         let most = self.options.recovery_time;
         if most.is_zero() {
             return Ok(None);
@@ -198,24 +200,28 @@ impl<'a> Steps<'a> {
                 now,
             );
             if recovered {
-                return Act::GoOn;
+                return StepAction::GoOn;
             }
             seconds = now.progress.elapsed.as_secs_f64();
             recovered = recovery.is_over(points);
             last = points.to_vec();
-            if recovered { Act::Finish } else { Act::GoOn }
+            if recovered {
+                StepAction::Finish
+            } else {
+                StepAction::GoOn
+            }
         })?;
         let is_down = !recovered && Recovery::is_down(&last);
         let stopped = ended.handle.is_stopped() || ended.outcome.trouble.is_some();
         if !recovered && !stopped {
             let most = crate::units::show_long(most);
-            self.progress.say(&if is_down {
+            self.progress.print_line(&if is_down {
                 format!("  the site answers nothing any more, {most} after that step")
             } else {
                 format!("  the site is still slower than at first, {most} after that step")
             });
         }
-        Ok(Some(Pause {
+        Ok(Some(StepPause {
             seconds,
             recovered,
             is_down,
@@ -229,7 +235,7 @@ impl<'a> Steps<'a> {
         let mut config = self.base.config();
         let run = &mut config.run;
         match self.options.by {
-            By::Rate => {
+            SearchVariable::Rate => {
                 let spacing = match run.load {
                     Load::Rate(_, spacing) => spacing,
                     Load::Users | Load::Stages(_) => Default::default(),
@@ -240,7 +246,7 @@ impl<'a> Steps<'a> {
                     run.users = run.users.max(usual.clamp(USERS.0, USERS.1));
                 }
             }
-            By::Users => {
+            SearchVariable::Users => {
                 run.load = Load::Users;
                 run.users = load as u64;
                 run.hatch_rate = load / RAMP.as_secs_f64();
@@ -258,15 +264,15 @@ impl<'a> Steps<'a> {
     fn conduct(
         &self,
         config: Config,
-        act: impl FnMut(&Snapshot, &[SeriesPoint]) -> Act,
-    ) -> Result<Ended, Error> {
+        act: impl FnMut(&Snapshot, &[SeriesPoint]) -> StepAction,
+    ) -> Result<SearchRun, Error> {
         #[cfg_attr(
             not(feature = "gaggle"),
             expect(unused_mut, reason = "users stay here")
         )]
         let (slot, mut prepared) = self
             .supervisor
-            .begin(|| Ok(self.base.with_config(config)))?;
+            .start_test(|| Ok(self.base.with_config(config)))?;
         let handle = slot.handle().clone();
         self.guard.attend(&handle);
         #[cfg(feature = "gaggle")]
@@ -282,21 +288,21 @@ impl<'a> Steps<'a> {
             dismissal.now();
         }
         runtime.shutdown_background();
-        Ok(Ended {
+        Ok(SearchRun {
             outcome: outcome?,
             handle,
         })
     }
 }
 
-impl Watched<'_> {
+impl WatchedStep<'_> {
     /// Looks at the figures so far.
-    fn look(&mut self, now: &Snapshot, points: &[SeriesPoint]) -> Act {
+    fn look(&mut self, now: &Snapshot, points: &[SeriesPoint]) -> StepAction {
         if now.progress.phase != RunPhase::Running || self.judgement.is_some() {
-            return Act::GoOn;
+            return StepAction::GoOn;
         }
         self.note(now, points);
-        let look = Look {
+        let look = StepWindow {
             elapsed_s: now.progress.elapsed.as_secs_f64(),
             points,
             limits: &now.thresholds,
@@ -304,11 +310,11 @@ impl Watched<'_> {
         };
         self.at_end = self.watch.at_end(&look);
         match self.watch.look(&look) {
-            Decision::GoOn => Act::GoOn,
-            Decision::Anew => Act::Anew,
+            Decision::GoOn => StepAction::GoOn,
+            Decision::Anew => StepAction::Anew,
             Decision::Over(judgement) => {
                 self.judgement = Some(judgement);
-                Act::Finish
+                StepAction::Finish
             }
         }
     }
@@ -336,10 +342,10 @@ impl Watched<'_> {
     }
 
     /// Returns the judgement of the run once it is over.
-    fn judged(&mut self, ended: &Ended) -> Judgement {
+    fn judged(&mut self, ended: &SearchRun) -> Judgement {
         let report = &ended.outcome.report;
         let ending = report.ending.as_ref();
-        let told = ending.map(|ending| ending.text.clone());
+        let text = ending.map(|ending| ending.text.clone());
         let cause = ending.map(|ending| ending.cause);
         let broken = report.thresholds.iter().find(|row| !row.passed);
         let by_itself = self.confirms && cause == Some(Cause::TimeUp);
@@ -347,7 +353,7 @@ impl Watched<'_> {
         let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
         match (judgement, broken) {
             _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => Judgement {
-                reason: told,
+                reason: text,
                 ..Judgement::default()
             },
             (Some(judgement), Some(row))
@@ -358,27 +364,30 @@ impl Watched<'_> {
             (Some(judgement), _) => judgement,
             (None, _) if matches!(cause, Some(Cause::StoppedByPlan | Cause::WorkersLost)) => {
                 Judgement {
-                    reason: told,
+                    reason: text,
                     ..Judgement::default()
                 }
             }
-            (None, _) => Judgement::failed("no answer", told.unwrap_or_default()),
+            (None, _) => Judgement::failed("no answer", text.unwrap_or_default()),
         }
     }
 }
 
 /// Passes each snapshot of a run to `act` and does what it returns. Never ends.
-async fn watch(handle: Handle, mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> Act) -> Error {
+async fn watch(
+    handle: Handle,
+    mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> StepAction,
+) -> Error {
     let mut pictures = handle.snapshots();
-    let (mut points, mut begun): (Vec<SeriesPoint>, _) = (Vec::new(), Duration::MAX);
+    let (mut points, mut start): (Vec<SeriesPoint>, _) = (Vec::new(), Duration::MAX);
     while pictures.changed().await.is_ok() {
         let Some(now) = pictures.borrow_and_update().clone() else {
             continue;
         };
-        let begins = now.progress.measured_since();
-        if begins.abs_diff(begun) > Duration::from_millis(100) {
+        let start_now = now.progress.measured_since();
+        if start_now.abs_diff(start) > Duration::from_millis(100) {
             points.clear();
-            begun = begins;
+            start = start_now;
         }
         for point in now.recent.iter().filter(|point| point.seconds > 0.99) {
             if points.last().is_none_or(|last| last.second < point.second) {
@@ -386,10 +395,10 @@ async fn watch(handle: Handle, mut act: impl FnMut(&Snapshot, &[SeriesPoint]) ->
             }
         }
         match act(&now, &points) {
-            Act::GoOn => {}
+            StepAction::GoOn => {}
             // A run that is over takes no commands.
-            Act::Anew => drop(handle.ask(Command::ResetStatistics).await),
-            Act::Finish => handle.finish(),
+            StepAction::Anew => drop(handle.send(Command::ResetStatistics).await),
+            StepAction::Finish => handle.finish(),
         }
     }
     std::future::pending().await

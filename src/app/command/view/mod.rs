@@ -8,14 +8,18 @@ pub(super) use thread::ViewThread;
 use super::outputs::write_all;
 use super::screen::may_colour;
 use crate::app::log;
-use crate::app::signals::tell_of_interrupt;
+use crate::app::signals::log_interrupt;
 use crate::app::suspension::{self, Suspension};
 use crate::cli;
 use crate::config::{Format, Output};
-use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
+use crate::control::{
+    Command, CommandResult, Done, Handle, Interrupt, Reader, ReaderMessage, Refusal, ReloadResult,
+};
 use crate::metrics::{Detail, LiveTag, Report, RunPhase, Snapshot};
 use crate::output;
-use crate::tui::{self, Input, Screen, State, Typed, ViewContext, Wish};
+use crate::tui::{
+    self, KeyAction, TerminalEvent, TerminalInput, TerminalScreen, ViewContext, ViewState,
+};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,29 +38,29 @@ const STUCK: Duration = Duration::from_secs(5);
 const REPORT_AGE: Duration = Duration::from_millis(900);
 
 /// The view and what it needs.
-pub(super) struct View {
-    screen: Screen,
-    input: Input,
+pub(super) struct TerminalView {
+    screen: TerminalScreen,
+    input: TerminalInput,
     facts: ViewContext,
-    state: State,
+    state: ViewState,
     outputs: Vec<Output>,
     handle: Handle,
     log: Reader<Arc<str>>,
-    news: Reader<News>,
+    news: Reader<ReloadResult>,
     /// Sender of the run's answers to this view, which goes on with keys and figures meanwhile.
-    back: mpsc::UnboundedSender<Back>,
-    answers: mpsc::UnboundedReceiver<Back>,
+    back: mpsc::UnboundedSender<ViewMessage>,
+    responses: mpsc::UnboundedReceiver<ViewMessage>,
     /// When a report was last requested.
-    asked: Option<Instant>,
+    report_requested: Option<Instant>,
     /// The tag whose figures were last requested, whether all of them, and when.
-    asked_tag: Option<((Arc<str>, bool), Instant)>,
+    tag_requested: Option<((Arc<str>, bool), Instant)>,
     /// Whether somebody pressed Ctrl-C, which also leaves the view.
     interrupted: bool,
 }
 
 /// Messages from the run back to the view.
-enum Back {
-    Answer(Command, Answer),
+enum ViewMessage {
+    Response(Command, CommandResult),
     /// A report to show; `None` when the run is over.
     ToShow(Option<Arc<Report>>),
     /// The requests of a tag to show; `None` if there are none.
@@ -65,42 +69,42 @@ enum Back {
     ToWrite(Option<Arc<Report>>),
 }
 
-impl View {
+impl TerminalView {
     /// Opens the view on the terminal; `None` if that is not possible, in which case the run goes on without a view.
     pub(super) fn open(
         (plan, host): (String, String),
-        flags: &cli::Run,
+        flags: &cli::RunArgs,
         handle: Handle,
-    ) -> Option<View> {
-        let screen = Screen::open().ok()?;
-        log::keep_off_terminal(true);
-        let (back, answers) = mpsc::unbounded_channel();
-        Some(View {
+    ) -> Option<TerminalView> {
+        let screen = TerminalScreen::open().ok()?;
+        log::silence_terminal(true);
+        let (back, responses) = mpsc::unbounded_channel();
+        Some(TerminalView {
             screen,
-            input: Input::start(),
+            input: TerminalInput::start(),
             facts: ViewContext {
                 plan,
                 host,
                 colours: may_colour(flags),
                 ascii: !tui::speaks_unicode(|name| std::env::var(name).ok()),
             },
-            state: State::default(),
+            state: ViewState::default(),
             outputs: flags.outputs.output.clone(),
             log: handle.log(),
             news: handle.news(),
             handle,
             back,
-            answers,
-            asked: None,
-            asked_tag: None,
+            responses: responses,
+            report_requested: None,
+            tag_requested: None,
             interrupted: false,
         })
     }
 
     /// Shows a notice at once and in the log.
     #[cfg(feature = "web")]
-    pub(super) fn note(mut self, notice: String) -> View {
-        self.state.say(&format!(" INFO {notice}"));
+    pub(super) fn note(mut self, notice: String) -> TerminalView {
+        self.state.add_log_line(&format!(" INFO {notice}"));
         self.state.notice = notice;
         self
     }
@@ -121,9 +125,9 @@ impl View {
                 typed = self.input.next() => {
                     let Some(typed) = typed else { return };
                     match tui::handle_input(&mut self.state, &typed, &snapshot) {
-                        Some(Wish::Leave) => return,
-                        Some(Wish::WriteReport) => self.write_report(report),
-                        Some(Wish::Suspend) => {
+                        Some(KeyAction::Leave) => return,
+                        Some(KeyAction::WriteReport) => self.write_report(report),
+                        Some(KeyAction::Suspend) => {
                             if let Some(mut suspension) = Suspension::listen() {
                                 suspension.suspend(&self.handle).await;
                             }
@@ -160,8 +164,8 @@ impl View {
                     }
                     None => return,
                 },
-                Some(back) = self.answers.recv() => {
-                    self.hear_back(back);
+                Some(back) = self.responses.recv() => {
+                    self.handle_response(back);
                     stale = true;
                 }
                 Some(line) = self.log.next() => {
@@ -169,7 +173,7 @@ impl View {
                     stale = true;
                 }
                 Some(news) = self.news.next() => {
-                    self.hear(news);
+                    self.handle_news(news);
                     stale = true;
                 }
                 ready = self.screen.ready(), if stale => {
@@ -180,41 +184,41 @@ impl View {
                     }
                 }
             }
-            self.keep_report_fresh();
-            self.keep_tag_fresh();
+            self.refresh_report();
+            self.refresh_tag();
         }
     }
 
-    fn take(&mut self, typed: &Typed, snapshot: &Snapshot) {
+    fn take(&mut self, typed: &TerminalEvent, snapshot: &Snapshot) {
         match tui::handle_input(&mut self.state, typed, snapshot) {
             None => {}
-            Some(Wish::Command(command)) => {
+            Some(KeyAction::Command(command)) => {
                 self.interrupted |= matches!(command, Command::Interrupt(_));
-                self.ask(command);
+                self.send_command(command);
             }
             // The run goes on, and so does the view.
-            Some(Wish::Leave) => {}
-            Some(Wish::TogglePause) => self.ask(match snapshot.progress.phase {
+            Some(KeyAction::Leave) => {}
+            Some(KeyAction::TogglePause) => self.send_command(match snapshot.progress.phase {
                 RunPhase::Paused => Command::Resume,
                 _ => Command::Pause,
             }),
-            Some(Wish::WriteReport) => self.ask_for_report(Detail::Live, Back::ToWrite),
-            Some(Wish::Suspend) => suspension::ask(),
+            Some(KeyAction::WriteReport) => self.request_report(Detail::Live, ViewMessage::ToWrite),
+            Some(KeyAction::Suspend) => suspension::request(),
         }
     }
 
-    fn ask(&mut self, command: Command) {
+    fn send_command(&mut self, command: Command) {
         if command == Command::Reload {
             self.state.notice = "reloading the plan".to_owned();
         }
-        let (asked, back) = (self.handle.ask(command.clone()), self.back.clone());
+        let (response, back) = (self.handle.send(command.clone()), self.back.clone());
         tokio::spawn(async move {
             // The view may be gone.
-            let _gone = back.send(Back::Answer(command, asked.await));
+            let _gone = back.send(ViewMessage::Response(command, response.await));
         });
     }
 
-    fn ask_for_report(&self, detail: Detail, what_for: fn(Option<Arc<Report>>) -> Back) {
+    fn request_report(&self, detail: Detail, what_for: fn(Option<Arc<Report>>) -> ViewMessage) {
         let (handle, back) = (self.handle.clone(), self.back.clone());
         tokio::spawn(async move {
             let _gone = back.send(what_for(handle.report_in(detail).await));
@@ -222,59 +226,65 @@ impl View {
     }
 
     /// Requests the figures of the tag that the screen shows, if they are due.
-    fn keep_tag_fresh(&mut self) {
-        let Some(wanted) = self.state.wants_tag() else {
-            self.asked_tag = None;
+    fn refresh_tag(&mut self) {
+        let Some(requested_tag) = self.state.requested_tag() else {
+            self.tag_requested = None;
             return;
         };
-        let last = self.asked_tag.as_ref();
-        let due = last.is_none_or(|(asked, at)| *asked != wanted || at.elapsed() >= REPORT_AGE);
+        let last = self.tag_requested.as_ref();
+        let due = last.is_none_or(|(requested, at)| {
+            *requested != requested_tag || at.elapsed() >= REPORT_AGE
+        });
         if due {
-            self.asked_tag = Some((wanted.clone(), Instant::now()));
-            let (handle, back, (tag, in_full)) = (self.handle.clone(), self.back.clone(), wanted);
+            self.tag_requested = Some((requested_tag.clone(), Instant::now()));
+            let (handle, back, (tag, in_full)) =
+                (self.handle.clone(), self.back.clone(), requested_tag);
             tokio::spawn(async move {
                 let figures = handle.tag_in(tag.clone(), in_full).await;
-                let _gone = back.send(Back::Tag(tag, figures.map(Box::new)));
+                let _gone = back.send(ViewMessage::Tag(tag, figures.map(Box::new)));
             });
         }
     }
 
     /// Requests a report if the page on the screen needs one and it is due.
-    fn keep_report_fresh(&mut self) {
-        let due = self.asked.is_none_or(|asked| asked.elapsed() >= REPORT_AGE);
+    fn refresh_report(&mut self) {
+        let due = self
+            .report_requested
+            .is_none_or(|requested| requested.elapsed() >= REPORT_AGE);
         if due && self.state.shows_report() {
-            self.asked = Some(Instant::now());
-            self.ask_for_report(Detail::Pages, Back::ToShow);
+            self.report_requested = Some(Instant::now());
+            self.request_report(Detail::Pages, ViewMessage::ToShow);
         }
     }
 
-    fn hear_back(&mut self, back: Back) {
+    fn handle_response(&mut self, back: ViewMessage) {
         match back {
-            Back::Answer(command, answer) => {
-                if let Some(notice) = notice(command, answer) {
+            ViewMessage::Response(command, response) => {
+                if let Some(notice) = notice(command, response) {
                     self.state.notice = notice;
                 }
             }
-            Back::ToShow(report) => self.state.figures.show_report(report),
-            Back::Tag(tag, figures) => {
+            ViewMessage::ToShow(report) => self.state.figures.show_report(report),
+            ViewMessage::Tag(tag, figures) => {
                 self.state
                     .figures
                     .show_tag(&tag, figures.map(|figures| *figures));
             }
-            Back::ToWrite(Some(report)) => self.write_report(&report),
-            Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
+            ViewMessage::ToWrite(Some(report)) => self.write_report(&report),
+            ViewMessage::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
         }
     }
 
     /// Takes all lines that have arrived, so that they are drawn at once.
-    fn log_lines(&mut self, first: Heard<Arc<str>>) {
+    fn log_lines(&mut self, first: ReaderMessage<Arc<str>>) {
         let mut next = Some(first);
-        while let Some(heard) = next {
-            match heard {
-                Heard::Entry(line) => self.state.say(&line),
-                Heard::Missed(lines) => {
-                    let left_out = counted(lines, "line");
-                    self.state.say(&format!(" WARN {left_out} left out"));
+        while let Some(received) = next {
+            match received {
+                ReaderMessage::Entry(line) => self.state.add_log_line(&line),
+                ReaderMessage::Skipped(lines) => {
+                    let omitted = counted(lines, "line");
+                    self.state
+                        .add_log_line(&format!(" WARN {omitted} left out"));
                 }
             }
             next = self.log.ready();
@@ -282,19 +292,19 @@ impl View {
     }
 
     /// Shows the result of a reload: a mistake stays until somebody has read it, a success is only a notice.
-    fn hear(&mut self, news: Heard<News>) {
+    fn handle_news(&mut self, news: ReaderMessage<ReloadResult>) {
         match news {
-            Heard::Entry(Ok(told)) => {
-                self.state.say(&format!(" INFO {told}"));
-                self.state.notice = told.to_string();
+            ReaderMessage::Entry(Ok(message)) => {
+                self.state.add_log_line(&format!(" INFO {message}"));
+                self.state.notice = message.to_string();
             }
-            Heard::Entry(Err(error)) => {
+            ReaderMessage::Entry(Err(error)) => {
                 self.state.alert(format!(
                     "{error}\n\nstill running the previous plan; fix it and press r"
                 ));
             }
             // Newer results follow.
-            Heard::Missed(_) => {}
+            ReaderMessage::Skipped(_) => {}
         }
     }
 
@@ -328,20 +338,20 @@ impl View {
     }
 }
 
-impl Drop for View {
+impl Drop for TerminalView {
     fn drop(&mut self) {
-        log::keep_off_terminal(false);
+        log::silence_terminal(false);
     }
 }
 
 /// Returns the notice for an answer; `None` if the screen shows the effect anyway.
-fn notice(command: Command, answer: Answer) -> Option<String> {
-    match answer {
+fn notice(command: Command, response: CommandResult) -> Option<String> {
+    match response {
         Ok(Done::Paused | Done::Resumed) => None,
         // The reader of news tells this to all views.
         Ok(Done::Reloaded(_)) | Err(Refusal::Plan(_)) => None,
         Ok(done @ Done::Stopping) if command == Command::Interrupt(Interrupt::Key) => {
-            tell_of_interrupt();
+            log_interrupt();
             Some(format!("{done}; Ctrl-C again aborts them"))
         }
         Ok(done @ Done::Stopping) => Some(format!("{done}; Ctrl-C aborts them")),
@@ -364,22 +374,22 @@ mod tests {
     #[test]
     fn a_refusal_is_the_notice_and_what_the_screen_shows_anyway_is_not() {
         let users = Command::AddUsers(1);
-        let told = |command, answer| notice(command, answer);
+        let describe = |command, response| notice(command, response);
         assert_eq!(
-            told(users.clone(), Err(Refusal::Stopping)).as_deref(),
+            describe(users.clone(), Err(Refusal::Stopping)).as_deref(),
             Some("the run is stopping already")
         );
         assert_eq!(
-            told(users, Ok(Done::Users(5))).as_deref(),
+            describe(users, Ok(Done::Users(5))).as_deref(),
             Some("5 users wanted")
         );
-        let stopping = told(Command::Stop, Ok(Done::Stopping));
+        let stopping = describe(Command::Stop, Ok(Done::Stopping));
         let words = "stopping: running tasks finish; Ctrl-C aborts them";
         assert_eq!(stopping.as_deref(), Some(words));
-        assert_eq!(told(Command::Pause, Ok(Done::Paused)), None);
+        assert_eq!(describe(Command::Pause, Ok(Done::Paused)), None);
         let mistake = Error::trouble("gone".to_owned());
         assert_eq!(
-            told(Command::Reload, Err(Refusal::Plan(Arc::new(mistake)))),
+            describe(Command::Reload, Err(Refusal::Plan(Arc::new(mistake)))),
             None
         );
     }

@@ -1,6 +1,6 @@
 //! The thread of the view, so that the run never waits for a terminal.
 
-use super::{LAST_LINES, View};
+use super::{LAST_LINES, TerminalView};
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Report};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The end of the run, as the view is told of it.
-struct Finish {
+struct ViewEnd {
     report: Arc<Report>,
     /// Whether the view stays until somebody leaves it.
     stay: bool,
@@ -21,27 +21,30 @@ struct Finish {
 
 /// A view at work. Dropping this gives the terminal back.
 pub(in crate::app::command) struct ViewThread {
-    finish: Option<oneshot::Sender<Finish>>,
+    finish: Option<oneshot::Sender<ViewEnd>>,
     /// Dropping this ends the stay.
     stop: Option<oneshot::Sender<()>>,
     is_over: oneshot::Receiver<()>,
-    has_left: oneshot::Receiver<Vec<String>>,
+    exited: oneshot::Receiver<Vec<String>>,
 }
 
 impl ViewThread {
     /// Shows the run on its own thread, which keeps nobody waiting; `None` if the thread cannot be started.
-    pub(in crate::app::command) fn start(mut view: View, runtime: Runtime) -> Option<ViewThread> {
+    pub(in crate::app::command) fn start(
+        mut view: TerminalView,
+        runtime: Runtime,
+    ) -> Option<ViewThread> {
         let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let (left, has_left) = oneshot::channel();
+        let (exit, exited) = oneshot::channel();
         let thread = std::thread::Builder::new().name("view".to_owned());
         let show = move || {
             let has_terminal = runtime.block_on(async {
                 tokio::select! {
                     () = view.show() => false,
                     finish = finished => match finish {
-                        Ok(Finish { report, stay }) if stay && !view.interrupted => {
+                        Ok(ViewEnd { report, stay }) if stay && !view.interrupted => {
                             tokio::select! {
                                 () = view.stay(&report) => {}
                                 // The sender was dropped, so the view must not stay.
@@ -65,14 +68,14 @@ impl ViewThread {
                 Vec::new()
             };
             drop(view);
-            let _gone = left.send(lines);
+            let _gone = exit.send(lines);
         };
         thread.spawn(show).ok()?;
         Some(ViewThread {
             finish: Some(finish),
             stop: Some(stop),
             is_over,
-            has_left,
+            exited: exited,
         })
     }
 
@@ -91,27 +94,27 @@ impl ViewThread {
         at_once: bool,
     ) -> Vec<String> {
         let ending = outcome.report.ending.as_ref();
-        let told_to_go =
+        let stopped_early =
             ending.is_some_and(|ending| matches!(ending.cause, Cause::Signal | Cause::Aborted));
-        let finish = Finish {
+        let finish = ViewEnd {
             report: Arc::new(outcome.report.clone()),
-            stay: !(at_once || told_to_go || outcome.trouble.is_some()),
+            stay: !(at_once || stopped_early || outcome.trouble.is_some()),
         };
         let stays = finish.stay;
         if let Some(sender) = self.finish.take() {
             // A view whose terminal has gone has already ended.
             let _gone = sender.send(finish);
         }
-        let left = async {
+        let exit = async {
             if stays {
-                (&mut self.has_left).await.ok()
+                (&mut self.exited).await.ok()
             } else {
-                let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
-                left.ok().and_then(Result::ok)
+                let exit = tokio::time::timeout(PATIENCE, &mut self.exited).await;
+                exit.ok().and_then(Result::ok)
             }
         };
         tokio::select! {
-            left = left => left.unwrap_or_default(),
+            lines = exit => lines.unwrap_or_default(),
             () = interrupted => Vec::new(),
         }
     }
@@ -120,9 +123,9 @@ impl ViewThread {
 impl Drop for ViewThread {
     fn drop(&mut self) {
         drop((self.finish.take(), self.stop.take()));
-        let begin = Instant::now();
+        let start = Instant::now();
         // The view may be writing a report to a slow disk.
-        while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {
+        while start.elapsed() < PATIENCE && self.exited.try_recv() == Err(TryRecvError::Empty) {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -18,21 +18,21 @@ const SIDE_BY_SIDE: usize = 6;
 const HOSTS_SIDE_BY_SIDE: usize = 64;
 
 /// The requests of a fetch that go to one host.
-struct Host<'a> {
+struct HostRequests<'a> {
     name: &'a str,
     /// Their places in the list.
     places: Vec<usize>,
     /// How many of them have begun.
-    begun: Cell<usize>,
+    started: Cell<usize>,
     /// How many senders have not ended yet.
     senders: Cell<usize>,
 }
 
-impl Host<'_> {
+impl HostRequests<'_> {
     /// Returns the place of the next request to send.
     fn next(&self) -> Option<usize> {
-        let place = self.places.get(self.begun.get())?;
-        self.begun.set(self.begun.get() + 1);
+        let place = self.places.get(self.started.get())?;
+        self.started.set(self.started.get() + 1);
         Some(*place)
     }
 
@@ -94,8 +94,8 @@ impl<'a> Fetch<'a> {
     /// The senders to a host. One sends what is to be sent on one connection, one request after another.
     fn senders_to(
         &'a self,
-        host: &'a Host<'a>,
-    ) -> impl Iterator<Item = impl Future<Output = &'a Host<'a>>> {
+        host: &'a HostRequests<'a>,
+    ) -> impl Iterator<Item = impl Future<Output = &'a HostRequests<'a>>> {
         let count = host.places.len().min(SIDE_BY_SIDE);
         host.senders.set(count);
         (0..count).map(move |_| async move {
@@ -114,10 +114,10 @@ impl<'a> Fetch<'a> {
             return self.make_room(place);
         }
         requests.shared.pass_throttles(&requests.role.limits).await;
-        let begin = Instant::now();
-        let trace = requests.session.begin_trace(&op.request);
-        let flight = InFlight::new(requests, op, place, begin, trace.as_deref());
-        let mut exchange = requests.session.send(&op.request, begin, trace).await;
+        let start = Instant::now();
+        let trace = requests.session.start_trace(&op.request);
+        let flight = InFlight::new(requests, op, place, start, trace.as_deref());
+        let mut exchange = requests.session.send(&op.request, start, trace).await;
         flight.end(&mut exchange);
         {
             let finished = &mut self.outcomes.borrow_mut()[place];
@@ -182,20 +182,20 @@ fn same_by_default<T: Default>(_: &T) -> T {
 }
 
 /// Returns the hosts that the requests go to, in the order of their first requests.
-fn hosts_of(ops: &[RequestOp]) -> Vec<Host<'_>> {
-    let mut hosts: Vec<Host> = Vec::new();
-    let mut known = HashMap::new();
+fn hosts_of(ops: &[RequestOp]) -> Vec<HostRequests<'_>> {
+    let mut hosts: Vec<HostRequests> = Vec::new();
+    let mut hosts_by_name = HashMap::new();
     let mut latest = 0;
     for (place, op) in ops.iter().enumerate() {
         let url = &op.request.url;
         let is_next = hosts.get(latest).is_some_and(|host| is_on(url, host.name));
         if !is_next {
             let name = host_of(url);
-            latest = *known.entry(name).or_insert_with(|| {
-                hosts.push(Host {
+            latest = *hosts_by_name.entry(name).or_insert_with(|| {
+                hosts.push(HostRequests {
                     name,
                     places: Vec::new(),
-                    begun: Cell::new(0),
+                    started: Cell::new(0),
                     senders: Cell::new(0),
                 });
                 hosts.len() - 1

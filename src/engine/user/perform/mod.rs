@@ -7,12 +7,12 @@ use crate::engine::timing::timers::Timers;
 use crate::engine::user::back_off::BackOff;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::perform::fetch::fetch;
-use crate::engine::user::shared::Shared;
-use crate::engine::user::stop::Stop;
+use crate::engine::user::shared::ShardState;
+use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::http::CacheUse;
-use crate::lua::{Finished, Op, Raised, RequestOp, Step};
+use crate::lua::{Finished, Op, RaisedError, RequestOp, Step};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -20,8 +20,8 @@ use tokio::time::Instant;
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
 pub(super) struct TaskRunner {
-    shared: Rc<Shared>,
-    stop: Rc<Stop>,
+    shared: Rc<ShardState>,
+    stop: Rc<StopSignal>,
     pub(super) vm: UserVm,
     pub(super) requests: TaskRequests,
     back_off: BackOff,
@@ -42,8 +42,8 @@ impl TaskRunner {
     pub(super) fn new(
         vm: UserVm,
         requests: TaskRequests,
-        stop: Rc<Stop>,
-        shared: Rc<Shared>,
+        stop: Rc<StopSignal>,
+        shared: Rc<ShardState>,
     ) -> TaskRunner {
         TaskRunner {
             shared,
@@ -57,7 +57,7 @@ impl TaskRunner {
     }
 
     /// Carries out operation after operation until the plan's code ends, and counts the requests.
-    pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<Raised> {
+    pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<RaisedError> {
         // Code that waits for nothing must still let the other users of the shard run.
         if !matches!(first, Step::Op(_)) {
             tokio::task::yield_now().await;
@@ -81,8 +81,8 @@ impl TaskRunner {
             Op::Fetch(ops) => self.fetch(ops, task).await,
             Op::Wait(time) => self.wait(time).await,
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
-                Waited::Over(value) => self.vm.answer_value(Some(value)),
-                Waited::TimeUp => self.vm.answer_value(None),
+                Waited::Over(value) => self.vm.resume_value(Some(value)),
+                Waited::TimeUp => self.vm.resume_value(None),
                 Waited::Stopped => Step::Done,
             },
             Op::Await(making) => match self.wait_beside(making.over(), None).await {
@@ -112,24 +112,24 @@ impl TaskRunner {
             requests.delay = requests.open.delay.take();
             let verdict = op.expect.verdict(&exchange);
             let finished = Box::new(requests.judged(&op, verdict, task, exchange));
-            requests.open.keep(op);
+            requests.open.store(op);
             self.back_off.yield_next();
-            return self.vm.answer(finished);
+            return self.vm.resume_request(finished);
         }
         self.shared.pass_throttles(&requests.role.limits).await;
         self.shared.gather().await;
-        let begin = Instant::now();
-        let trace = requests.session.begin_trace(&op.request);
-        let flight = InFlight::new(requests, &op, 0, begin, trace.as_deref());
-        let mut exchange = requests.session.send(&op.request, begin, trace).await;
+        let start = Instant::now();
+        let trace = requests.session.start_trace(&op.request);
+        let flight = InFlight::new(requests, &op, 0, start, trace.as_deref());
+        let mut exchange = requests.session.send(&op.request, start, trace).await;
         let lost = flight.end(&mut exchange);
         requests.paused(lost);
         self.back_off.record(std::iter::once(&exchange));
         requests.make_room(&mut self.vm);
         let verdict = op.expect.verdict(&exchange);
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
-        requests.open.keep(op);
-        self.vm.answer(finished)
+        requests.open.store(op);
+        self.vm.resume_request(finished)
     }
 
     /// Sends requests side by side.
@@ -146,9 +146,9 @@ impl TaskRunner {
         if finished.iter().all(is_fresh) {
             self.back_off.yield_next();
         }
-        self.requests.open.keep_all(ops);
+        self.requests.open.store_all(ops);
         self.requests.make_room(&mut self.vm);
-        self.vm.answer_list(finished, full)
+        self.vm.resume_list(finished, full)
     }
 
     /// Waits as the plan says.
@@ -160,8 +160,8 @@ impl TaskRunner {
         let allowed = self.shared.config.stop_timeout;
         let timers = &self.shared.timers;
         let waited = self.stop.wait_in_task(time, allowed, timers).await;
-        if let Some(begin) = begin {
-            self.requests.paused(begin.elapsed());
+        if let Some(start) = begin {
+            self.requests.paused(start.elapsed());
         }
         if waited {
             self.vm.go_on()
@@ -174,13 +174,13 @@ impl TaskRunner {
     /// Waits until all users run.
     async fn wait_for_all(&mut self) -> Step {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
-        let told = stop.is_told();
+        let is_stopping = stop.is_requested();
         self.wait_beside(shared.all_started.pass(&stop), None).await;
         // Where all run already, nothing was waited for.
         tokio::task::yield_now().await;
         // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no more users will
         // start.
-        if !told && stop.is_told() && shared.all_started.is_closed() {
+        if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {
             Step::Done
         } else {
             self.vm.go_on()
@@ -197,13 +197,13 @@ impl TaskRunner {
         self.requests.enter_open(&mut self.vm);
         self.vm.reclaim();
         let begin = self.requests.cycles.is_some().then(Instant::now);
-        let told = self.stop.is_told();
-        let most = most.map(|most| if told { Duration::ZERO } else { most });
+        let is_stopping = self.stop.is_requested();
+        let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
         let stopped = async {
-            if told {
+            if is_stopping {
                 std::future::pending().await
             } else {
-                self.stop.told().await
+                self.stop.requested().await
             }
         };
         let waited = tokio::select! {

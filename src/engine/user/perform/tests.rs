@@ -1,12 +1,12 @@
 //! Tests of what is counted when a user is cut off, and of the names of requests.
 
 use crate::config::{Config, Settings};
-use crate::engine::load_model::user_pool::Start;
+use crate::engine::load_model::user_pool::UserStart;
 use crate::engine::protocol::context::context;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
-use crate::engine::user::run_state::RunState;
-use crate::engine::user::{Role, Shared, User};
+use crate::engine::user::run_state::ShardRun;
+use crate::engine::user::{ScenarioContext, ShardState, User};
 use crate::http::ClientConfig;
 use crate::metrics::{Recorder, RunIdentity, Store};
 use crate::plan::Schedule;
@@ -34,7 +34,7 @@ fn user_without_a_site(source: &str) -> Box<User> {
     );
     let mut recorder = Recorder::new(0);
     let scenario = plan_version.plan.scenarios[0].clone();
-    let role = Role {
+    let role = ScenarioContext {
         schedule: Schedule::new(&scenario),
         tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
         tags: Vec::new(),
@@ -44,14 +44,14 @@ fn user_without_a_site(source: &str) -> Box<User> {
         program: plan_version.program.clone(),
         limits: Default::default(),
     };
-    let shared = Shared::new(
+    let shared = ShardState::new(
         &context,
         0,
         recorder,
-        RunState::new(&context, None),
+        ShardRun::new(&context, None),
         Arc::default(),
     );
-    let start = Start { number: 0, life: 0 };
+    let start = UserStart { number: 0, life: 0 };
     User::new(start, Rc::new(role), shared, Rc::default()).expect("a user")
 }
 
@@ -87,7 +87,7 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
 }
 
 #[tokio::test]
-async fn a_user_that_asks_whether_all_run_lets_others_run_each_time() {
+async fn a_user_that_checks_whether_all_run_lets_others_run_each_time() {
     let user = user_without_a_site(
         "task { function(user)\n  for _ = 1, 100 do run.ready() end\n  check(true, \"through\")\nend }",
     );

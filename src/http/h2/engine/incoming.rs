@@ -1,14 +1,14 @@
 //! Frames from the server: each is checked and applied to the connection and its streams.
 
-use super::{Block, Engine, PING_PAYLOAD};
+use super::{Engine, HeaderBlock, PING_PAYLOAD};
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::h2::fields::Fields;
+use crate::http::h2::fields::FieldWriter;
 use crate::http::h2::frame::{
     self, ACK, CONNECTION_WINDOW, CONTINUATION, DATA, END_HEADERS, END_STREAM, FrameHead, GOAWAY,
-    HEAD, HEADERS, MAX_FRAME, MAX_WINDOW, PING, PRIORITY, PUSH_PROMISE, RST_STREAM, Reason,
+    H2ErrorCode, HEAD, HEADERS, MAX_FRAME, MAX_WINDOW, PING, PRIORITY, PUSH_PROMISE, RST_STREAM,
     SETTINGS, STREAM_WINDOW, WINDOW_UPDATE, WITH_PRIORITY,
 };
-use crate::http::h2::stream::Stream;
+use crate::http::h2::stream::H2Stream;
 use crate::http::message::MAX_HEAD;
 
 /// The most CONTINUATION frames of one head block.
@@ -18,7 +18,7 @@ const MOST_CONTINUATIONS: u32 = 64;
 ///
 /// # Errors
 /// The rule of the protocol that the server has broken: the connection ends.
-pub(super) fn read_frames(engine: &mut Engine, mut bytes: &[u8]) -> Result<(), Reason> {
+pub(super) fn read_frames(engine: &mut Engine, mut bytes: &[u8]) -> Result<(), H2ErrorCode> {
     // Complete the frame that the earlier bytes ended in, without taking more than that.
     while !engine.partial.is_empty() {
         let wanted = match FrameHead::read(&engine.partial) {
@@ -55,18 +55,18 @@ pub(super) fn read_frames(engine: &mut Engine, mut bytes: &[u8]) -> Result<(), R
 }
 
 /// Takes a whole frame.
-fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), Reason> {
+fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
     let Some(head) = FrameHead::read(frame) else {
         return Ok(());
     };
     let payload = &frame[HEAD..];
     if !std::mem::replace(&mut engine.has_settings, true) && head.kind != SETTINGS {
-        return Err(Reason::PROTOCOL_ERROR);
+        return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
     if let Some(block) = &engine.block
         && (head.kind != CONTINUATION || head.stream != block.stream)
     {
-        return Err(Reason::PROTOCOL_ERROR);
+        return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
     let of_stream = head.stream != 0;
     match head.kind {
@@ -75,7 +75,7 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), Reason> {
         CONTINUATION if of_stream => take_continuation(engine, head, payload),
         RST_STREAM if of_stream => take_reset(engine, head, payload),
         PRIORITY if of_stream && payload.len() == 5 => Ok(()),
-        PRIORITY if of_stream => Err(Reason::FRAME_SIZE_ERROR),
+        PRIORITY if of_stream => Err(H2ErrorCode::FRAME_SIZE_ERROR),
         WINDOW_UPDATE => take_window(engine, head, payload),
         SETTINGS if !of_stream => take_settings(engine, head, payload),
         PING if !of_stream => take_ping(engine, head, payload),
@@ -83,28 +83,28 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), Reason> {
         // Push is not enabled; the other kinds came on a stream but belong to the connection, or the other way
         // round.
         DATA | HEADERS | CONTINUATION | RST_STREAM | PRIORITY | SETTINGS | PING | GOAWAY
-        | PUSH_PROMISE => Err(Reason::PROTOCOL_ERROR),
+        | PUSH_PROMISE => Err(H2ErrorCode::PROTOCOL_ERROR),
         // Unknown kinds are ignored (RFC 9113, section 5.5).
         _ => Ok(()),
     }
 }
 
-fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
     let length = payload.len() as i64;
     engine.receive_window -= length;
     if engine.receive_window < 0 {
-        return Err(Reason::FLOW_CONTROL_ERROR);
+        return Err(H2ErrorCode::FLOW_CONTROL_ERROR);
     }
     let data = frame::unpadded(head, payload)?;
     let end_stream = head.has(END_STREAM);
     let mut widen = None;
-    let taken = match engine.known(head.stream)? {
+    let taken = match engine.find_stream(head.stream)? {
         // The stream was given up; the server sent this before it knew.
         None => Ok(()),
         Some(stream) => {
             stream.receive_window -= length;
             let taken = if stream.receive_window < 0 {
-                Err(Reason::FLOW_CONTROL_ERROR.into())
+                Err(H2ErrorCode::FLOW_CONTROL_ERROR.into())
             } else {
                 stream.take_data(data, end_stream)
             };
@@ -130,17 +130,17 @@ fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
     Ok(())
 }
 
-fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
     let mut fragment = frame::unpadded(head, payload)?;
     if head.has(WITH_PRIORITY) {
-        fragment = fragment.get(5..).ok_or(Reason::FRAME_SIZE_ERROR)?;
+        fragment = fragment.get(5..).ok_or(H2ErrorCode::FRAME_SIZE_ERROR)?;
     }
-    engine.known(head.stream)?;
+    engine.find_stream(head.stream)?;
     let end_stream = head.has(END_STREAM);
     if head.has(END_HEADERS) {
         return take_block(engine, head.stream, end_stream, fragment);
     }
-    engine.block = Some(Block {
+    engine.block = Some(HeaderBlock {
         stream: head.stream,
         end_stream,
         bytes: fragment.to_vec(),
@@ -149,14 +149,18 @@ fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<
     Ok(())
 }
 
-fn take_continuation(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_continuation(
+    engine: &mut Engine,
+    head: FrameHead,
+    payload: &[u8],
+) -> Result<(), H2ErrorCode> {
     let Some(mut block) = engine.block.take() else {
-        return Err(Reason::PROTOCOL_ERROR);
+        return Err(H2ErrorCode::PROTOCOL_ERROR);
     };
     block.continuations += 1;
     block.bytes.extend_from_slice(payload);
     if block.continuations > MOST_CONTINUATIONS || block.bytes.len() > MAX_HEAD {
-        return Err(Reason::ENHANCE_YOUR_CALM);
+        return Err(H2ErrorCode::ENHANCE_YOUR_CALM);
     }
     if head.has(END_HEADERS) {
         return take_block(engine, block.stream, block.end_stream, &block.bytes);
@@ -166,18 +170,23 @@ fn take_continuation(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Re
 }
 
 /// Takes a whole head block. It is decoded in any case, since later ones may refer to its fields.
-fn take_block(engine: &mut Engine, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Reason> {
+fn take_block(
+    engine: &mut Engine,
+    id: u32,
+    end_stream: bool,
+    block: &[u8],
+) -> Result<(), H2ErrorCode> {
     let Some(stream) = waiting(&mut engine.streams, id) else {
         let read = engine.decoder.decode(block, 0, |_, _| {});
-        return read.map(|_| ()).map_err(|_| Reason::COMPRESSION_ERROR);
+        return read.map(|_| ()).map_err(|_| H2ErrorCode::COMPRESSION_ERROR);
     };
     let decoder = &mut engine.decoder;
-    let read = |fields: &mut Fields<'_>| {
+    let read = |fields: &mut FieldWriter<'_>| {
         let take = |name: &[u8], value: &[u8]| fields.take(name, value);
-        decoder.decode(block, Fields::MOST, take).ok()
+        decoder.decode(block, FieldWriter::MOST, take).ok()
     };
     let taken = stream.take_fields(end_stream, read);
-    let taken = taken.ok_or(Reason::COMPRESSION_ERROR)?;
+    let taken = taken.ok_or(H2ErrorCode::COMPRESSION_ERROR)?;
     if stream.outcome.is_none() {
         // If the head has come, the task that waits notes the time.
         stream.wake();
@@ -186,13 +195,15 @@ fn take_block(engine: &mut Engine, id: u32, end_stream: bool, block: &[u8]) -> R
     Ok(())
 }
 
-fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
-    let reason = payload.try_into().map_err(|_| Reason::FRAME_SIZE_ERROR)?;
-    let reason = Reason(u32::from_be_bytes(reason));
-    if let Some(stream) = engine.known(head.stream)? {
+fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
+    let reason = payload
+        .try_into()
+        .map_err(|_| H2ErrorCode::FRAME_SIZE_ERROR)?;
+    let reason = H2ErrorCode(u32::from_be_bytes(reason));
+    if let Some(stream) = engine.find_stream(head.stream)? {
         stream.sent = true;
         stream.end(Err(match reason {
-            Reason::REFUSED_STREAM => Failure::refused_stream(),
+            H2ErrorCode::REFUSED_STREAM => Failure::refused_stream(),
             reason => Failure::from_http2(ErrorClass::Reset, reason.description()),
         }));
     }
@@ -200,27 +211,27 @@ fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<()
     Ok(())
 }
 
-fn take_window(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_window(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
     if payload.len() != 4 {
-        return Err(Reason::FRAME_SIZE_ERROR);
+        return Err(H2ErrorCode::FRAME_SIZE_ERROR);
     }
     let more = i64::from(frame::number(payload));
     if head.stream == 0 {
         engine.send_window += more;
         return match more {
-            0 => Err(Reason::PROTOCOL_ERROR),
-            _ if engine.send_window > MAX_WINDOW => Err(Reason::FLOW_CONTROL_ERROR),
+            0 => Err(H2ErrorCode::PROTOCOL_ERROR),
+            _ if engine.send_window > MAX_WINDOW => Err(H2ErrorCode::FLOW_CONTROL_ERROR),
             _ => Ok(()),
         };
     }
-    let taken = match engine.known(head.stream)? {
+    let taken = match engine.find_stream(head.stream)? {
         None => Ok(()),
-        Some(_) if more == 0 => Err(Reason::PROTOCOL_ERROR.into()),
+        Some(_) if more == 0 => Err(H2ErrorCode::PROTOCOL_ERROR.into()),
         Some(stream) => {
             if stream.widen(more) {
                 Ok(())
             } else {
-                Err(Reason::FLOW_CONTROL_ERROR.into())
+                Err(H2ErrorCode::FLOW_CONTROL_ERROR.into())
             }
         }
     };
@@ -228,27 +239,27 @@ fn take_window(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(
     Ok(())
 }
 
-fn take_settings(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_settings(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
     if head.has(ACK) {
         return match payload {
             [] => Ok(()),
-            _ => Err(Reason::FRAME_SIZE_ERROR),
+            _ => Err(H2ErrorCode::FRAME_SIZE_ERROR),
         };
     }
     let (settings, rest) = payload.as_chunks::<6>();
     if !rest.is_empty() {
-        return Err(Reason::FRAME_SIZE_ERROR);
+        return Err(H2ErrorCode::FRAME_SIZE_ERROR);
     }
     for [n1, n0, value @ ..] in settings {
         let value = u32::from_be_bytes(*value);
         match u16::from_be_bytes([*n1, *n0]) {
             // A server that enables push breaks the protocol (RFC 9113, section 6.5.2).
-            frame::ENABLE_PUSH if value != 0 => return Err(Reason::PROTOCOL_ERROR),
+            frame::ENABLE_PUSH if value != 0 => return Err(H2ErrorCode::PROTOCOL_ERROR),
             frame::MAX_CONCURRENT_STREAMS => engine.most_streams = value as usize,
             frame::INITIAL_WINDOW_SIZE => engine.change_first_window(i64::from(value))?,
             frame::MAX_FRAME_SIZE => {
                 if !(16_384..=16_777_215).contains(&value) {
-                    return Err(Reason::PROTOCOL_ERROR);
+                    return Err(H2ErrorCode::PROTOCOL_ERROR);
                 }
                 // Larger frames than these gain nothing.
                 engine.max_frame = (value as usize).min(MAX_FRAME);
@@ -262,9 +273,9 @@ fn take_settings(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result
     Ok(())
 }
 
-fn take_ping(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), Reason> {
+fn take_ping(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(), H2ErrorCode> {
     if payload.len() != 8 {
-        return Err(Reason::FRAME_SIZE_ERROR);
+        return Err(H2ErrorCode::FRAME_SIZE_ERROR);
     }
     if !head.has(ACK) {
         frame::write(&mut engine.out, PING, ACK, 0, payload);
@@ -277,18 +288,18 @@ fn take_ping(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
     Ok(())
 }
 
-fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), Reason> {
+fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), H2ErrorCode> {
     let (last, rest) = payload
         .split_first_chunk::<4>()
-        .ok_or(Reason::FRAME_SIZE_ERROR)?;
+        .ok_or(H2ErrorCode::FRAME_SIZE_ERROR)?;
     let (reason, _) = rest
         .split_first_chunk::<4>()
-        .ok_or(Reason::FRAME_SIZE_ERROR)?;
+        .ok_or(H2ErrorCode::FRAME_SIZE_ERROR)?;
     let last = frame::number(last);
     if engine.leaving.is_some_and(|(before, _)| last > before) {
-        return Err(Reason::PROTOCOL_ERROR);
+        return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
-    engine.leaving = Some((last, Reason(u32::from_be_bytes(*reason))));
+    engine.leaving = Some((last, H2ErrorCode(u32::from_be_bytes(*reason))));
     // The server will not process these streams.
     for stream in &mut engine.streams {
         if stream.id.is_none_or(|id| id > last) {
@@ -300,15 +311,15 @@ fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), Reason> {
 }
 
 /// The stream with that number, if its request still waits for it.
-pub(super) fn waiting(streams: &mut [Stream], id: u32) -> Option<&mut Stream> {
+pub(super) fn waiting(streams: &mut [H2Stream], id: u32) -> Option<&mut H2Stream> {
     let mut waiting = streams.iter_mut().filter(|stream| stream.outcome.is_none());
     waiting.find(|stream| stream.id == Some(id))
 }
 
 /// Returns the head if its frame is not too long.
-fn checked(head: FrameHead) -> Result<FrameHead, Reason> {
+fn checked(head: FrameHead) -> Result<FrameHead, H2ErrorCode> {
     if head.length > MAX_FRAME {
-        Err(Reason::FRAME_SIZE_ERROR)
+        Err(H2ErrorCode::FRAME_SIZE_ERROR)
     } else {
         Ok(head)
     }

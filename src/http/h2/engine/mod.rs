@@ -5,11 +5,11 @@
 mod incoming;
 
 use super::frame::{
-    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, MAX_FRAME, MAX_WINDOW, PING, PREFACE,
-    RST_STREAM, Reason, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
+    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, H2ErrorCode, MAX_FRAME, MAX_WINDOW, PING,
+    PREFACE, RST_STREAM, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
 };
-use super::hpack::Decoder;
-use super::stream::{Fault, Stream};
+use super::hpack::HpackDecoder;
+use super::stream::{H2Stream, StreamFault};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{BodyLimits, MAX_HEAD};
 use bytes::{Buf as _, Bytes};
@@ -28,7 +28,7 @@ const LAST_STREAM: u32 = (1 << 31) - 1;
 
 /// An incomplete head block.
 #[derive(Debug)]
-struct Block {
+struct HeaderBlock {
     stream: u32,
     end_stream: bool,
     bytes: Vec<u8>,
@@ -41,11 +41,11 @@ pub(super) struct Engine {
     /// The bytes to write.
     pub(super) out: Vec<u8>,
     /// The streams whose requests are under way, in the order of the requests.
-    streams: Vec<Stream>,
+    streams: Vec<H2Stream>,
     next_key: u64,
     next_id: u32,
-    decoder: Decoder,
-    block: Option<Block>,
+    decoder: HpackDecoder,
+    block: Option<HeaderBlock>,
     /// The start of a frame that is not complete.
     partial: Vec<u8>,
     /// Whether the server has sent its settings, which come first.
@@ -56,7 +56,7 @@ pub(super) struct Engine {
     send_window: i64,
     receive_window: i64,
     /// The last stream that the server will process, and its reason for leaving, once it has said so.
-    leaving: Option<(u32, Reason)>,
+    leaving: Option<(u32, H2ErrorCode)>,
     /// Whether a request was given up because the server allows no streams at all.
     retired: bool,
     /// Why the connection has ended.
@@ -88,7 +88,7 @@ impl Engine {
             streams: Vec::new(),
             next_key: 0,
             next_id: 1,
-            decoder: Decoder::default(),
+            decoder: HpackDecoder::default(),
             block: None,
             partial: Vec::new(),
             has_settings: false,
@@ -141,7 +141,7 @@ impl Engine {
             return;
         }
         if let Err(reason) = read_frames(self, bytes) {
-            self.say_goodbye(reason);
+            self.send_goaway(reason);
             self.end(Failure::from_http2(
                 ErrorClass::Protocol,
                 reason.description(),
@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// Begins a request with that head block, and returns the key of its stream.
-    pub(super) fn begin(
+    pub(super) fn start_request(
         &mut self,
         block: &[u8],
         body: Bytes,
@@ -158,7 +158,7 @@ impl Engine {
         limits: BodyLimits,
     ) -> u64 {
         self.next_key += 1;
-        let mut stream = Stream::new(self.next_key, block, body, is_head, limits);
+        let mut stream = H2Stream::new(self.next_key, block, body, is_head, limits);
         if let Some(failure) = &self.ended {
             stream.end(Err(failure.clone()));
         } else if self.is_closing() {
@@ -170,12 +170,12 @@ impl Engine {
     }
 
     /// The stream with that key.
-    pub(super) fn stream(&mut self, key: u64) -> Option<&mut Stream> {
+    pub(super) fn stream(&mut self, key: u64) -> Option<&mut H2Stream> {
         self.streams.iter_mut().find(|stream| stream.key == key)
     }
 
     /// Takes a stream off the connection, and resets it if it has not ended there.
-    pub(super) fn take(&mut self, key: u64) -> Option<Stream> {
+    pub(super) fn take(&mut self, key: u64) -> Option<H2Stream> {
         let place = self.streams.iter().position(|stream| stream.key == key)?;
         let stream = self.streams.remove(place);
         let is_over = stream.sent && stream.outcome.is_some();
@@ -185,7 +185,7 @@ impl Engine {
             && !is_over
             && self.ended.is_none()
         {
-            self.reset(id, Reason::CANCEL);
+            self.reset(id, H2ErrorCode::CANCEL);
         }
         self.open_streams();
         Some(stream)
@@ -222,24 +222,24 @@ impl Engine {
     ///
     /// # Errors
     /// There never was such a stream.
-    fn known(&mut self, id: u32) -> Result<Option<&mut Stream>, Reason> {
+    fn find_stream(&mut self, id: u32) -> Result<Option<&mut H2Stream>, H2ErrorCode> {
         if id.is_multiple_of(2) || id >= self.next_id {
-            return Err(Reason::PROTOCOL_ERROR);
+            return Err(H2ErrorCode::PROTOCOL_ERROR);
         }
         Ok(waiting(&mut self.streams, id))
     }
 
     /// Continues after a frame of a stream: if the frame was at fault, the stream is reset.
-    fn follow(&mut self, id: u32, taken: Result<(), Fault>) {
+    fn follow(&mut self, id: u32, taken: Result<(), StreamFault>) {
         let (failure, reason) = match taken {
             Ok(()) => return self.after_end(),
-            Err(Fault::Reset(reason)) => (
+            Err(StreamFault::Reset(reason)) => (
                 Failure::from_http2(ErrorClass::Protocol, reason.description()),
                 reason,
             ),
-            Err(Fault::Refused(failure)) => (failure, Reason::CANCEL),
+            Err(StreamFault::Refused(failure)) => (failure, H2ErrorCode::CANCEL),
         };
-        if let Ok(Some(stream)) = self.known(id) {
+        if let Ok(Some(stream)) = self.find_stream(id) {
             stream.end(Err(failure));
             stream.sent = true;
             self.reset(id, reason);
@@ -255,9 +255,9 @@ impl Engine {
     }
 
     /// Sets the window that streams begin with, and changes that of open streams by the difference.
-    fn change_first_window(&mut self, window: i64) -> Result<(), Reason> {
+    fn change_first_window(&mut self, window: i64) -> Result<(), H2ErrorCode> {
         if window > MAX_WINDOW {
-            return Err(Reason::FLOW_CONTROL_ERROR);
+            return Err(H2ErrorCode::FLOW_CONTROL_ERROR);
         }
         let more = window - self.first_window;
         self.first_window = window;
@@ -265,7 +265,7 @@ impl Engine {
         if open.all(|stream| stream.widen(more)) {
             Ok(())
         } else {
-            Err(Reason::FLOW_CONTROL_ERROR)
+            Err(H2ErrorCode::FLOW_CONTROL_ERROR)
         }
     }
 
@@ -316,10 +316,10 @@ impl Engine {
             .iter_mut()
             .filter(|stream| stream.waker.is_some());
         let next = waiting.next();
-        next.map(Stream::wake).is_some()
+        next.map(H2Stream::wake).is_some()
     }
 
-    fn reset(&mut self, stream: u32, reason: Reason) {
+    fn reset(&mut self, stream: u32, reason: H2ErrorCode) {
         frame::write(
             &mut self.out,
             RST_STREAM,
@@ -330,7 +330,7 @@ impl Engine {
     }
 
     /// Tells the server that lgoose leaves.
-    pub(super) fn say_goodbye(&mut self, reason: Reason) {
+    pub(super) fn send_goaway(&mut self, reason: H2ErrorCode) {
         // The last stream of the server's that was processed is 0: it has opened none.
         let payload = [[0; 4], reason.0.to_be_bytes()].concat();
         frame::write(&mut self.out, GOAWAY, 0, 0, &payload);
@@ -355,7 +355,7 @@ impl Engine {
     /// Notes that the server has closed the connection.
     pub(super) fn closed(&mut self) {
         let failure = match self.leaving {
-            Some((_, reason)) if reason != Reason::NO_ERROR => {
+            Some((_, reason)) if reason != H2ErrorCode::NO_ERROR => {
                 Failure::from_http2(ErrorClass::Reset, reason.description())
             }
             _ => Failure::new(ErrorClass::ClosedEarly, ""),
@@ -366,21 +366,21 @@ impl Engine {
 
 /// How a request ended, and what had come of its response.
 #[cfg(any(test, feature = "internals"))]
-type Ending = (Option<Result<(), Failure>>, Vec<u8>);
+type StreamEnd = (Option<Result<(), Failure>>, Vec<u8>);
 
 /// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, and what had
 /// come of their responses.
 #[cfg(any(test, feature = "internals"))]
-pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [Ending; 2] {
+pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [StreamEnd; 2] {
     let mut engine = Engine::new();
     let limits = BodyLimits {
         max_body,
-        keep_body: true,
-        keep_failed: true,
+        retain_body: true,
+        retain_failed: true,
         room: None,
     };
-    let keys =
-        [false, true].map(|is_head| engine.begin(&[0x82], Bytes::new(), is_head, limits.clone()));
+    let keys = [false, true]
+        .map(|is_head| engine.start_request(&[0x82], Bytes::new(), is_head, limits.clone()));
     for piece in bytes.chunks(size.max(1)) {
         engine.read(piece);
     }

@@ -9,8 +9,8 @@ use rand::{RngExt as _, SeedableRng as _};
 
 const LIMITS: BodyLimits = BodyLimits {
     max_body: 1 << 30,
-    keep_body: true,
-    keep_failed: true,
+    retain_body: true,
+    retain_failed: true,
     room: None,
 };
 /// ':status: 200'.
@@ -19,12 +19,12 @@ const OK: &[u8] = &[0x88];
 /// A connection whose server has sent its settings, with nothing left to write.
 fn connected() -> Engine {
     let mut engine = Engine::new();
-    give(&mut engine, SETTINGS, 0, 0, &[]);
+    feed(&mut engine, SETTINGS, 0, 0, &[]);
     engine.out.clear();
     engine
 }
 
-fn give(engine: &mut Engine, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+fn feed(engine: &mut Engine, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, kind, flags, stream, payload);
     engine.read(&bytes);
@@ -32,15 +32,15 @@ fn give(engine: &mut Engine, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
 
 fn setting(engine: &mut Engine, name: u16, value: u32) {
     let payload = [&name.to_be_bytes()[..], &value.to_be_bytes()].concat();
-    give(engine, SETTINGS, 0, 0, &payload);
+    feed(engine, SETTINGS, 0, 0, &payload);
 }
 
 fn get(engine: &mut Engine) -> u64 {
-    engine.begin(&[0x82], Bytes::new(), false, LIMITS)
+    engine.start_request(&[0x82], Bytes::new(), false, LIMITS)
 }
 
 fn post(engine: &mut Engine, size: usize) -> u64 {
-    engine.begin(&[0x83], vec![b'x'; size].into(), false, LIMITS)
+    engine.start_request(&[0x83], vec![b'x'; size].into(), false, LIMITS)
 }
 
 /// The frames written since the last call: kind, flags, stream, length.
@@ -100,12 +100,12 @@ fn bodies_are_sent_as_the_windows_allow() {
     };
     let full = [(1, 16_384, 0), (1, 3_616, 0), (3, 16_384, 0), (3, 3_616, 0)];
     assert_eq!(sent(written(&mut engine)), full);
-    give(&mut engine, WINDOW_UPDATE, 0, 1, &10_000_u32.to_be_bytes());
+    feed(&mut engine, WINDOW_UPDATE, 0, 1, &10_000_u32.to_be_bytes());
     assert_eq!(sent(written(&mut engine)), [(1, 10_000, END_STREAM)]);
     // The windows of the streams grow by as much as the first window; that of the connection does not.
     setting(&mut engine, frame::INITIAL_WINDOW_SIZE, 60_000);
     assert_eq!(sent(written(&mut engine)), [(3, 15_535, 0)]);
-    give(&mut engine, WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
+    feed(&mut engine, WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
     assert_eq!(
         sent(written(&mut engine)),
         [(3, 16_384, 0), (3, 8_081, END_STREAM)]
@@ -113,7 +113,7 @@ fn bodies_are_sent_as_the_windows_allow() {
     // The server responds before it has read the body; the rest of the body is not sent.
     let third = post(&mut engine, 90_000);
     written(&mut engine);
-    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
+    feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
     assert_eq!(outcome(&mut engine, third), Some(Ok(())));
     for key in [first, second, third] {
         engine.take(key);
@@ -127,15 +127,15 @@ fn bodies_are_sent_as_the_windows_allow() {
 }
 
 #[test]
-fn what_was_read_is_given_back_to_the_server() {
+fn what_was_read_is_credited_back_to_the_server() {
     let mut engine = connected();
     let key = get(&mut engine);
-    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    feed(&mut engine, HEADERS, END_HEADERS, 1, OK);
     written(&mut engine);
     let piece = vec![0; MAX_FRAME];
     let mut updates = Vec::new();
     for _ in 0..(CONNECTION_WINDOW as usize / MAX_FRAME) {
-        give(&mut engine, DATA, 0, 1, &piece);
+        feed(&mut engine, DATA, 0, 1, &piece);
         updates.extend(
             written(&mut engine)
                 .into_iter()
@@ -150,19 +150,19 @@ fn what_was_read_is_given_back_to_the_server() {
 }
 
 #[test]
-fn a_server_that_sends_more_than_it_may_is_left() {
+fn a_server_that_sends_more_than_it_may_is_disconnected() {
     let mut engine = connected();
     let key = get(&mut engine);
-    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    feed(&mut engine, HEADERS, END_HEADERS, 1, OK);
     engine.stream(key).expect("it was begun").receive_window = 10;
-    give(&mut engine, DATA, 0, 1, &[0; 11]);
+    feed(&mut engine, DATA, 0, 1, &[0; 11]);
     assert_eq!(
         failure(&mut engine, key),
         "protocol: http/2: flow-control protocol violated"
     );
     assert!(!engine.is_closing(), "only the stream");
     engine.receive_window = 10;
-    give(&mut engine, DATA, 0, 1, &[0; 11]);
+    feed(&mut engine, DATA, 0, 1, &[0; 11]);
     assert!(engine.is_over());
 }
 
@@ -177,7 +177,7 @@ fn requests_wait_for_a_stream_in_their_order() {
         heads.map(|(_, _, stream, _)| stream).collect::<Vec<_>>()
     };
     assert_eq!(opened(&mut engine), [1]);
-    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 1, OK);
+    feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 1, OK);
     assert_eq!(opened(&mut engine), [3]);
     engine.take(keys[1]);
     assert_eq!(opened(&mut engine), [5], "one that was given up makes room");
@@ -195,47 +195,47 @@ fn requests_wait_for_a_stream_in_their_order() {
 fn a_server_that_leaves_ends_what_it_will_not_look_at() {
     let mut engine = connected();
     let (seen, unseen) = (get(&mut engine), get(&mut engine));
-    give(&mut engine, GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 11]);
+    feed(&mut engine, GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 11]);
     assert!(failure(&mut engine, unseen).ends_with("refused stream"));
     assert_eq!(outcome(&mut engine, seen), None);
     assert!(engine.is_closing() && !engine.is_over());
     let late = get(&mut engine);
     assert!(failure(&mut engine, late).ends_with("refused stream"));
     engine.closed();
-    let told = "connection reset: http/2: detected excessive load generating behavior";
-    assert_eq!(failure(&mut engine, seen), told);
+    let message = "connection reset: http/2: detected excessive load generating behavior";
+    assert_eq!(failure(&mut engine, seen), message);
     assert!(engine.is_over());
 }
 
 #[test]
-fn resets_say_whether_the_request_was_looked_at() {
+fn resets_show_whether_the_request_was_processed() {
     let mut engine = connected();
     let keys = [get(&mut engine), get(&mut engine)];
-    give(&mut engine, RST_STREAM, 0, 1, &7_u32.to_be_bytes());
-    give(&mut engine, RST_STREAM, 0, 3, &2_u32.to_be_bytes());
+    feed(&mut engine, RST_STREAM, 0, 1, &7_u32.to_be_bytes());
+    feed(&mut engine, RST_STREAM, 0, 3, &2_u32.to_be_bytes());
     assert!(failure(&mut engine, keys[0]).ends_with("refused stream"));
-    let told = "connection reset: http/2: unexpected internal error encountered";
-    assert_eq!(failure(&mut engine, keys[1]), told);
+    let message = "connection reset: http/2: unexpected internal error encountered";
+    assert_eq!(failure(&mut engine, keys[1]), message);
     written(&mut engine);
     for key in keys {
         engine.take(key);
     }
     assert!(written(&mut engine).is_empty());
     // Frames sent before the server knew of the end are ignored.
-    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
-    give(&mut engine, DATA, END_STREAM, 1, b"late");
+    feed(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    feed(&mut engine, DATA, END_STREAM, 1, b"late");
     assert!(!engine.is_closing());
 }
 
 #[test]
-fn pings_are_answered_and_lgooses_own_are_heard() {
+fn pings_are_acknowledged_and_lgooses_own_are_noticed() {
     let mut engine = connected();
-    give(&mut engine, PING, 0, 0, b"12345678");
+    feed(&mut engine, PING, 0, 0, b"12345678");
     assert_eq!(written(&mut engine), [(PING, ACK, 0, 8)]);
     engine.ping();
-    give(&mut engine, PING, ACK, 0, b"12345678");
+    feed(&mut engine, PING, ACK, 0, b"12345678");
     assert_eq!(engine.pong(), None, "another's");
-    give(&mut engine, PING, ACK, 0, &PING_PAYLOAD);
+    feed(&mut engine, PING, ACK, 0, &PING_PAYLOAD);
     assert_eq!(engine.pong(), Some(true));
     engine.ping();
     engine.closed();
@@ -249,50 +249,50 @@ fn what_breaks_the_protocol_ends_the_connection() {
         ("frame with invalid size", |engine| {
             engine.read(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         }),
-        ("unspecific", |engine| give(engine, DATA, 0, 0, b"")),
+        ("unspecific", |engine| feed(engine, DATA, 0, 0, b"")),
         ("unspecific", |engine| {
-            give(engine, HEADERS, END_HEADERS, 0, OK)
+            feed(engine, HEADERS, END_HEADERS, 0, OK)
         }),
         ("unspecific", |engine| {
-            give(engine, HEADERS, END_HEADERS, 2, OK)
+            feed(engine, HEADERS, END_HEADERS, 2, OK)
         }),
         ("unspecific", |engine| {
-            give(engine, HEADERS, END_HEADERS, 99, OK)
+            feed(engine, HEADERS, END_HEADERS, 99, OK)
         }),
-        ("unspecific", |engine| give(engine, DATA, 0, 99, b"")),
+        ("unspecific", |engine| feed(engine, DATA, 0, 99, b"")),
         ("unspecific", |engine| {
-            give(engine, RST_STREAM, 0, 99, &[0; 4])
+            feed(engine, RST_STREAM, 0, 99, &[0; 4])
         }),
         ("invalid size", |engine| {
-            give(engine, RST_STREAM, 0, 1, &[0; 3])
+            feed(engine, RST_STREAM, 0, 1, &[0; 3])
         }),
         ("unspecific", |engine| {
-            give(engine, CONTINUATION, END_HEADERS, 1, OK)
+            feed(engine, CONTINUATION, END_HEADERS, 1, OK)
         }),
         ("unspecific", |engine| {
-            give(engine, HEADERS, 0, 1, OK);
-            give(engine, PING, 0, 0, &[0; 8]);
+            feed(engine, HEADERS, 0, 1, OK);
+            feed(engine, PING, 0, 0, &[0; 8]);
         }),
         ("excessive load", |engine| {
-            give(engine, HEADERS, 0, 1, OK);
-            (0..100).for_each(|_| give(engine, CONTINUATION, 0, 1, &[]));
+            feed(engine, HEADERS, 0, 1, OK);
+            (0..100).for_each(|_| feed(engine, CONTINUATION, 0, 1, &[]));
         }),
         ("excessive load", |engine| {
-            give(engine, HEADERS, 0, 1, OK);
-            (0..20).for_each(|_| give(engine, CONTINUATION, 0, 1, &[0; MAX_FRAME]));
+            feed(engine, HEADERS, 0, 1, OK);
+            (0..20).for_each(|_| feed(engine, CONTINUATION, 0, 1, &[0; MAX_FRAME]));
         }),
         ("compression", |engine| {
-            give(engine, HEADERS, END_HEADERS, 1, &[0xff])
+            feed(engine, HEADERS, END_HEADERS, 1, &[0xff])
         }),
         ("unspecific", |engine| {
-            give(engine, PUSH_PROMISE, END_HEADERS, 1, &[0; 5])
+            feed(engine, PUSH_PROMISE, END_HEADERS, 1, &[0; 5])
         }),
-        ("unspecific", |engine| give(engine, SETTINGS, 0, 1, &[])),
+        ("unspecific", |engine| feed(engine, SETTINGS, 0, 1, &[])),
         ("invalid size", |engine| {
-            give(engine, SETTINGS, 0, 0, &[0; 5])
+            feed(engine, SETTINGS, 0, 0, &[0; 5])
         }),
         ("invalid size", |engine| {
-            give(engine, SETTINGS, ACK, 0, &[0; 6])
+            feed(engine, SETTINGS, ACK, 0, &[0; 6])
         }),
         ("flow-control", |engine| {
             setting(engine, frame::INITIAL_WINDOW_SIZE, 1 << 31)
@@ -303,23 +303,23 @@ fn what_breaks_the_protocol_ends_the_connection() {
         ("unspecific", |engine| {
             setting(engine, frame::ENABLE_PUSH, 1)
         }),
-        ("invalid size", |engine| give(engine, PING, 0, 0, &[0; 7])),
+        ("invalid size", |engine| feed(engine, PING, 0, 0, &[0; 7])),
         ("unspecific", |engine| {
-            give(engine, WINDOW_UPDATE, 0, 0, &[0; 4])
+            feed(engine, WINDOW_UPDATE, 0, 0, &[0; 4])
         }),
         ("flow-control", |engine| {
-            give(engine, WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])
+            feed(engine, WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])
         }),
-        ("invalid size", |engine| give(engine, GOAWAY, 0, 0, &[0; 7])),
+        ("invalid size", |engine| feed(engine, GOAWAY, 0, 0, &[0; 7])),
     ];
-    for (index, (told, act)) in breaks.into_iter().enumerate() {
+    for (index, (message, act)) in breaks.into_iter().enumerate() {
         let mut engine = connected();
         let key = get(&mut engine);
         written(&mut engine);
         act(&mut engine);
         let failure = failure(&mut engine, key);
         assert!(
-            failure.starts_with("protocol: http/2: ") && failure.contains(told),
+            failure.starts_with("protocol: http/2: ") && failure.contains(message),
             "{index}: {failure}"
         );
         assert_eq!(
@@ -327,11 +327,11 @@ fn what_breaks_the_protocol_ends_the_connection() {
             Some(GOAWAY),
             "{index}"
         );
-        give(&mut engine, PING, 0, 0, &[0; 8]);
+        feed(&mut engine, PING, 0, 0, &[0; 8]);
         assert!(written(&mut engine).is_empty(), "{index}: it has ended");
     }
     let mut engine = Engine::new();
-    give(&mut engine, PING, 0, 0, &[0; 8]);
+    feed(&mut engine, PING, 0, 0, &[0; 8]);
     assert!(engine.is_over(), "settings come first");
 }
 
@@ -339,10 +339,10 @@ fn what_breaks_the_protocol_ends_the_connection() {
 fn a_fault_of_a_stream_ends_only_that() {
     let mut engine = connected();
     let faulty: [fn(&mut Engine); 4] = [
-        |engine| give(engine, HEADERS, END_HEADERS, 1, &[]),
-        |engine| give(engine, DATA, 0, 3, b"before the head"),
-        |engine| give(engine, WINDOW_UPDATE, 0, 5, &[0; 4]),
-        |engine| give(engine, WINDOW_UPDATE, 0, 7, &[0x7f, 0xff, 0xff, 0xff]),
+        |engine| feed(engine, HEADERS, END_HEADERS, 1, &[]),
+        |engine| feed(engine, DATA, 0, 3, b"before the head"),
+        |engine| feed(engine, WINDOW_UPDATE, 0, 5, &[0; 4]),
+        |engine| feed(engine, WINDOW_UPDATE, 0, 7, &[0x7f, 0xff, 0xff, 0xff]),
     ];
     let keys = faulty.map(|_| get(&mut engine));
     let good = get(&mut engine);
@@ -352,7 +352,7 @@ fn a_fault_of_a_stream_ends_only_that() {
         assert!(failure(&mut engine, key).starts_with("protocol: http/2: "));
         assert!(matches!(written(&mut engine)[..], [(RST_STREAM, 0, _, 4)]));
     }
-    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 9, OK);
+    feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 9, OK);
     assert_eq!(outcome(&mut engine, good), Some(Ok(())));
 }
 

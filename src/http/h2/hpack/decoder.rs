@@ -1,31 +1,31 @@
 //! Decoder of the head blocks that a server sends.
 
 use super::huffman;
-use super::table::{FIELD_OVERHEAD, TABLE_SIZE, Table};
+use super::table::{DynamicTable, FIELD_OVERHEAD, TABLE_SIZE};
 
 /// A block that is not valid HPACK: from here on, this side's table differs from the server's.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::http) struct Malformed;
+pub(in crate::http) struct MalformedBlock;
 
 /// The decoding state of one connection.
 #[derive(Debug)]
-pub(in crate::http) struct Decoder {
-    table: Table,
+pub(in crate::http) struct HpackDecoder {
+    table: DynamicTable,
     // The buffers for the strings of one field.
     name: Vec<u8>,
     value: Vec<u8>,
 }
 
-impl Default for Decoder {
+impl Default for HpackDecoder {
     fn default() -> Self {
-        Decoder::with_table(TABLE_SIZE)
+        HpackDecoder::with_table(TABLE_SIZE)
     }
 }
 
-impl Decoder {
-    fn with_table(size: usize) -> Decoder {
-        Decoder {
-            table: Table::new(size),
+impl HpackDecoder {
+    fn with_table(size: usize) -> HpackDecoder {
+        HpackDecoder {
+            table: DynamicTable::new(size),
             name: Vec::new(),
             value: Vec::new(),
         }
@@ -42,19 +42,19 @@ impl Decoder {
         block: &[u8],
         most: usize,
         mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<bool, Malformed> {
+    ) -> Result<bool, MalformedBlock> {
         let mut rest = block;
-        let (mut size, mut has_begun) = (0_usize, false);
+        let (mut size, mut has_started) = (0_usize, false);
         while let Some(first) = rest.first().copied() {
             if first & 0xe0 == 0x20 {
                 // A new table size comes before the first field (RFC 7541, section 4.2).
                 let limit = read_number(&mut rest, 5)?;
-                if has_begun || !self.table.resize(limit) {
-                    return Err(Malformed);
+                if has_started || !self.table.resize(limit) {
+                    return Err(MalformedBlock);
                 }
                 continue;
             }
-            has_begun = true;
+            has_started = true;
             let field = self.field(first, &mut rest)?;
             size = size.saturating_add(field.0.len() + field.1.len() + FIELD_OVERHEAD);
             if size <= most {
@@ -65,10 +65,10 @@ impl Decoder {
     }
 
     /// Decodes one field.
-    fn field(&mut self, first: u8, rest: &mut &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    fn field(&mut self, first: u8, rest: &mut &[u8]) -> Result<(&[u8], &[u8]), MalformedBlock> {
         if first & 0x80 != 0 {
             let number = read_number(rest, 7)?;
-            return self.table.get(number).ok_or(Malformed);
+            return self.table.get(number).ok_or(MalformedBlock);
         }
         let indexed = first & 0x40 != 0;
         let number = read_number(rest, if indexed { 6 } else { 4 })?;
@@ -76,7 +76,7 @@ impl Decoder {
         match number {
             0 => read_text(rest, &mut self.name)?,
             number => {
-                let (name, _) = self.table.get(number).ok_or(Malformed)?;
+                let (name, _) = self.table.get(number).ok_or(MalformedBlock)?;
                 self.name.extend_from_slice(name);
             }
         }
@@ -90,9 +90,9 @@ impl Decoder {
 }
 
 /// Reads a number that begins with the lowest `bits` bits of the first byte (RFC 7541, section 5.1).
-fn read_number(rest: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
+fn read_number(rest: &mut &[u8], bits: u32) -> Result<usize, MalformedBlock> {
     let mut next = || {
-        let (byte, more) = rest.split_first().ok_or(Malformed)?;
+        let (byte, more) = rest.split_first().ok_or(MalformedBlock)?;
         *rest = more;
         Ok(usize::from(*byte))
     };
@@ -109,14 +109,14 @@ fn read_number(rest: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
             return Ok(number);
         }
     }
-    Err(Malformed)
+    Err(MalformedBlock)
 }
 
 /// Reads a string and appends it to `out`.
-fn read_text(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+fn read_text(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), MalformedBlock> {
     let coded = rest.first().is_some_and(|first| first & 0x80 != 0);
     let length = read_number(rest, 7)?;
-    let (text, more) = rest.split_at_checked(length).ok_or(Malformed)?;
+    let (text, more) = rest.split_at_checked(length).ok_or(MalformedBlock)?;
     *rest = more;
     if !coded {
         out.extend_from_slice(text);
@@ -125,7 +125,7 @@ fn read_text(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     if huffman::decode(text, out) {
         Ok(())
     } else {
-        Err(Malformed)
+        Err(MalformedBlock)
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
             .collect()
     }
 
-    fn fields(decoder: &mut Decoder, block: &[u8]) -> Result<Vec<String>, Malformed> {
+    fn fields(decoder: &mut HpackDecoder, block: &[u8]) -> Result<Vec<String>, MalformedBlock> {
         let mut fields = Vec::new();
         let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         let whole = decoder.decode(block, usize::MAX, |name, value| {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_responses_of_the_standard_are_read_with_a_table_that_overflows() {
         // RFC 7541, appendix C.6: a table of 256 bytes.
-        let mut decoder = Decoder::with_table(256);
+        let mut decoder = HpackDecoder::with_table(256);
         let first = bytes(
             "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d 29ad 1718 \
              63c7 8f0b 97c8 e9ae 82ae 43d3",
@@ -187,7 +187,7 @@ mod tests {
             ":method: GET",
             "custom-key: custom-header",
         ];
-        let mut decoder = Decoder::default();
+        let mut decoder = HpackDecoder::default();
         assert_eq!(
             fields(&mut decoder, &block).as_deref(),
             Ok(&expected.map(str::to_owned)[..])
@@ -208,23 +208,23 @@ mod tests {
             "00",
             "4f",
         ] {
-            let ended = fields(&mut Decoder::default(), &bytes(block));
-            assert_eq!(ended, Err(Malformed), "{block}");
+            let ended = fields(&mut HpackDecoder::default(), &bytes(block));
+            assert_eq!(ended, Err(MalformedBlock), "{block}");
         }
         assert_eq!(
-            fields(&mut Decoder::default(), &bytes("20 82")).map(|fields| fields.len()),
+            fields(&mut HpackDecoder::default(), &bytes("20 82")).map(|fields| fields.len()),
             Ok(1)
         );
     }
 
     #[test]
     fn fields_beyond_the_limit_are_only_remembered() {
-        let mut decoder = Decoder::default();
+        let mut decoder = HpackDecoder::default();
         let mut seen = 0;
         let block = bytes("8240 0161 0162");
         assert_eq!(decoder.decode(&block, 50, |_, _| seen += 1), Ok(false));
         assert_eq!(seen, 1);
-        let known = fields(&mut decoder, &bytes("be"));
-        assert_eq!(known.as_deref(), Ok(&["a: b".to_owned()][..]));
+        let decoded = fields(&mut decoder, &bytes("be"));
+        assert_eq!(decoded.as_deref(), Ok(&["a: b".to_owned()][..]));
     }
 }

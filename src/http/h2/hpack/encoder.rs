@@ -85,13 +85,13 @@ fn number(out: &mut Vec<u8>, first: u8, bits: u32, number: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Decoder;
+    use super::super::HpackDecoder;
     use super::*;
 
     fn read(block: &[u8]) -> Vec<String> {
         let mut fields = Vec::new();
         let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-        let whole = Decoder::default().decode(block, usize::MAX, |name, value| {
+        let whole = HpackDecoder::default().decode(block, usize::MAX, |name, value| {
             fields.push(format!("{}: {}", shown(name), shown(value)));
         });
         assert_eq!(whole, Ok(true));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_kept_out_of_tables() {
+    fn secrets_stay_out_of_tables() {
         let mut block = Vec::new();
         let value = HeaderValue::from_static("a");
         encode_field(&mut block, &header::AUTHORIZATION, &value);

@@ -20,7 +20,7 @@ const END: u16 = 256;
 
 /// The codes of one length.
 #[derive(Clone, Copy)]
-struct Level {
+struct HuffmanLevel {
     bits: u32,
     /// The first code beyond this length, in the top bits of 32; the largest number for the longest codes.
     limit: u32,
@@ -35,7 +35,7 @@ const LEVEL_COUNT: usize = levels_of_lengths();
 /// The symbols in the order of their codes.
 static SYMBOLS: [u16; 257] = symbols();
 /// The lengths that codes have, shortest first.
-static LEVELS: [Level; LEVEL_COUNT] = levels();
+static LEVELS: [HuffmanLevel; LEVEL_COUNT] = levels();
 
 const fn count_of(bits: u32) -> u16 {
     let (mut count, mut symbol) = (0, 0);
@@ -76,8 +76,8 @@ const fn symbols() -> [u16; 257] {
     sorted
 }
 
-const fn levels() -> [Level; LEVEL_COUNT] {
-    let none = Level {
+const fn levels() -> [HuffmanLevel; LEVEL_COUNT] {
+    let none = HuffmanLevel {
         bits: 0,
         limit: 0,
         first: 0,
@@ -89,7 +89,7 @@ const fn levels() -> [Level; LEVEL_COUNT] {
         let count = count_of(bits);
         if count > 0 {
             let limit = first + ((count as u64) << (32 - bits));
-            levels[at] = Level {
+            levels[at] = HuffmanLevel {
                 bits,
                 limit: if limit > u32::MAX as u64 {
                     u32::MAX
@@ -109,22 +109,22 @@ const fn levels() -> [Level; LEVEL_COUNT] {
 /// Appends the decoded text of `coded` to `out`. Returns false if `coded` is not valid.
 pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> bool {
     // The unread bits, at the top; below them are ones, with which no code but the end of a string begins.
-    let (mut bits, mut left) = (u64::MAX, 0_u32);
+    let (mut bits, mut available) = (u64::MAX, 0_u32);
     let mut rest = coded.iter();
     loop {
-        while left <= 56 {
+        while available <= 56 {
             let Some(byte) = rest.next() else { break };
-            let at = 56 - left;
+            let at = 56 - available;
             bits = (bits & !(0xff << at)) | (u64::from(*byte) << at);
-            left += 8;
+            available += 8;
         }
         let top = (bits >> 32) as u32;
         let level = LEVELS.iter().find(|level| top < level.limit);
         // All ones: one of the longest codes, which is the end of a string or a symbol just before it.
         let level = level.unwrap_or(&LEVELS[LEVEL_COUNT - 1]);
-        if level.bits > left {
+        if level.bits > available {
             // The rest is padding, which must be fewer than eight bits, all of them ones.
-            return left < 8 && bits == u64::MAX;
+            return available < 8 && bits == u64::MAX;
         }
         let place = usize::from(level.index) + ((top - level.first) >> (32 - level.bits)) as usize;
         let symbol = SYMBOLS[place];
@@ -133,7 +133,7 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> bool {
         }
         out.push(symbol as u8);
         bits = (bits << level.bits) | ((1 << level.bits) - 1);
-        left -= level.bits;
+        available -= level.bits;
     }
 }
 

@@ -6,5 +6,5 @@ mod encoder;
 mod huffman;
 mod table;
 
-pub(super) use decoder::Decoder;
+pub(super) use decoder::HpackDecoder;
 pub(in crate::http) use encoder::{encode_field, encode_start, encode_text};

@@ -76,19 +76,19 @@ pub(super) static STATIC: [(&str, &str); 61] = [
 
 /// The number of the first field with that name in the static table.
 pub(super) fn number_of(name: &str) -> Option<u8> {
-    let place = STATIC.iter().position(|(known, _)| *known == name)?;
+    let place = STATIC.iter().position(|(key, _)| *key == name)?;
     Some(place as u8 + 1)
 }
 
 /// A field of the dynamic table.
 #[derive(Debug)]
-struct Field {
+struct TableField {
     bytes: Box<[u8]>,
     /// The length of the name, which the value follows.
     name: usize,
 }
 
-impl Field {
+impl TableField {
     fn size(&self) -> usize {
         self.bytes.len() + FIELD_OVERHEAD
     }
@@ -96,19 +96,19 @@ impl Field {
 
 /// The dynamic table for one direction of a connection.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct DynamicTable {
     /// Latest first.
-    fields: VecDeque<Field>,
+    fields: VecDeque<TableField>,
     size: usize,
     limit: usize,
     /// The largest limit that the peer may set.
     most: usize,
 }
 
-impl Table {
+impl DynamicTable {
     /// An empty table of at most `most` bytes.
-    pub(super) fn new(most: usize) -> Table {
-        Table {
+    pub(super) fn new(most: usize) -> DynamicTable {
+        DynamicTable {
             fields: VecDeque::new(),
             size: 0,
             limit: most,
@@ -128,7 +128,7 @@ impl Table {
 
     /// Adds a field and drops older ones to make room for it; a field larger than the whole table is not kept.
     pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
-        let field = Field {
+        let field = TableField {
             bytes: [name, value].concat().into(),
             name: name.len(),
         };
@@ -167,11 +167,11 @@ mod tests {
 
     #[test]
     fn the_oldest_fields_make_room_for_new_ones() {
-        let mut table = Table::new(3 * (FIELD_OVERHEAD + 2));
+        let mut table = DynamicTable::new(3 * (FIELD_OVERHEAD + 2));
         for value in [b"1", b"2", b"3", b"4"] {
             table.add(b"a", value);
         }
-        let values = |table: &Table| {
+        let values = |table: &DynamicTable| {
             (62..)
                 .map_while(|n| table.get(n).map(|(_, value)| value[0]))
                 .collect::<Vec<_>>()
@@ -189,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_begin_at_one() {
-        let table = Table::new(TABLE_SIZE);
+    fn numbers_start_at_one() {
+        let table = DynamicTable::new(TABLE_SIZE);
         assert_eq!(table.get(0), None);
         assert_eq!(table.get(2), Some((&b":method"[..], &b"GET"[..])));
         assert_eq!(table.get(61), Some((&b"www-authenticate"[..], &b""[..])));

@@ -2,7 +2,7 @@
 //! bodies applies to decoded ones, too, so that a small response cannot fill the memory; and decoding has a limit of
 //! time.
 
-use super::patience::{Patience, Pieces, read_slices};
+use super::patience::{BodyPieces, DecodingTime, read_slices};
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::io::Read;
@@ -53,8 +53,8 @@ pub(super) struct Codings {
 impl Codings {
     /// The codings in these headers; fields with the same name are joined (RFC 9110, section 5.3).
     pub(super) fn of(headers: &[(String, Vec<u8>)]) -> Codings {
-        let list = |wanted: &str| -> Vec<String> {
-            let fields = headers.iter().filter(|(name, _)| name == wanted);
+        let list = |header: &str| -> Vec<String> {
+            let fields = headers.iter().filter(|(name, _)| name == header);
             let texts = fields.map(|(_, value)| String::from_utf8_lossy(value));
             texts
                 .flat_map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>())
@@ -79,9 +79,9 @@ impl Codings {
         &self,
         body: &Bytes,
         max_body: u64,
-        patience: &Patience,
+        patience: &DecodingTime,
     ) -> Result<Bytes, Failure> {
-        let limits = Limits { max_body, patience };
+        let limits = DecodingLimits { max_body, patience };
         let content = decode_field("transfer-encoding", &self.transfer, body, limits)?;
         decode_field("content-encoding", &self.content, &content, limits)
     }
@@ -93,17 +93,17 @@ impl Codings {
 /// The same as for [`Codings::decode`].
 #[cfg(any(test, feature = "internals"))]
 pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
-    let patience = &Patience::for_bodies(max_body);
-    let limits = Limits { max_body, patience };
+    let patience = &DecodingTime::for_bodies(max_body);
+    let limits = DecodingLimits { max_body, patience };
     decode_field("content-encoding", header, body, limits)
 }
 
 /// What decoding a body may take.
 #[derive(Clone, Copy)]
-struct Limits<'a> {
+struct DecodingLimits<'a> {
     /// The most bytes once decoded.
     max_body: u64,
-    patience: &'a Patience,
+    patience: &'a DecodingTime,
 }
 
 /// Decodes `body`, whose codings the header field `field` lists.
@@ -111,7 +111,7 @@ fn decode_field(
     field: &str,
     header: &str,
     body: &Bytes,
-    limits: Limits<'_>,
+    limits: DecodingLimits<'_>,
 ) -> Result<Bytes, Failure> {
     let mut decoded = body.clone();
     if header.split(',').count() > MAX_LAYERS {
@@ -135,10 +135,10 @@ fn decode_field(
     Ok(decoded)
 }
 
-fn remove(coding: Coding, body: &[u8], limits: Limits<'_>) -> Result<Bytes, Failure> {
-    let pieces = Pieces::of(body, limits.patience);
+fn remove(coding: Coding, body: &[u8], limits: DecodingLimits<'_>) -> Result<Bytes, Failure> {
+    let pieces = BodyPieces::of(body, limits.patience);
     match coding {
-        Coding::Gzip => read("gzip", Members::of(pieces), gzip_length(body), limits),
+        Coding::Gzip => read("gzip", GzipMembers::of(pieces), gzip_length(body), limits),
         // The deflate of HTTP is the format of zlib, but some servers send bare deflate.
         Coding::Deflate if is_zlib(body) => {
             let decoder = flate2::bufread::ZlibDecoder::new(pieces);
@@ -156,8 +156,8 @@ fn remove(coding: Coding, body: &[u8], limits: Limits<'_>) -> Result<Bytes, Fail
             let failed = |error| broken("zstd", &error);
             let mut decoder = zstd::stream::read::Decoder::with_buffer(pieces).map_err(failed)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
-            let told = zstd::zstd_safe::get_frame_content_size(body);
-            let length = told.ok().flatten().unwrap_or(usual_length(body));
+            let declared = zstd::zstd_safe::get_frame_content_size(body);
+            let length = declared.ok().flatten().unwrap_or(usual_length(body));
             read("zstd", decoder, length, limits)
         }
     }
@@ -165,15 +165,15 @@ fn remove(coding: Coding, body: &[u8], limits: Limits<'_>) -> Result<Bytes, Fail
 
 /// The members of a gzip body one after another (RFC 1952, section 2.2). What follows the last one is ignored, as
 /// browsers do.
-struct Members<'a>(flate2::bufread::GzDecoder<Pieces<'a>>);
+struct GzipMembers<'a>(flate2::bufread::GzDecoder<BodyPieces<'a>>);
 
-impl Members<'_> {
-    fn of(pieces: Pieces<'_>) -> Members<'_> {
-        Members(flate2::bufread::GzDecoder::new(pieces))
+impl GzipMembers<'_> {
+    fn of(pieces: BodyPieces<'_>) -> GzipMembers<'_> {
+        GzipMembers(flate2::bufread::GzDecoder::new(pieces))
     }
 }
 
-impl Read for Members<'_> {
+impl Read for GzipMembers<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
             let count = self.0.read(buffer)?;
@@ -181,7 +181,7 @@ impl Read for Members<'_> {
             if count > 0 || buffer.is_empty() || !pieces.rest().starts_with(b"\x1f\x8b") {
                 return Ok(count);
             }
-            *self = Members::of(pieces.clone());
+            *self = GzipMembers::of(pieces.clone());
         }
     }
 }
@@ -196,8 +196,11 @@ fn usual_length(body: &[u8]) -> u64 {
 fn gzip_length(body: &[u8]) -> u64 {
     /// What deflate compresses the most is some 1,032 times as long (two bits for 258 bytes).
     const MOST: u64 = 1032;
-    match body.last_chunk().map(|told| u32::from_le_bytes(*told)) {
-        Some(told) if u64::from(told) <= body.len() as u64 * MOST => told.into(),
+    match body
+        .last_chunk()
+        .map(|declared| u32::from_le_bytes(*declared))
+    {
+        Some(declared) if u64::from(declared) <= body.len() as u64 * MOST => declared.into(),
         _ => usual_length(body),
     }
 }
@@ -214,7 +217,12 @@ fn is_zlib(body: &[u8]) -> bool {
 }
 
 /// Reads a decoded body; `length` is how long it will probably be, so that it need not be moved while it grows.
-fn read(name: &str, decoder: impl Read, length: u64, limits: Limits<'_>) -> Result<Bytes, Failure> {
+fn read(
+    name: &str,
+    decoder: impl Read,
+    length: u64,
+    limits: DecodingLimits<'_>,
+) -> Result<Bytes, Failure> {
     let max_body = limits.max_body;
     let mut decoded = Vec::with_capacity(length.min(max_body) as usize);
     read_slices(decoder, max_body + 1, limits.patience, &mut decoded)

@@ -81,7 +81,7 @@ fn no_body_has_no_coding() {
 }
 
 #[test]
-fn what_is_wrong_with_a_body_is_said() {
+fn what_is_wrong_with_a_body_is_reported() {
     let whole = gzip(TEXT);
     for (header, body, message) in [
         (
@@ -134,11 +134,11 @@ fn long_texts() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_body_that_takes_too_long_is_given_up() {
+fn a_body_that_takes_too_long_is_abandoned() {
     let decode = |header: &str, body: &Bytes| {
-        let patience = &Patience::new(std::time::Duration::ZERO);
+        let patience = &DecodingTime::new(std::time::Duration::ZERO);
         let max_body = 1 << 20;
-        let limits = Limits { max_body, patience };
+        let limits = DecodingLimits { max_body, patience };
         let decoded = decode_field("content-encoding", header, body, limits);
         (decoded, patience.has_ended())
     };

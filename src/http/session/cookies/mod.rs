@@ -35,7 +35,7 @@ pub(crate) struct CookieScope {
 
 /// A cookie of a jar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KeptCookie {
+pub(crate) struct StoredCookie {
     /// Its name.
     pub name: String,
     /// Its value.
@@ -63,12 +63,12 @@ pub(crate) fn parse_set_cookie(line: &[u8]) -> Option<(String, String)> {
 /// The header with the cookies of the jar and those of the request, which replace others of the same name.
 pub(super) fn with_own(jar: Option<HeaderValue>, own: &[(String, String)]) -> Option<HeaderValue> {
     let jar = jar.as_ref().and_then(|header| header.to_str().ok());
-    let kept = jar.unwrap_or_default().split("; ").filter(|pair| {
+    let from_jar = jar.unwrap_or_default().split("; ").filter(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
-        !pair.is_empty() && !own.iter().any(|(known, _)| known == name)
+        !pair.is_empty() && !own.iter().any(|(key, _)| key == name)
     });
     let own = own.iter().map(|(name, value)| format!("{name}={value}"));
-    let pairs: Vec<String> = kept.map(str::to_owned).chain(own).collect();
+    let pairs: Vec<String> = from_jar.map(str::to_owned).chain(own).collect();
     HeaderValue::try_from(pairs.join("; "))
         .ok()
         .filter(|header| !header.is_empty())
@@ -144,7 +144,7 @@ impl CookieJar {
             let cookie = std::str::from_utf8(line)
                 .ok()
                 .and_then(|text| received(text, &target.origin.host))
-                .filter(has_what_its_name_says)
+                .filter(satisfies_prefix)
                 .and_then(|raw| Cookie::try_from_raw_cookie(&raw, &url).ok())
                 // Without an attribute, it is that of the URL.
                 .filter(|cookie| cookie.path.len() <= MAX_ATTRIBUTE);
@@ -186,22 +186,22 @@ fn without_long_attributes(line: &str) -> String {
         let value = attribute.split_once('=').map(|(_, value)| value.trim());
         value.is_none_or(|value| value.len() <= MAX_ATTRIBUTE)
     });
-    let kept: Vec<_> = std::iter::once(pair).chain(attributes).collect();
-    kept.join(";")
+    let retained: Vec<_> = std::iter::once(pair).chain(attributes).collect();
+    retained.join(";")
 }
 
 /// Whether a cookie has the attributes that the prefix of its name promises (RFC 6265bis, section 4.1.3).
-fn has_what_its_name_says(cookie: &RawCookie<'_>) -> bool {
-    let begins_with = |prefix: &str| {
+fn satisfies_prefix(cookie: &RawCookie<'_>) -> bool {
+    let has_prefix = |prefix: &str| {
         let start = cookie.name().get(..prefix.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     let is_secure = cookie.secure() == Some(true);
     let is_of_host = || cookie.domain().is_none() && cookie.path() == Some("/");
-    if begins_with("__Host-") {
+    if has_prefix("__Host-") {
         is_secure && is_of_host()
     } else {
-        is_secure || !begins_with("__Secure-")
+        is_secure || !has_prefix("__Secure-")
     }
 }
 
@@ -250,7 +250,7 @@ impl CookieJar {
         let url = target.url();
         let mut values = store.get_request_values(&url);
         values
-            .find(|(known, _)| *known == name)
+            .find(|(key, _)| *key == name)
             .map(|(_, value)| value.to_owned())
     }
 
@@ -301,11 +301,11 @@ impl CookieJar {
     }
 
     /// The cookies that have not expired, sorted by domain, path and name.
-    pub(super) fn list(&self) -> Vec<KeptCookie> {
+    pub(super) fn list(&self) -> Vec<StoredCookie> {
         let store = self.store.as_deref();
-        let kept = store.into_iter().flat_map(CookieStore::iter_unexpired);
-        let mut list: Vec<_> = kept
-            .map(|cookie| KeptCookie {
+        let unexpired = store.into_iter().flat_map(CookieStore::iter_unexpired);
+        let mut list: Vec<_> = unexpired
+            .map(|cookie| StoredCookie {
                 name: cookie.name().to_owned(),
                 value: cookie.value().to_owned(),
                 domain: String::from(&cookie.domain),
@@ -319,8 +319,8 @@ impl CookieJar {
                 },
             })
             .collect();
-        let key = |cookie: &KeptCookie| {
-            let KeptCookie {
+        let key = |cookie: &StoredCookie| {
+            let StoredCookie {
                 name, domain, path, ..
             } = cookie;
             (domain.clone(), path.clone(), name.clone())

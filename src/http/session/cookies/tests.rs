@@ -56,7 +56,7 @@ fn a_cookie_goes_to_the_hosts_that_its_site_may_speak_for() {
 }
 
 #[test]
-fn a_public_suffix_that_is_the_host_itself_keeps_its_cookie_to_itself() {
+fn a_public_suffix_that_is_the_host_itself_shares_its_cookie_with_nobody() {
     let cookie = ["a=1; Domain=github.io"];
     let site = "http://github.io/";
     assert_eq!(sent(&cookie, site, site), ["a"]);
@@ -129,19 +129,22 @@ fn a_jar_is_bounded() {
 fn nothing_of_a_line_stays_but_a_cookie_of_limited_size() {
     let site = target("http://shop.test/x/y");
     let long = "p".repeat(MAX_ATTRIBUTE);
-    let kept = |line: &str| {
+    let stored = |line: &str| {
         let mut jar = CookieJar::default();
         jar.store(&site, std::iter::once(line.as_bytes()));
         jar.list()
     };
     // As if it had no path: it belongs to the folder.
-    assert_eq!(kept(&format!("a=1; Path=/{long}"))[0].path, "/x");
+    assert_eq!(stored(&format!("a=1; Path=/{long}"))[0].path, "/x");
     assert_eq!(
-        kept(&format!("a=1; Path=/{}", &long[1..]))[0].path.len(),
+        stored(&format!("a=1; Path=/{}", &long[1..]))[0].path.len(),
         1024
     );
-    assert_eq!(kept(&format!("a=1; Domain={long}t"))[0].domain, "shop.test");
-    assert!(kept(&format!("a=1; X={long}{long}; Secure; httponly"))[0].secure);
+    assert_eq!(
+        stored(&format!("a=1; Domain={long}t"))[0].domain,
+        "shop.test"
+    );
+    assert!(stored(&format!("a=1; X={long}{long}; Secure; httponly"))[0].secure);
 
     let unknown = format!(
         "a=1; X={}; Y={long}; Max-Age=9; Secure; HttpOnly; Path=/q",
@@ -178,9 +181,9 @@ fn a_plan_sets_no_cookie_with_a_long_path_or_domain() {
 }
 
 #[test]
-fn a_cookie_keeps_what_the_prefix_of_its_name_promises() {
+fn a_cookie_has_what_the_prefix_of_its_name_promises() {
     let site = "https://www.shop.test/";
-    for (cookie, is_kept) in [
+    for (cookie, is_stored) in [
         ("__Secure-a=1; Secure", true),
         ("__Secure-a=1; Secure; Domain=shop.test", true),
         ("__Secure-a=1", false),
@@ -194,6 +197,10 @@ fn a_cookie_keeps_what_the_prefix_of_its_name_promises() {
         ("__Secure=1", true),
         ("a__Host-=1", true),
     ] {
-        assert_eq!(!sent(&[cookie], site, site).is_empty(), is_kept, "{cookie}");
+        assert_eq!(
+            !sent(&[cookie], site, site).is_empty(),
+            is_stored,
+            "{cookie}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::Connection;
 use crate::http::h2::SharedConnection;
-use crate::http::progress::Progress;
+use crate::http::progress::RequestProgress;
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest::new_client;
 use crate::http::target::Origin;
@@ -26,23 +26,23 @@ use tokio::sync::Mutex;
 /// a limit for all hosts together: a user that is sent from host to host must not use up the descriptors.
 const MOST_ELSEWHERE: usize = 32;
 /// The most hosts that are known not to support HTTP/2.
-const MOST_KNOWN: usize = 256;
+const MOST_HTTP1_ONLY: usize = 256;
 
 /// The connections of one session.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     // None of these is borrowed across an await.
     /// Those that carry no request, the one used last at the end.
     idle: RefCell<Vec<Connection>>,
-    on_demand: RefCell<Option<Rc<OnDemand>>>,
+    on_demand: RefCell<Option<Rc<OnDemandState>>>,
 }
 
 /// A host, and the lock that is held while a connection to it is opened.
-type Opening = (Rc<Origin>, Rc<Mutex<()>>);
+type OpeningLock = (Rc<Origin>, Rc<Mutex<()>>);
 
 /// State that only users of https, HTTP/2 or reqwest have, made when it is first needed.
 #[derive(Debug, Default)]
-struct OnDemand {
+struct OnDemandState {
     /// The HTTP/2 connections, the one used last at the end.
     http2: RefCell<Vec<SharedConnection>>,
     /// The hosts that do not support HTTP/2: several connections to them may be opened at the same time.
@@ -54,16 +54,16 @@ struct OnDemand {
     reqwest: RefCell<Option<reqwest::Client>>,
     /// What is known about the connections of the reqwest client.
     #[cfg(feature = "reqwest")]
-    heard: Cell<Heard>,
+    observed: Cell<ObservedProtocols>,
     /// For each host, held while a connection to it is opened that may turn out to speak HTTP/2.
-    opening: RefCell<Vec<Opening>>,
+    opening: RefCell<Vec<OpeningLock>>,
 }
 
 /// What the responses have shown about the servers that a reqwest client is connected to.
 #[cfg(feature = "reqwest")]
 #[derive(Debug, Default, Clone, Copy)]
-struct Heard {
-    answers: u64,
+struct ObservedProtocols {
+    responses: u64,
     http1: bool,
     http2: bool,
 }
@@ -72,35 +72,35 @@ struct Heard {
 /// client is dropped with it: an HTTP/2 connection may be dead without being closed, and reqwest has no way to check
 /// it.
 #[cfg(feature = "reqwest")]
-pub(super) struct UnderWay {
-    on_demand: Rc<OnDemand>,
-    answers_before: u64,
+pub(super) struct ReqwestRequest {
+    on_demand: Rc<OnDemandState>,
+    responses_before: u64,
     has_ended: bool,
 }
 
 #[cfg(feature = "reqwest")]
-impl UnderWay {
+impl ReqwestRequest {
     /// Notes the end of the request: whether its response came over HTTP/2, or `None` if it failed.
     pub(super) fn ended(mut self, over_http2: Option<bool>) {
         self.has_ended = true;
-        let mut heard = self.on_demand.heard.get();
+        let mut observed = self.on_demand.observed.get();
         match over_http2 {
-            Some(true) => heard.http2 = true,
-            Some(false) => heard.http1 = true,
+            Some(true) => observed.http2 = true,
+            Some(false) => observed.http1 = true,
             None => return,
         }
-        heard.answers += 1;
-        self.on_demand.heard.set(heard);
+        observed.responses += 1;
+        self.on_demand.observed.set(observed);
     }
 }
 
 #[cfg(feature = "reqwest")]
-impl Drop for UnderWay {
+impl Drop for ReqwestRequest {
     fn drop(&mut self) {
-        let heard = self.on_demand.heard.get();
-        let silent = heard.answers == self.answers_before;
+        let observed = self.on_demand.observed.get();
+        let silent = observed.responses == self.responses_before;
         // An HTTP/1.1 connection is closed with the request that it carries.
-        if !self.has_ended && silent && (heard.http2 || !heard.http1) {
+        if !self.has_ended && silent && (observed.http2 || !observed.http1) {
             self.on_demand.reqwest.take();
         }
     }
@@ -118,7 +118,7 @@ pub(super) enum Channel {
     Reqwest(reqwest::Client),
 }
 
-impl Pool {
+impl ConnectionPool {
     /// A channel to `origin`, and whether its connection was already open. With `fresh`, no idle connection is used:
     /// a server that has closed one will have closed the others.
     pub(super) async fn channel(
@@ -126,7 +126,7 @@ impl Pool {
         client: &Client,
         origin: &Rc<Origin>,
         fresh: bool,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<(Channel, bool), Failure> {
         #[cfg(feature = "reqwest")]
         if let Transport::Reqwest(proxy) = &client.config.transport {
@@ -147,7 +147,7 @@ impl Pool {
         &self,
         client: &Client,
         origin: &Rc<Origin>,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<(Channel, bool), Failure> {
         let version = client.config.version;
         if !origin.secure && version != Version::Http2 {
@@ -172,12 +172,12 @@ impl Pool {
         let opening = on_demand.opening(origin);
         let _opening = opening.lock().await;
         if let Some(shared) = on_demand.http2(origin) {
-            if !shared.is_doubtful() || shared.answers().await {
+            if !shared.is_doubtful() || shared.is_alive().await {
                 progress.stopwatch.lap(|phases| &mut phases.connect);
                 return Ok((Channel::Http2(shared), true));
             }
             let mut open = on_demand.http2.borrow_mut();
-            open.retain(|known| !known.is_same(&shared));
+            open.retain(|other| !other.is_same(&shared));
         }
         progress.stopwatch.lap(|phases| &mut phases.connect);
         let connection = self.open(client, origin, progress).await?;
@@ -205,23 +205,23 @@ impl Pool {
             #[cfg(feature = "reqwest")]
             {
                 on_demand.reqwest.take();
-                on_demand.heard.take();
+                on_demand.observed.take();
             }
         }
     }
 
     /// Notes a request over reqwest that begins now and may share a connection.
     #[cfg(feature = "reqwest")]
-    pub(super) fn under_way(&self) -> UnderWay {
+    pub(super) fn under_way(&self) -> ReqwestRequest {
         let on_demand = self.on_demand();
-        UnderWay {
-            answers_before: on_demand.heard.get().answers,
+        ReqwestRequest {
+            responses_before: on_demand.observed.get().responses,
             on_demand,
             has_ended: false,
         }
     }
 
-    fn on_demand(&self) -> Rc<OnDemand> {
+    fn on_demand(&self) -> Rc<OnDemandState> {
         self.on_demand.borrow_mut().get_or_insert_default().clone()
     }
 
@@ -230,7 +230,7 @@ impl Pool {
         &self,
         client: &Client,
         origin: &Rc<Origin>,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Result<Connection, Failure> {
         self.make_room(origin);
         progress.connecting = true;
@@ -253,9 +253,9 @@ impl Pool {
         let mut idle = self.idle.borrow_mut();
         let mut cx = Context::from_waker(Waker::noop());
         idle.retain_mut(|connection| connection.is_usable(&mut cx));
-        keep_latest(&mut idle, |known| !known.origin.same(origin));
+        retain_latest(&mut idle, |other| !other.origin.same(origin));
         if let Some(on_demand) = &*self.on_demand.borrow() {
-            keep_latest(&mut on_demand.http2.borrow_mut(), SharedConnection::is_idle);
+            retain_latest(&mut on_demand.http2.borrow_mut(), SharedConnection::is_idle);
         }
     }
 
@@ -277,17 +277,20 @@ impl Pool {
 }
 
 /// Closes the first of the connections that `may_close` allows, until [`MOST_ELSEWHERE`] of these are left.
-fn keep_latest<C>(connections: &mut Vec<C>, may_close: impl Fn(&C) -> bool) {
-    let count = connections.iter().filter(|known| may_close(known)).count();
+fn retain_latest<C>(connections: &mut Vec<C>, may_close: impl Fn(&C) -> bool) {
+    let count = connections
+        .iter()
+        .filter(|connection| may_close(connection))
+        .count();
     let mut too_many = count.saturating_sub(MOST_ELSEWHERE);
-    connections.retain(|known| {
-        let closes = too_many > 0 && may_close(known);
+    connections.retain(|connection| {
+        let closes = too_many > 0 && may_close(connection);
         too_many -= usize::from(closes);
         !closes
     });
 }
 
-impl OnDemand {
+impl OnDemandState {
     /// The shared connection to `origin`, unless it has ended.
     fn http2(&self, origin: &Origin) -> Option<SharedConnection> {
         let mut open = self.http2.borrow_mut();
@@ -299,14 +302,14 @@ impl OnDemand {
 
     /// The lock of connections to `origin`: a host that does not answer holds up no other.
     fn opening(&self, origin: &Rc<Origin>) -> Rc<Mutex<()>> {
-        let mut known = self.opening.borrow_mut();
-        if let Some((_, opening)) = known.iter().find(|(known, _)| known.same(origin)) {
+        let mut pending = self.opening.borrow_mut();
+        if let Some((_, opening)) = pending.iter().find(|(other, _)| other.same(origin)) {
             return opening.clone();
         }
         // A lock that nobody has is the same as a new one.
-        known.retain(|(_, opening)| Rc::strong_count(opening) > 1);
+        pending.retain(|(_, opening)| Rc::strong_count(opening) > 1);
         let opening = Rc::<Mutex<()>>::default();
-        known.push((origin.clone(), opening.clone()));
+        pending.push((origin.clone(), opening.clone()));
         opening
     }
 
@@ -326,8 +329,8 @@ impl OnDemand {
     /// whether it was already open is returned, too.
     fn changed(&self, client: &Client, connection: Connection) -> (Channel, bool) {
         let origin = connection.origin.clone();
-        let mut known = self.http1_only.borrow_mut();
-        known.retain(|known| !known.same(&origin));
+        let mut hosts = self.http1_only.borrow_mut();
+        hosts.retain(|host| !host.same(&origin));
         match self.http2(&origin).filter(|shared| !shared.is_doubtful()) {
             Some(shared) => (Channel::Http2(shared), true),
             None => (Channel::Http2(self.share(client, connection)), false),
@@ -335,16 +338,16 @@ impl OnDemand {
     }
 
     fn note_http1_only(&self, origin: &Rc<Origin>) {
-        let mut known = self.http1_only.borrow_mut();
-        if known.len() == MOST_KNOWN {
-            known.remove(0);
+        let mut hosts = self.http1_only.borrow_mut();
+        if hosts.len() == MOST_HTTP1_ONLY {
+            hosts.remove(0);
         }
-        known.push(origin.clone());
+        hosts.push(origin.clone());
     }
 
     fn is_http1_only(&self, origin: &Origin) -> bool {
-        let known = self.http1_only.borrow();
-        known.iter().any(|known| known.same(origin))
+        let hosts = self.http1_only.borrow();
+        hosts.iter().any(|host| host.same(origin))
     }
 
     /// The user's reqwest client. A `fresh` one has no idle connections.
@@ -355,10 +358,10 @@ impl OnDemand {
         proxy: &ReqwestProxy,
         fresh: bool,
     ) -> Result<reqwest::Client, Failure> {
-        let mut kept = self.reqwest.borrow_mut();
-        match &*kept {
-            Some(kept) if !fresh => Ok(kept.clone()),
-            _ => Ok(kept.insert(new_client(client, proxy)?).clone()),
+        let mut slot = self.reqwest.borrow_mut();
+        match &*slot {
+            Some(existing) if !fresh => Ok(existing.clone()),
+            _ => Ok(slot.insert(new_client(client, proxy)?).clone()),
         }
     }
 

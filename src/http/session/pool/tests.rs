@@ -10,13 +10,13 @@ async fn site(closes: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("it is bound");
     tokio::spawn(async move {
-        let mut kept = Vec::new();
+        let mut streams = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
-            let _asked = stream.read(&mut [0; 4096]).await;
-            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-            let _sent = stream.write_all(answer).await;
+            let _request = stream.read(&mut [0; 4096]).await;
+            let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+            let _sent = stream.write_all(response).await;
             if !closes {
-                kept.push(stream);
+                streams.push(stream);
             }
         }
     });
@@ -29,8 +29,8 @@ async fn open_after(sites: usize, closes: bool) -> u64 {
     let session = Session::new(client, "http://127.0.0.1").expect("a host");
     for _ in 0..sites {
         let request = Request::new(http::Method::GET, site(closes).await);
-        let begin = tokio::time::Instant::now();
-        let exchange = session.send(&request, begin, None).await;
+        let start = tokio::time::Instant::now();
+        let exchange = session.send(&request, start, None).await;
         assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
         // The driver hears that the connection was closed.
         tokio::task::yield_now().await;

@@ -2,9 +2,9 @@
 //! recorder of the user's shard.
 
 use crate::lua::diagnostics::{self, here};
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
-use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
+use crate::metrics::{MetricKind, Recorder, SampleFailure, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
 
@@ -98,16 +98,16 @@ impl Metric {
 
 /// Returns the time since the VM was made in nanoseconds, for the start of a transaction.
 pub(super) fn clock(lua: &Lua, (): ()) -> mlua::Result<i64> {
-    Ok(nanoseconds(Host::of(lua).begin.elapsed()))
+    Ok(nanoseconds(VmHost::of(lua).start.elapsed()))
 }
 
 /// Counts a transaction that began at `begin`, a time of [`clock`], and has ended now, successfully or with an error.
 pub(super) fn end_transaction(
     lua: &Lua,
-    (name, begin, ok, problem): (LuaString, i64, bool, Value),
+    (name, start, ok, problem): (LuaString, i64, bool, Value),
 ) -> mlua::Result<()> {
-    let host = Host::of(lua);
-    let took = nanoseconds(host.begin.elapsed()).saturating_sub(begin);
+    let host = VmHost::of(lua);
+    let took = nanoseconds(host.start.elapsed()).saturating_sub(start);
     let raised = (!ok).then(|| {
         let error = match problem {
             Value::Error(error) => *error,
@@ -130,13 +130,13 @@ pub(super) fn end_transaction(
             ));
         }
         let row = recorder.task(&host.scenario, &name);
-        let failure = raised.as_ref().map(|raised| Failure {
+        let failure = raised.as_ref().map(|raised| SampleFailure {
             message: &raised.message,
             line: raised.line.as_deref(),
         });
         recorder.record_task(&TaskRun {
             task: row,
-            begin: host.begin + Duration::from_nanos(begin.max(0) as u64),
+            start: host.start + Duration::from_nanos(start.max(0) as u64),
             latency: Duration::from_nanos(took.max(0) as u64),
             failure,
             context: Some(TaskContext {
@@ -170,7 +170,7 @@ fn number(value: &Value) -> Option<f64> {
 /// # Errors
 /// A plan is being loaded, so there is no user.
 fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Result<()> {
-    let host = Host::of(lua);
+    let host = VmHost::of(lua);
     let Some(recorder) = host.recorder.get() else {
         let problem = format!("'{what}' measures what users do; call it inside a task");
         return Err(problem_here(lua, &problem));

@@ -57,7 +57,7 @@ fn refused(source: &str) -> String {
 }
 
 #[test]
-fn a_check_counts_and_gives_its_value_back() {
+fn a_check_counts_and_returns_its_value() {
     let report = holds(
         r#"task { function()
           for n = 1, 4 do assert(check(n < 4, "small") == (n < 4)) end
@@ -125,7 +125,7 @@ fn a_plan_that_measures_while_it_is_loaded_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_wrong_name_or_value_is_told_at_the_plans_line() {
+fn a_wrong_name_or_value_is_reported_at_the_plans_line() {
     for (body, message) in [
         ("check(\"name\", true)", "the name of a check"),
         ("check(true)", "not nil; write check(value, \"name\")"),
@@ -139,14 +139,18 @@ fn a_wrong_name_or_value_is_told_at_the_plans_line() {
             "takes a name and a function",
         ),
     ] {
-        let (told, line) = raised(&format!("\n{body}"));
-        assert!(told.contains(message), "{body}: {told}");
-        assert_eq!(line.as_deref(), Some("plan.lua:2"), "{body}: {told}");
+        let (raised_message, line) = raised(&format!("\n{body}"));
+        assert!(raised_message.contains(message), "{body}: {raised_message}");
+        assert_eq!(
+            line.as_deref(),
+            Some("plan.lua:2"),
+            "{body}: {raised_message}"
+        );
     }
 }
 
 #[test]
-fn a_transaction_is_a_row_of_its_scenario_and_gives_what_its_function_returns() {
+fn a_transaction_is_a_row_of_its_scenario_and_returns_what_its_function_returns() {
     let report = holds(
         r#"task { "shop", function(user)
           local a, b, c = user:transaction("buy", function(same)

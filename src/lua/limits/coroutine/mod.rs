@@ -7,8 +7,8 @@
               the coroutine"
 )]
 
-use crate::lua::limits::interrupt::{Entered, start_timer};
-use crate::lua::limits::vm_limits::Limits;
+use crate::lua::limits::interrupt::{StateGuard, start_timer};
+use crate::lua::limits::vm_limits::VmLimits;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, Value, ffi};
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -24,9 +24,9 @@ pub(in crate::lua) struct Coroutine {
 }
 
 /// What a coroutine did when it was resumed.
-pub(in crate::lua) enum Resumed<'a> {
+pub(in crate::lua) enum ResumeResult<'a> {
     /// It waits for an answer.
-    Yielded(Yielded<'a>),
+    Yielded(YieldedValues<'a>),
     /// It has ended.
     Ended,
 }
@@ -39,20 +39,20 @@ pub(in crate::lua) trait Arguments {
 
 /// A value that needs no conversion.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::lua) enum Plain {
+pub(in crate::lua) enum PlainValue {
     Integer(i64),
     Flag(bool),
 }
 
-impl<const N: usize> Arguments for [Plain; N] {
+impl<const N: usize> Arguments for [PlainValue; N] {
     fn push(self, _: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int> {
         const { assert!(N <= 8, "Lua keeps room for some more (LUA_MINSTACK)") };
         for value in self {
             // SAFETY: the stack has room, and these calls allocate nothing.
             unsafe {
                 match value {
-                    Plain::Integer(number) => ffi::lua_pushinteger(state, number),
-                    Plain::Flag(flag) => ffi::lua_pushboolean(state, flag.into()),
+                    PlainValue::Integer(number) => ffi::lua_pushinteger(state, number),
+                    PlainValue::Flag(flag) => ffi::lua_pushboolean(state, flag.into()),
                 }
             }
         }
@@ -69,10 +69,10 @@ impl<A: IntoLuaMulti> Arguments for Converted<A> {
         // SAFETY: inside the closure the stack holds what was given; nothing in it raises.
         unsafe {
             lua.exec_raw::<()>(self.0, |own| {
-                let given = ffi::lua_gettop(own);
-                if ffi::lua_checkstack(state, given) != 0 {
-                    ffi::lua_xmove(own, state, given);
-                    count = given;
+                let arguments = ffi::lua_gettop(own);
+                if ffi::lua_checkstack(state, arguments) != 0 {
+                    ffi::lua_xmove(own, state, arguments);
+                    count = arguments;
                 } else {
                     ffi::lua_settop(own, 0);
                 }
@@ -110,16 +110,16 @@ impl Coroutine {
 
     /// Marks the coroutine as running, until the result is dropped. All that it does meanwhile is one time slice, however
     /// often it is resumed.
-    pub(in crate::lua) fn enter<'a>(&self, limits: &'a Limits) -> Entered<'a> {
-        Entered::new(self.state(), limits)
+    pub(in crate::lua) fn enter<'a>(&self, limits: &'a VmLimits) -> StateGuard<'a> {
+        StateGuard::new(self.state(), limits)
     }
 
     /// Resumes the coroutine, which is marked as running, until it yields, ends or raises.
     pub(in crate::lua) fn resume(
         &mut self,
-        limits: &Limits,
+        limits: &VmLimits,
         arguments: impl Arguments,
-    ) -> mlua::Result<Resumed<'_>> {
+    ) -> mlua::Result<ResumeResult<'_>> {
         let state = self.state();
         let count = arguments.push(&self.lua, state)?;
         self.is_ready = false;
@@ -127,7 +127,7 @@ impl Coroutine {
         // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed, too.
         let status = unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) };
         match status {
-            ffi::LUA_YIELD => Ok(Resumed::Yielded(Yielded {
+            ffi::LUA_YIELD => Ok(ResumeResult::Yielded(YieldedValues {
                 coroutine: self,
                 count: yielded,
                 // SAFETY: only asks.
@@ -137,7 +137,7 @@ impl Coroutine {
                 // SAFETY: takes what the function has returned off the stack.
                 unsafe { ffi::lua_settop(state, 1) };
                 self.make_ready();
-                Ok(Resumed::Ended)
+                Ok(ResumeResult::Ended)
             }
             _ => Err(limits.with_place(self.error(status))),
         }
@@ -177,7 +177,7 @@ impl Coroutine {
     /// Closes what its code has left open, and makes it ready to begin `function`.
     pub(in crate::lua) fn reset(
         &mut self,
-        limits: &Limits,
+        limits: &VmLimits,
         function: Function,
     ) -> mlua::Result<()> {
         let _entered = self.enter(limits);
@@ -194,22 +194,22 @@ pub(in crate::lua) fn has_filled_memory(thread: &Thread) -> bool {
 }
 
 /// The values that a coroutine has yielded, until it is resumed.
-pub(in crate::lua) struct Yielded<'a> {
+pub(in crate::lua) struct YieldedValues<'a> {
     coroutine: &'a mut Coroutine,
     count: c_int,
     /// The place of the first of them on the stack.
     first: c_int,
 }
 
-impl Yielded<'_> {
+impl YieldedValues<'_> {
     /// Returns the value with that number, from 0.
-    pub(in crate::lua) fn at(&self, number: u8) -> Seen<'_> {
+    pub(in crate::lua) fn at(&self, number: u8) -> StackValue<'_> {
         let number = c_int::from(number);
         if number < self.count {
             // SAFETY: the value stays where it is as long as `self` is borrowed.
             unsafe { see(self.coroutine.state(), self.first + number) }
         } else {
-            Seen::Nil
+            StackValue::Nil
         }
     }
 
@@ -230,7 +230,7 @@ impl Yielded<'_> {
     }
 }
 
-impl Drop for Yielded<'_> {
+impl Drop for YieldedValues<'_> {
     fn drop(&mut self) {
         // SAFETY: takes values off the stack. At the next resumption only its arguments may be there.
         unsafe { ffi::lua_settop(self.coroutine.state(), 0) };
@@ -239,11 +239,11 @@ impl Drop for Yielded<'_> {
 
 /// A value on the stack of a coroutine.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::lua) enum Seen<'a> {
+pub(in crate::lua) enum StackValue<'a> {
     Nil,
     Integer(i64),
     Text(&'a [u8]),
-    Table(TableSeen<'a>),
+    Table(StackTable<'a>),
     /// A light userdata, which only lgoose makes: its number.
     Marker(usize),
     Other,
@@ -251,16 +251,19 @@ pub(in crate::lua) enum Seen<'a> {
 
 /// A table on the stack of a coroutine.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::lua) struct TableSeen<'a> {
+pub(in crate::lua) struct StackTable<'a> {
     state: *mut ffi::lua_State,
     place: c_int,
     on_stack: PhantomData<&'a ()>,
 }
 
-impl TableSeen<'_> {
+impl StackTable<'_> {
     /// Shows each key with its value, without metamethods, as long as `each` returns true. Returns whether it has always
     /// done so.
-    pub(in crate::lua) fn all(self, mut each: impl FnMut(Seen<'_>, Seen<'_>) -> bool) -> bool {
+    pub(in crate::lua) fn all(
+        self,
+        mut each: impl FnMut(StackValue<'_>, StackValue<'_>) -> bool,
+    ) -> bool {
         let state = self.state;
         // SAFETY: the table is at its place; `lua_next` raises only for a key that the table does not have, and the
         // keys are its own; `see` does not change them. What a round leaves on the stack is taken off it.
@@ -280,7 +283,7 @@ impl TableSeen<'_> {
     }
 }
 
-impl TableSeen<'_> {
+impl StackTable<'_> {
     /// Shows the texts of a list in their order, as long as `each` returns true. Returns whether all were shown: the table
     /// is no list of texts if it has a metatable or something else in its sequence.
     pub(in crate::lua) fn texts(self, mut each: impl FnMut(&[u8]) -> bool) -> bool {
@@ -296,7 +299,7 @@ impl TableSeen<'_> {
             let mut place = 1;
             while go_on && ffi::lua_rawgeti(state, self.place, place) != ffi::LUA_TNIL {
                 go_on = match see(state, top + 1) {
-                    Seen::Text(text) => each(text),
+                    StackValue::Text(text) => each(text),
                     _ => false,
                 };
                 ffi::lua_settop(state, top);
@@ -312,26 +315,26 @@ impl TableSeen<'_> {
 ///
 /// # Safety
 /// There is a value, and it stays there for `'a`.
-unsafe fn see<'a>(state: *mut ffi::lua_State, place: c_int) -> Seen<'a> {
+unsafe fn see<'a>(state: *mut ffi::lua_State, place: c_int) -> StackValue<'a> {
     // SAFETY: as of this function; none of these calls changes the value, allocates or raises. A string does not move.
     unsafe {
         match ffi::lua_type(state, place) {
-            ffi::LUA_TNIL => Seen::Nil,
+            ffi::LUA_TNIL => StackValue::Nil,
             ffi::LUA_TNUMBER if ffi::lua_isinteger(state, place) != 0 => {
-                Seen::Integer(ffi::lua_tointegerx(state, place, ptr::null_mut()))
+                StackValue::Integer(ffi::lua_tointegerx(state, place, ptr::null_mut()))
             }
             ffi::LUA_TSTRING => {
                 let mut length = 0;
                 let text = ffi::lua_tolstring(state, place, &mut length);
-                Seen::Text(slice::from_raw_parts(text.cast(), length))
+                StackValue::Text(slice::from_raw_parts(text.cast(), length))
             }
-            ffi::LUA_TTABLE => Seen::Table(TableSeen {
+            ffi::LUA_TTABLE => StackValue::Table(StackTable {
                 state,
                 place,
                 on_stack: PhantomData,
             }),
-            ffi::LUA_TLIGHTUSERDATA => Seen::Marker(ffi::lua_touserdata(state, place).addr()),
-            _ => Seen::Other,
+            ffi::LUA_TLIGHTUSERDATA => StackValue::Marker(ffi::lua_touserdata(state, place).addr()),
+            _ => StackValue::Other,
         }
     }
 }

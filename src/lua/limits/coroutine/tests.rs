@@ -3,8 +3,8 @@
 use super::*;
 use std::time::Duration;
 
-fn limits() -> Limits {
-    Limits::new(Duration::from_secs(60), 1 << 20, None)
+fn limits() -> VmLimits {
+    VmLimits::new(Duration::from_secs(60), 1 << 20, None)
 }
 
 /// Returns a coroutine of that code.
@@ -13,10 +13,10 @@ fn coroutine(lua: &Lua, code: &str) -> Coroutine {
     Coroutine::new(lua, function).expect("memory takes it")
 }
 
-fn yielded(resumed: mlua::Result<Resumed<'_>>) -> Yielded<'_> {
+fn yielded(resumed: mlua::Result<ResumeResult<'_>>) -> YieldedValues<'_> {
     match resumed {
-        Ok(Resumed::Yielded(yielded)) => yielded,
-        Ok(Resumed::Ended) => panic!("it has ended"),
+        Ok(ResumeResult::Yielded(yielded)) => yielded,
+        Ok(ResumeResult::Ended) => panic!("it has ended"),
         Err(error) => panic!("{error}"),
     }
 }
@@ -28,18 +28,18 @@ fn what_is_yielded_is_seen_where_it_is() {
     let mut coroutine = coroutine(&lua, code);
     let limits = limits();
     let yielded = yielded(coroutine.resume(&limits, []));
-    assert!(matches!(yielded.at(0), Seen::Nil));
-    assert!(matches!(yielded.at(1), Seen::Text(b"a\0b")));
-    assert!(matches!(yielded.at(2), Seen::Integer(3)));
-    assert!(matches!(yielded.at(3), Seen::Other));
-    assert!(matches!(yielded.at(5), Seen::Other));
-    assert!(matches!(yielded.at(6), Seen::Nil));
-    let Seen::Table(outer) = yielded.at(4) else {
+    assert!(matches!(yielded.at(0), StackValue::Nil));
+    assert!(matches!(yielded.at(1), StackValue::Text(b"a\0b")));
+    assert!(matches!(yielded.at(2), StackValue::Integer(3)));
+    assert!(matches!(yielded.at(3), StackValue::Other));
+    assert!(matches!(yielded.at(5), StackValue::Other));
+    assert!(matches!(yielded.at(6), StackValue::Nil));
+    let StackValue::Table(outer) = yielded.at(4) else {
         panic!("it is a table");
     };
     let mut found = Vec::new();
     let seen = outer.all(|key, value| match (key, value) {
-        (Seen::Text(b"x"), Seen::Table(inner)) => inner.all(|key, value| {
+        (StackValue::Text(b"x"), StackValue::Table(inner)) => inner.all(|key, value| {
             found.push(format!("{key:?} {value:?}"));
             true
         }),
@@ -50,13 +50,13 @@ fn what_is_yielded_is_seen_where_it_is() {
 }
 
 #[test]
-fn a_table_that_was_left_in_the_middle_is_converted_whole() {
+fn a_table_that_was_interrupted_in_the_middle_is_converted_whole() {
     let lua = Lua::new();
     let code = r#"coroutine.yield({ 10, 20, 30, a = 1 }, "behind")"#;
     let mut coroutine = coroutine(&lua, code);
     let limits = limits();
     let yielded = yielded(coroutine.resume(&limits, []));
-    let Seen::Table(table) = yielded.at(0) else {
+    let StackValue::Table(table) = yielded.at(0) else {
         panic!("it is a table");
     };
     let mut shown = 0;
@@ -70,7 +70,7 @@ fn a_table_that_was_left_in_the_middle_is_converted_whole() {
 }
 
 #[test]
-fn arguments_come_in_order_and_a_function_begins_again_after_its_end() {
+fn arguments_come_in_order_and_a_function_starts_again_after_its_end() {
     let lua = Lua::new();
     let code = "local a, b = ... local c, d, e = coroutine.yield(a + b)\n\
                 coroutine.yield(tostring(c) .. tostring(d) .. e) return 1, 2, 3";
@@ -78,21 +78,22 @@ fn arguments_come_in_order_and_a_function_begins_again_after_its_end() {
     let limits = limits();
     for _ in 0..2 {
         assert!(coroutine.is_ready());
-        let sum = yielded(coroutine.resume(&limits, [Plain::Integer(1), Plain::Integer(2)]));
-        assert!(matches!(sum.at(0), Seen::Integer(3)));
+        let sum =
+            yielded(coroutine.resume(&limits, [PlainValue::Integer(1), PlainValue::Integer(2)]));
+        assert!(matches!(sum.at(0), StackValue::Integer(3)));
         drop(sum);
         assert!(!coroutine.is_ready());
-        let answer = Converted((true, Value::Nil, "text"));
-        let text = yielded(coroutine.resume(&limits, answer));
-        assert!(matches!(text.at(0), Seen::Text(b"trueniltext")));
+        let values = Converted((true, Value::Nil, "text"));
+        let text = yielded(coroutine.resume(&limits, values));
+        assert!(matches!(text.at(0), StackValue::Text(b"trueniltext")));
         drop(text);
-        let ended = coroutine.resume(&limits, [Plain::Flag(false)]);
-        assert!(matches!(ended, Ok(Resumed::Ended)));
+        let ended = coroutine.resume(&limits, [PlainValue::Flag(false)]);
+        assert!(matches!(ended, Ok(ResumeResult::Ended)));
     }
 }
 
 #[test]
-fn errors_keep_their_kind_and_a_reset_begins_anew() {
+fn errors_retain_their_kind_and_a_reset_starts_anew() {
     let lua = Lua::new();
     lua.set_memory_limit(2 << 20).expect("it has a limit");
     let own = lua.create_function(|_, ()| Err::<(), _>(mlua::Error::external("own")));
@@ -107,15 +108,20 @@ fn errors_keep_their_kind_and_a_reset_begins_anew() {
     let limits = limits();
     let function: Function = lua.load(code).into_function().expect("it is Lua");
     for how in 1..=5 {
-        let result = coroutine.resume(&limits, [Plain::Integer(how)]).map(|_| ());
-        let told = result.as_ref().map_err(ToString::to_string);
+        let result = coroutine
+            .resume(&limits, [PlainValue::Integer(how)])
+            .map(|_| ());
+        let outcome = result.as_ref().map_err(ToString::to_string);
         match how {
             1 => assert!(matches!(&result, Err(mlua::Error::RuntimeError(text)) if text == "text")),
-            2 => assert!(told.is_err_and(|told| told.contains("own")), "{result:?}"),
+            2 => assert!(
+                outcome.is_err_and(|message| message.contains("own")),
+                "{result:?}"
+            ),
             3 => assert!(
                 matches!(&result, Err(mlua::Error::RuntimeError(text)) if text.starts_with("table:"))
             ),
-            4 => assert!(told.is_err_and(|told| told.contains("not enough memory"))),
+            4 => assert!(outcome.is_err_and(|message| message.contains("not enough memory"))),
             _ => assert!(result.is_ok(), "{result:?}"),
         }
         assert!(!coroutine.is_ready());
@@ -145,7 +151,7 @@ fn only_a_list_of_texts_is_shown_as_one() {
         let mut coroutine = coroutine(&lua, &format!("coroutine.yield({table}, 'behind')"));
         let limits = limits();
         let yielded = yielded(coroutine.resume(&limits, []));
-        let Seen::Table(list) = yielded.at(0) else {
+        let StackValue::Table(list) = yielded.at(0) else {
             panic!("it is a table");
         };
         let mut shown = Vec::new();
@@ -159,6 +165,6 @@ fn only_a_list_of_texts_is_shown_as_one() {
             "{table}"
         );
         assert!(!list.texts(|_| false) || shown.is_empty(), "{table}");
-        assert!(matches!(yielded.at(1), Seen::Text(b"behind")));
+        assert!(matches!(yielded.at(1), StackValue::Text(b"behind")));
     }
 }

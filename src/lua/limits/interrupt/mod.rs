@@ -11,7 +11,7 @@
     reason = "Lua's hook is set by a signal and raises by itself, which mlua has no safe calls for"
 )]
 
-use super::vm_limits::Limits;
+use super::vm_limits::VmLimits;
 use crate::lua::diagnostics::MOST_LEVELS;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, ffi};
 use std::cell::{Cell, OnceCell};
@@ -33,11 +33,11 @@ const EVERY_WITHOUT_TIMER: c_int = 10_000;
 const EVERY_WHEN_KILLED: c_int = 1_000;
 
 /// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
-struct Running {
+struct RunningThread {
     /// The Lua state that was resumed last and runs, null while no code of a plan runs.
     state: AtomicPtr<ffi::lua_State>,
     /// The one that has resumed it, null if it is no coroutine of the plan's own.
-    outer: Cell<*const Outer>,
+    outer: Cell<*const OuterState>,
     /// The number of the resumption.
     resumption: AtomicU32,
     /// The number that the latest signal saw.
@@ -45,20 +45,20 @@ struct Running {
     /// Whether a signal has set the hook of the state.
     armed: AtomicBool,
     /// The limits of what runs, valid as long as `state` is set.
-    limits: Cell<*const Limits>,
+    limits: Cell<*const VmLimits>,
     /// Whether the thread has a timer.
     timed: Cell<bool>,
 }
 
 /// A state that waits for a coroutine that it has resumed, kept on the stack of the call that resumes.
-struct Outer {
+struct OuterState {
     state: *mut ffi::lua_State,
-    outer: *const Outer,
+    outer: *const OuterState,
 }
 
-impl Running {
+impl RunningThread {
     /// Shows the signal what runs now.
-    fn show(&self, state: *mut ffi::lua_State, outer: *const Outer) {
+    fn show(&self, state: *mut ffi::lua_State, outer: *const OuterState) {
         self.outer.set(outer);
         self.state.store(state, Ordering::Relaxed);
     }
@@ -82,8 +82,8 @@ impl Running {
 
 thread_local! {
     // Constant and without a destructor: it is there whenever a signal comes.
-    static RUNNING: Running = const {
-        Running {
+    static RUNNING: RunningThread = const {
+        RunningThread {
             state: AtomicPtr::new(ptr::null_mut()),
             outer: Cell::new(ptr::null()),
             resumption: AtomicU32::new(0),
@@ -99,7 +99,7 @@ thread_local! {
 /// Calls a function of the plan outside of any coroutine, within the limits.
 pub(in crate::lua) fn call<R: FromLuaMulti>(
     lua: &Lua,
-    limits: &Limits,
+    limits: &VmLimits,
     function: &Function,
     arguments: impl IntoLuaMulti,
 ) -> mlua::Result<R> {
@@ -109,12 +109,12 @@ pub(in crate::lua) fn call<R: FromLuaMulti>(
 }
 
 /// Marks the VM as running outside of any coroutine, until the result is dropped. All calls meanwhile are one time slice.
-pub(in crate::lua) fn enter<'a>(lua: &Lua, limits: &'a Limits) -> mlua::Result<Entered<'a>> {
+pub(in crate::lua) fn enter<'a>(lua: &Lua, limits: &'a VmLimits) -> mlua::Result<StateGuard<'a>> {
     start_timer();
     let mut state = ptr::null_mut();
     // SAFETY: the closure neither raises nor touches Lua's stack.
     unsafe { lua.exec_raw::<()>((), |own| state = own) }?;
-    Ok(Entered::new(state, limits))
+    Ok(StateGuard::new(state, limits))
 }
 
 /// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and meanwhile the
@@ -132,7 +132,7 @@ unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
     // is restored, which is done after an error, too.
     unsafe {
         let coroutine = ffi::lua_tothread(state, 2);
-        let before = RUNNING.with(|running| Outer {
+        let before = RUNNING.with(|running| OuterState {
             state: running.state.load(Ordering::Relaxed),
             outer: running.outer.get(),
         });
@@ -149,14 +149,14 @@ unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
 }
 
 /// The time in which a state runs, until it is dropped.
-pub(in crate::lua) struct Entered<'a> {
+pub(in crate::lua) struct StateGuard<'a> {
     state: *mut ffi::lua_State,
-    limits: PhantomData<&'a Limits>,
+    limits: PhantomData<&'a VmLimits>,
 }
 
-impl<'a> Entered<'a> {
+impl<'a> StateGuard<'a> {
     /// Marks `state`, which belongs to a VM that is alive, as running from now on: its code has the whole time again.
-    pub(super) fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
+    pub(super) fn new(state: *mut ffi::lua_State, limits: &'a VmLimits) -> StateGuard<'a> {
         limits.restart_clock();
         RUNNING.with(|running| {
             debug_assert!(running.limits.get().is_null(), "one VM runs at a time");
@@ -170,14 +170,14 @@ impl<'a> Entered<'a> {
                 unsafe { set_hook(state, EVERY_WITHOUT_TIMER) };
             }
         });
-        Entered {
+        StateGuard {
             state,
             limits: PhantomData,
         }
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
         RUNNING.with(|running| {
             running.state.store(ptr::null_mut(), Ordering::Relaxed);
@@ -273,7 +273,7 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
 /// Finds the line of the plan's files at which the state is that runs. One that waits for an operation runs as well as
 /// long as lgoose reads that.
 pub(super) fn running_line() -> Option<(String, u32)> {
-    RUNNING.with(Running::line)
+    RUNNING.with(RunningThread::line)
 }
 
 /// Finds the innermost line of the plan's files that a state is executing.

@@ -2,7 +2,7 @@
 //! hook can end it: a pattern that may take long is tried here first, within the task's time, and then passed
 //! to Lua. A port of the matcher of `lstrlib.c` (Lua 5.4.9); malformed patterns are reported by Lua.
 
-use super::vm_limits::Limits;
+use super::vm_limits::VmLimits;
 use mlua::{Lua, LuaString};
 
 /// The number of steps that Lua may do unguarded, about a millisecond.
@@ -18,7 +18,7 @@ const DEEPEST: u32 = 200;
 /// first match.
 pub(in crate::lua) fn guard(
     lua: &Lua,
-    limits: &Limits,
+    limits: &VmLimits,
     (text, pattern, start, all): (LuaString, LuaString, i64, bool),
 ) -> mlua::Result<()> {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
@@ -253,8 +253,8 @@ impl Matcher<'_> {
         let capture = usize::from(digit).checked_sub(usize::from(b'1'));
         match capture.and_then(|index| self.captures.get(index)) {
             Some((from, CaptureLength::Closed(length))) => {
-                let wanted = &self.text[*from..from + length];
-                Ok(self.text[s..].starts_with(wanted).then_some(s + length))
+                let captured = &self.text[*from..from + length];
+                Ok(self.text[s..].starts_with(captured).then_some(s + length))
             }
             Some((_, CaptureLength::Position)) => Ok(None),
             _ => Err(SearchError::Malformed),

@@ -4,8 +4,8 @@
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{RESPONSE_FIELDS, RESPONSE_METHODS, USER_FIELDS};
-use crate::lua::diagnostics::{Kind, Token, tokens};
-use crate::lua::plan_files::Source;
+use crate::lua::diagnostics::{Token, TokenKind, tokens};
+use crate::lua::plan_files::SourceFile;
 use crate::lua::requests::{EXPECT, OPTIONS, REQUEST};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -37,7 +37,7 @@ const NO_METHODS: [&str; 8] = [
 
 /// What a variable is known to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum VariableContent {
     User,
     Response,
 }
@@ -45,42 +45,43 @@ enum Holds {
 /// A variable, and how many blocks and brackets were open where it was made.
 #[derive(Debug, Clone, Copy)]
 struct Variable {
-    holds: Holds,
+    holds: VariableContent,
     depth: usize,
 }
 
 /// Returns a warning for each name in a file that does not exist.
-pub(super) fn unknown_names(source: &Source) -> Vec<Diagnostic> {
+pub(super) fn unknown_names(source: &SourceFile) -> Vec<Diagnostic> {
     let words = tokens(&source.text);
-    let mut reader = Reader {
+    let mut reader = MemberReader {
         words: &words,
-        known: HashMap::new(),
+        variables: HashMap::new(),
         found: Vec::new(),
     };
     reader.read();
-    let told = reader.found.into_iter();
-    told.map(|(line, message, help)| {
-        let told = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
-        told.help(help)
-    })
-    .collect()
+    let warnings = reader.found.into_iter();
+    warnings
+        .map(|(line, message, help)| {
+            let diagnostic = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
+            diagnostic.help(help)
+        })
+        .collect()
 }
 
-struct Reader<'a> {
+struct MemberReader<'a> {
     words: &'a [Token<'a>],
-    known: HashMap<&'a str, Variable>,
+    variables: HashMap<&'a str, Variable>,
     /// Line, message and help.
     found: Vec<(u32, String, String)>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MemberReader<'a> {
     fn read(&mut self) {
         // What is open, and whether it is the table of a task.
         let mut open: Vec<bool> = Vec::new();
         let mut loops = 0;
         for place in 0..self.words.len() {
             let word = self.words[place];
-            if word.kind == Kind::Text || word.kind == Kind::Number {
+            if word.kind == TokenKind::Text || word.kind == TokenKind::Number {
                 continue;
             }
             match word.text {
@@ -101,10 +102,10 @@ impl<'a> Reader<'a> {
                 "end" | "until" | ")" | "]" | "}" => {
                     open.pop();
                     let depth = open.len();
-                    self.known.retain(|_, variable| variable.depth <= depth);
+                    self.variables.retain(|_, variable| variable.depth <= depth);
                 }
                 "local" => self.local(place, open.len()),
-                _ if word.kind == Kind::Name => self.name(place),
+                _ if word.kind == TokenKind::Name => self.name(place),
                 _ => {}
             }
         }
@@ -116,7 +117,7 @@ impl<'a> Reader<'a> {
 
     fn is_name(&self, place: usize) -> bool {
         let word = self.words.get(place);
-        word.is_some_and(|word| word.kind == Kind::Name)
+        word.is_some_and(|word| word.kind == TokenKind::Name)
     }
 
     /// Reads the parameters of a function: the first one of a task's function is its user.
@@ -128,9 +129,9 @@ impl<'a> Reader<'a> {
         }
         self.forget_until(first, &[")"]);
         if of_task && self.is_name(first) {
-            let holds = Holds::User;
+            let holds = VariableContent::User;
             let depth = depth + 1;
-            self.known
+            self.variables
                 .insert(self.text(first), Variable { holds, depth });
         }
     }
@@ -142,21 +143,21 @@ impl<'a> Reader<'a> {
             if ends.contains(&word) {
                 break;
             }
-            self.known.remove(word);
+            self.variables.remove(word);
         }
     }
 
     /// Reads `local name = user:get …`, after which the name holds a response.
     fn local(&mut self, place: usize, depth: usize) {
         let name = self.text(place + 1);
-        self.known.remove(name);
+        self.variables.remove(name);
         let mut next = place + 2;
         while self.text(next) == "," {
-            self.known.remove(self.text(next + 1));
+            self.variables.remove(self.text(next + 1));
             next += 2;
         }
-        let receiver = self.known.get(self.text(place + 3));
-        let sends = receiver.is_some_and(|variable| variable.holds == Holds::User)
+        let receiver = self.variables.get(self.text(place + 3));
+        let sends = receiver.is_some_and(|variable| variable.holds == VariableContent::User)
             && self.text(place + 2) == "="
             && self.text(place + 4) == ":"
             && options_place(self.text(place + 5)).is_some();
@@ -166,11 +167,11 @@ impl<'a> Reader<'a> {
         // Where the expression goes on behind the call, its value is not the response itself.
         let behind = self.words.get(arguments.end + 1);
         let ends = behind.is_none_or(|word| {
-            word.text == ";" || (word.kind == Kind::Name && !matches!(word.text, "and" | "or"))
+            word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))
         });
         if ends {
-            let holds = Holds::Response;
-            self.known.insert(name, Variable { holds, depth });
+            let holds = VariableContent::Response;
+            self.variables.insert(name, Variable { holds, depth });
         }
     }
 
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
         match word.text {
             "(" => Some(place + 1..self.closing(place)?),
             "{" => Some(place..self.closing(place)?),
-            _ if word.kind == Kind::Text => Some(place..place),
+            _ if word.kind == TokenKind::Text => Some(place..place),
             _ => None,
         }
     }
@@ -191,8 +192,8 @@ impl<'a> Reader<'a> {
         let mut depth = 0;
         for at in place..self.words.len() {
             match (self.words[at].kind, self.text(at)) {
-                (Kind::Sign, "(" | "{" | "[") => depth += 1,
-                (Kind::Sign, ")" | "}" | "]") => depth -= 1,
+                (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
+                (TokenKind::Sign, ")" | "}" | "]") => depth -= 1,
                 _ => {}
             }
             if depth == 0 {
@@ -204,7 +205,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a name that may be a known variable, and the member of it that is used.
     fn name(&mut self, place: usize) {
-        let Some(variable) = self.known.get(self.text(place)).copied() else {
+        let Some(variable) = self.variables.get(self.text(place)).copied() else {
             return;
         };
         let before = match place {
@@ -216,7 +217,7 @@ impl<'a> Reader<'a> {
         }
         let sign = self.text(place + 1);
         if sign == "=" || sign == "," && !matches!(before, "(" | "," | "{" | "=" | "return") {
-            self.known.remove(self.text(place));
+            self.variables.remove(self.text(place));
             return;
         }
         if !matches!(sign, "." | ":") || !self.is_name(place + 2) {
@@ -227,26 +228,28 @@ impl<'a> Reader<'a> {
         if sign == "." {
             self.dot(place, member, variable.holds);
         }
-        let sends = variable.holds == Holds::User && sign == ":";
+        let sends = variable.holds == VariableContent::User && sign == ":";
         if let Some(which) = options_place(member.text).filter(|_| sends) {
             self.options(place + 3, which, member.text);
         }
     }
 
     /// Finds a method that is called with a dot, which passes it no user or response.
-    fn dot(&mut self, place: usize, member: Token<'_>, holds: Holds) {
+    fn dot(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
         let method = match holds {
-            Holds::User => USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text),
-            Holds::Response => RESPONSE_METHODS.contains(&member.text),
+            VariableContent::User => {
+                USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text)
+            }
+            VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
             _ => None,
         };
         let word = self.words.get(place + 3);
-        let called = word.is_some_and(|word| word.kind == Kind::Text || word.text == "{")
+        let called = word.is_some_and(|word| word.kind == TokenKind::Text || word.text == "{")
             // A variable that is passed first may be the user.
-            || first.is_some_and(|first| first.kind != Kind::Name);
+            || first.is_some_and(|first| first.kind != TokenKind::Name);
         if method && called {
             let (variable, name) = (self.text(place), member.text);
             let message = format!("'{variable}.{name}' is called with a dot");
@@ -255,21 +258,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn member(&mut self, place: usize, member: Token<'_>, holds: Holds) {
-        let known: Vec<&str> = match holds {
-            Holds::User => USER_FIELDS.to_vec(),
-            Holds::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
+    fn member(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
+        let names: Vec<&str> = match holds {
+            VariableContent::User => USER_FIELDS.to_vec(),
+            VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
         };
-        if known.contains(&member.text) {
+        if names.contains(&member.text) {
             return;
         }
         let (variable, name) = (self.text(place), member.text);
         let owner = match holds {
-            Holds::User => "a user",
-            Holds::Response => "a response",
+            VariableContent::User => "a user",
+            VariableContent::Response => "a response",
         };
-        let has = format!("{owner} has: {}", known.join(", "));
-        let help = match nearest(name, known.iter().copied()) {
+        let has = format!("{owner} has: {}", names.join(", "));
+        let help = match nearest(name, names.iter().copied()) {
             Some(near) => format!("did you mean '{near}'? {has}"),
             None => has,
         };
@@ -282,23 +285,23 @@ impl<'a> Reader<'a> {
         let Some(arguments) = self.arguments(place) else {
             return;
         };
-        let begin = match which {
+        let first = match which {
             0 => Some(arguments.start),
             which => self
                 .commas(arguments.clone())
                 .nth(which - 1)
                 .map(|comma| comma + 1),
         };
-        let Some(table) = begin.filter(|begin| self.text(*begin) == "{") else {
+        let Some(table) = first.filter(|first| self.text(*first) == "{") else {
             return;
         };
-        let known = match method {
+        let names = match method {
             "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
             "submit" => [&OPTIONS[..], &["button"]].concat(),
             _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {
-            self.key(key, "option", "a request", &known);
+            self.key(key, "option", "a request", &names);
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
                 for key in self.keys(key + 2) {
                     self.key(key, "field", "expect", &EXPECT);
@@ -307,13 +310,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn key(&mut self, key: usize, kind: &str, owner: &str, known: &[&str]) {
+    fn key(&mut self, key: usize, kind: &str, owner: &str, names: &[&str]) {
         let word = self.words[key];
-        if known.contains(&word.text) {
+        if names.contains(&word.text) {
             return;
         }
-        let all = format!("{kind}s of {owner}: {}", known.join(", "));
-        let help = match nearest(word.text, known.iter().copied()) {
+        let all = format!("{kind}s of {owner}: {}", names.join(", "));
+        let help = match nearest(word.text, names.iter().copied()) {
             Some(near) => format!("did you mean '{near}'? {all}"),
             None => all,
         };
@@ -334,8 +337,8 @@ impl<'a> Reader<'a> {
         };
         let places = self.outer(table + 1..end);
         let keys = places.filter(|place| {
-            let begins = matches!(self.text(place - 1), "{" | "," | ";");
-            self.is_name(*place) && begins && self.text(place + 1) == "="
+            let starts_pair = matches!(self.text(place - 1), "{" | "," | ";");
+            self.is_name(*place) && starts_pair && self.text(place + 1) == "="
         });
         keys.collect()
     }
@@ -346,11 +349,13 @@ impl<'a> Reader<'a> {
         range.filter(move |place| {
             let before = depth;
             match (self.words[*place].kind, self.text(*place)) {
-                (Kind::Sign, "(" | "{" | "[")
-                | (Kind::Name, "function" | "if" | "do" | "repeat") => {
+                (TokenKind::Sign, "(" | "{" | "[")
+                | (TokenKind::Name, "function" | "if" | "do" | "repeat") => {
                     depth += 1;
                 }
-                (Kind::Sign, ")" | "}" | "]") | (Kind::Name, "end" | "until") => depth -= 1,
+                (TokenKind::Sign, ")" | "}" | "]") | (TokenKind::Name, "end" | "until") => {
+                    depth -= 1
+                }
                 _ => {}
             }
             before == 0

@@ -2,17 +2,20 @@
 
 use super::*;
 
-fn told(text: &str) -> Vec<String> {
-    let source = Source {
+fn messages(text: &str) -> Vec<String> {
+    let source = SourceFile {
         name: "p.lua".to_owned(),
         text: text.into(),
     };
     let found = unknown_names(&source);
-    found.iter().map(|told| told.message().to_owned()).collect()
+    found
+        .iter()
+        .map(|diagnostic| diagnostic.message().to_owned())
+        .collect()
 }
 
 #[test]
-fn names_that_do_not_exist_are_told() {
+fn names_that_do_not_exist_are_reported() {
     for (body, message) in [
         ("user:gte '/'", "'user:gte' does not exist"),
         ("user.get('/')", "'user.get' is called with a dot"),
@@ -48,12 +51,12 @@ fn names_that_do_not_exist_are_told() {
         ),
     ] {
         let plan = format!("task {{ 'a', function(user) {body} end }}");
-        assert_eq!(told(&plan), [message], "{plan}");
+        assert_eq!(messages(&plan), [message], "{plan}");
     }
 }
 
 #[test]
-fn what_could_be_meant_is_not_told() {
+fn what_could_be_meant_is_not_reported() {
     for body in [
         "user:get '/' user:wait(1) user.data.anything = user.data.other",
         "local user = other() user:gte()",
@@ -76,12 +79,12 @@ fn what_could_be_meant_is_not_told() {
         "user:transaction('a', function() user:get '/' end)",
     ] {
         let plan = format!("task {{ 'a', function(user) {body} end }}");
-        assert_eq!(told(&plan), Vec::<String>::new(), "{plan}");
+        assert_eq!(messages(&plan), Vec::<String>::new(), "{plan}");
     }
     for plan in [
         "local user = 1 f(function(user) user:gte() end)",
         "task { 'a', f } user:gte()",
     ] {
-        assert_eq!(told(plan), Vec::<String>::new(), "{plan}");
+        assert_eq!(messages(plan), Vec::<String>::new(), "{plan}");
     }
 }

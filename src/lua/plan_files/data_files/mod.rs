@@ -5,9 +5,9 @@
 mod read;
 
 use self::read::read;
-use super::cache::Cache;
-use super::digest::{self, Digest};
-use crate::config::Part;
+use super::cache::TextCache;
+use super::digest::{self, ContentDigest};
+use crate::config::LoadPart;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::fs;
@@ -72,38 +72,41 @@ pub(in crate::lua) struct DataFiles {
     folder: PathBuf,
     /// The folder that its files are read from, if that is another one.
     root: Option<PathBuf>,
-    files: Cache<Rows>,
+    files: TextCache<DataRows>,
     /// The separators with which each file has been asked for as CSV: it is kept once for each.
     separators: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// The part of the load that this process drives, once that is known.
-    part: Arc<OnceLock<Part>>,
+    part: Arc<OnceLock<LoadPart>>,
 }
 
 /// The rows of one file and the position of all users together in them.
 #[derive(Debug)]
-pub(in crate::lua) struct Rows {
+pub(in crate::lua) struct DataRows {
     /// The file as the plan names it.
     pub(in crate::lua) file: String,
     /// SHA-256 of the file's bytes.
-    digest: Digest,
-    content: Content,
+    digest: ContentDigest,
+    content: DataContent,
     circular: AtomicU64,
     unique: AtomicU64,
-    part: Arc<OnceLock<Part>>,
+    part: Arc<OnceLock<LoadPart>>,
     warned: AtomicBool,
 }
 
 #[derive(Debug)]
-enum Content {
-    Table { columns: Vec<String>, cells: Cells },
-    Lines(Cells),
+enum DataContent {
+    Table {
+        columns: Vec<String>,
+        cells: CellTexts,
+    },
+    Lines(CellTexts),
     Json(serde_json::Value),
     Whole(Bytes),
 }
 
 /// Texts stored one after the other in one buffer.
 #[derive(Debug, Default)]
-struct Cells {
+struct CellTexts {
     bytes: Vec<u8>,
     /// The start and end of each text; four bytes each limit a file to 4 GiB.
     spans: Vec<(u32, u32)>,
@@ -128,7 +131,7 @@ impl DataFiles {
         DataFiles {
             folder: folder.to_owned(),
             root: root.map(Path::to_owned),
-            files: Cache::new(usize::MAX),
+            files: TextCache::new(usize::MAX),
             separators: Mutex::default(),
             part: Arc::default(),
         }
@@ -136,16 +139,20 @@ impl DataFiles {
 
     /// Deals out only the rows of `order = "unique"` that belong to this part of a load: no other part has any of
     /// them.
-    pub(in crate::lua) fn serve_part(&self, part: Part) {
+    pub(in crate::lua) fn serve_part(&self, part: LoadPart) {
         // It is the same each time.
-        let _known = self.part.set(part);
+        let _previous = self.part.set(part);
     }
 
     /// Returns the rows of a file, which is read when it is asked for the first time.
     ///
     /// # Errors
     /// A sentence that names the file, and its line if one is wrong.
-    pub(in crate::lua) fn open(&self, format: DataFormat, file: &str) -> Result<Arc<Rows>, String> {
+    pub(in crate::lua) fn open(
+        &self,
+        format: DataFormat,
+        file: &str,
+    ) -> Result<Arc<DataRows>, String> {
         let path = self.resolve(file)?;
         if let DataFormat::Csv(separator) = format {
             self.note_separator(&path, separator, file)?;
@@ -155,7 +162,7 @@ impl DataFiles {
             let content = read(format, file, &path)?;
             let digest =
                 digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
-            let rows = Rows {
+            let rows = DataRows {
                 file: file.to_owned(),
                 digest,
                 content,
@@ -199,7 +206,7 @@ impl DataFiles {
     }
 
     /// Returns the files that have been read so far as the plan names them, each with its digest.
-    pub(in crate::lua) fn digests(&self) -> Vec<(String, Digest)> {
+    pub(in crate::lua) fn digests(&self) -> Vec<(String, ContentDigest)> {
         let files = self.files.all();
         files
             .iter()
@@ -249,28 +256,28 @@ impl DataFiles {
     }
 }
 
-impl Rows {
+impl DataRows {
     /// Returns the number of rows, 0 for JSON that is not a list.
     pub(in crate::lua) fn len(&self) -> usize {
         match &self.content {
-            Content::Table { columns, cells } => cells.spans.len() / columns.len(),
-            Content::Lines(cells) => cells.spans.len(),
-            Content::Json(value) => value.as_array().map_or(0, Vec::len),
-            Content::Whole(_) => 0,
+            DataContent::Table { columns, cells } => cells.spans.len() / columns.len(),
+            DataContent::Lines(cells) => cells.spans.len(),
+            DataContent::Json(value) => value.as_array().map_or(0, Vec::len),
+            DataContent::Whole(_) => 0,
         }
     }
 
     /// Returns the whole value of a JSON file.
     pub(in crate::lua) fn json(&self) -> Option<&serde_json::Value> {
         match &self.content {
-            Content::Json(value) => Some(value),
+            DataContent::Json(value) => Some(value),
             _ => None,
         }
     }
 
     /// Returns the bytes of a file that was opened as a whole.
     pub(in crate::lua) fn whole(&self) -> Option<PlanFile> {
-        let Content::Whole(bytes) = &self.content else {
+        let DataContent::Whole(bytes) = &self.content else {
             return None;
         };
         let name = Path::new(&self.file).file_name().unwrap_or_default();
@@ -283,7 +290,7 @@ impl Rows {
     /// Returns the row with that index, from 0.
     pub(in crate::lua) fn row(&self, place: usize) -> Option<DataRow<'_>> {
         match &self.content {
-            Content::Table { columns, cells } => {
+            DataContent::Table { columns, cells } => {
                 let from = place.checked_mul(columns.len())?;
                 let spans = cells.spans.get(from..from.checked_add(columns.len())?)?;
                 let names = columns.iter().map(String::as_str);
@@ -293,9 +300,9 @@ impl Rows {
                         .collect(),
                 ))
             }
-            Content::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
-            Content::Json(value) => value.get(place).map(DataRow::Json),
-            Content::Whole(_) => None,
+            DataContent::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
+            DataContent::Json(value) => value.get(place).map(DataRow::Json),
+            DataContent::Whole(_) => None,
         }
     }
 
@@ -312,7 +319,7 @@ impl Rows {
             RowOrder::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
             RowOrder::Random => draw(self.len()) as u64,
             RowOrder::Unique => {
-                let part = self.part.get().copied().unwrap_or(Part::WHOLE);
+                let part = self.part.get().copied().unwrap_or(LoadPart::WHOLE);
                 let place = part.row(self.unique.fetch_add(1, Ordering::Relaxed));
                 Some(place).filter(|place| *place < len)?
             }
@@ -328,7 +335,7 @@ impl Rows {
     }
 }
 
-impl Cells {
+impl CellTexts {
     fn push(&mut self, text: &[u8], file: &str) -> Result<(), String> {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(text);

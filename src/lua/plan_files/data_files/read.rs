@@ -1,6 +1,6 @@
 //! Reading of data files: CSV, lines, JSON, and bytes as they are. Driven by `data_files` when a plan first asks for one.
 
-use super::{Cells, Content, DataFormat};
+use super::{CellTexts, DataContent, DataFormat};
 use crate::files;
 use std::fs;
 use std::io::BufReader;
@@ -10,23 +10,23 @@ use std::path::Path;
 ///
 /// # Errors
 /// A sentence that names the file, and its line if one is wrong.
-pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
+pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<DataContent, String> {
     let whole = || files::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
     match format {
         DataFormat::Csv(separator) => table(file, path, separator),
         DataFormat::Lines => lines(file, whole()?),
-        DataFormat::Whole => Ok(Content::Whole(whole()?.into())),
+        DataFormat::Whole => Ok(DataContent::Whole(whole()?.into())),
         DataFormat::JsonLines => json_lines(file, &whole()?),
         DataFormat::Json => match whole()? {
             text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
             text => serde_json::from_slice(strip_byte_order_mark(&text))
-                .map(Content::Json)
+                .map(DataContent::Json)
                 .map_err(|error| format!("'{file}' is not JSON: {error}")),
         },
     }
 }
 
-fn table(file: &str, path: &Path, separator: u8) -> Result<Content, String> {
+fn table(file: &str, path: &Path, separator: u8) -> Result<DataContent, String> {
     let fault = |error: csv::Error| match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
@@ -65,7 +65,7 @@ fn table(file: &str, path: &Path, separator: u8) -> Result<Content, String> {
             return Err(format!("two columns of '{file}' are named '{name}'"));
         }
     }
-    let mut cells = Cells::default();
+    let mut cells = CellTexts::default();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(fault)? {
         for cell in &record {
@@ -78,7 +78,7 @@ fn table(file: &str, path: &Path, separator: u8) -> Result<Content, String> {
         ));
     }
     let cells = cells.shrunk();
-    Ok(Content::Table { columns, cells })
+    Ok(DataContent::Table { columns, cells })
 }
 
 /// Returns the line where a row begins: the reader's position is before the empty lines above it.
@@ -90,8 +90,8 @@ fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
 }
 
 /// Splits a file into lines without their ends; empty lines are not rows.
-fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
-    let mut cells = Cells::default();
+fn lines(file: &str, bytes: Vec<u8>) -> Result<DataContent, String> {
+    let mut cells = CellTexts::default();
     let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
     while from < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
@@ -106,11 +106,11 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
         return Err(format!("'{file}' is empty"));
     }
     cells.bytes = bytes;
-    Ok(Content::Lines(cells.shrunk()))
+    Ok(DataContent::Lines(cells.shrunk()))
 }
 
 /// Reads a value from each line; empty lines have none.
-fn json_lines(file: &str, text: &[u8]) -> Result<Content, String> {
+fn json_lines(file: &str, text: &[u8]) -> Result<DataContent, String> {
     let lines = strip_byte_order_mark(text).split(|byte| *byte == b'\n');
     let lines = (1..)
         .zip(lines)
@@ -127,7 +127,7 @@ fn json_lines(file: &str, text: &[u8]) -> Result<Content, String> {
     if values.is_empty() {
         Err(format!("'{file}' is empty"))
     } else {
-        Ok(Content::Json(serde_json::Value::Array(values)))
+        Ok(DataContent::Json(serde_json::Value::Array(values)))
     }
 }
 

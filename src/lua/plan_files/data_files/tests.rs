@@ -4,17 +4,17 @@ use super::*;
 use std::collections::HashSet;
 
 /// A temporary folder with files in it.
-struct Folder(PathBuf);
+struct DataFolder(PathBuf);
 
-impl Folder {
-    fn with(test: &str, files: &[(&str, &str)]) -> Folder {
+impl DataFolder {
+    fn with(test: &str, files: &[(&str, &str)]) -> DataFolder {
         let name = format!("lgoose-data-{test}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).expect("a folder can be made");
         for (file, text) in files {
             fs::write(folder.join(file), text).expect("the folder takes a file");
         }
-        Folder(folder)
+        DataFolder(folder)
     }
 
     fn library(&self) -> DataFiles {
@@ -22,14 +22,14 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for DataFolder {
     fn drop(&mut self) {
         // What is left behind is found in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-fn taken(rows: &Rows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
+fn taken(rows: &DataRows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
     let mut own = 0;
     let mut take = |n: usize| rows.take_next(order, &mut own, |below| (below - 1).min(n));
     (0..count).map(&mut take).collect()
@@ -38,7 +38,7 @@ fn taken(rows: &Rows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
 #[test]
 fn rows_of_a_table_have_the_names_of_its_first_line() {
     let text = "\u{feff}name, pass\nann,\"a \"\"b\"\", c\"\n\nbob,\"two\nlines\"\r\n";
-    let folder = Folder::with("table", &[("users.csv", text)]);
+    let folder = DataFolder::with("table", &[("users.csv", text)]);
     let rows = folder
         .library()
         .open(DataFormat::Csv(b','), "users.csv")
@@ -53,7 +53,7 @@ fn rows_of_a_table_have_the_names_of_its_first_line() {
 
 #[test]
 fn lines_have_no_ends_and_empty_ones_are_no_rows() {
-    let folder = Folder::with("lines", &[("paths.txt", "\u{feff}/a\r\n\n/b\n/c d")]);
+    let folder = DataFolder::with("lines", &[("paths.txt", "\u{feff}/a\r\n\n/b\n/c d")]);
     let rows = folder
         .library()
         .open(DataFormat::Lines, "paths.txt")
@@ -67,7 +67,7 @@ fn lines_have_no_ends_and_empty_ones_are_no_rows() {
 
 #[test]
 fn a_file_is_read_once_however_it_is_named() {
-    let folder = Folder::with("once", &[("a.txt", "x")]);
+    let folder = DataFolder::with("once", &[("a.txt", "x")]);
     let library = folder.library();
     let first = library
         .open(DataFormat::Lines, "a.txt")
@@ -79,8 +79,8 @@ fn a_file_is_read_once_however_it_is_named() {
 }
 
 #[test]
-fn each_order_gives_its_rows() {
-    let folder = Folder::with("orders", &[("a.txt", "0\n1\n2\n")]);
+fn each_order_yields_its_rows() {
+    let folder = DataFolder::with("orders", &[("a.txt", "0\n1\n2\n")]);
     let rows = folder
         .library()
         .open(DataFormat::Lines, "a.txt")
@@ -97,9 +97,9 @@ fn each_order_gives_its_rows() {
 }
 
 #[test]
-fn unique_rows_are_given_once_to_users_on_many_threads() {
+fn unique_rows_are_handed_out_once_to_users_on_many_threads() {
     let text: String = (0..20_000).map(|n| format!("{n}\n")).collect();
-    let folder = Folder::with("unique", &[("a.txt", text.as_str())]);
+    let folder = DataFolder::with("unique", &[("a.txt", text.as_str())]);
     let rows = folder
         .library()
         .open(DataFormat::Lines, "a.txt")
@@ -110,18 +110,21 @@ fn unique_rows_are_given_once_to_users_on_many_threads() {
             std::thread::spawn(move || taken(&rows, RowOrder::Unique, 6_000))
         })
         .collect();
-    let given: Vec<usize> = users
+    let row_numbers: Vec<usize> = users
         .into_iter()
         .flat_map(|user| user.join().expect("the user ends"))
         .flatten()
         .collect();
-    assert_eq!(given.len(), 20_000);
-    assert_eq!(given.into_iter().collect::<HashSet<_>>().len(), 20_000);
+    assert_eq!(row_numbers.len(), 20_000);
+    assert_eq!(
+        row_numbers.into_iter().collect::<HashSet<_>>().len(),
+        20_000
+    );
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told() {
-    let folder = Folder::with(
+fn what_is_wrong_with_a_file_is_reported() {
+    let folder = DataFolder::with(
         "wrong",
         &[
             ("empty", "\n\n"),
@@ -181,8 +184,8 @@ fn what_is_wrong_with_a_file_is_told() {
 
 #[test]
 fn files_outside_of_the_folder_are_out_of_reach() {
-    let outside = Folder::with("outside", &[("secret", "x")]);
-    let folder = Folder::with("inside", &[("a", "x")]);
+    let outside = DataFolder::with("outside", &[("secret", "x")]);
+    let folder = DataFolder::with("inside", &[("a", "x")]);
     let secret = outside.0.join("secret");
     #[cfg(unix)]
     std::os::unix::fs::symlink(&secret, folder.0.join("link")).expect("a link can be made");

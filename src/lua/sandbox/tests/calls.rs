@@ -33,7 +33,7 @@ fn a_loop_of_long_calls_is_ended() {
 }
 
 #[test]
-fn a_task_that_wants_too_much_memory_is_told_so() {
+fn a_task_that_needs_too_much_memory_is_notified() {
     ends_by(
         MEMORY,
         &[

@@ -120,7 +120,7 @@ fn a_variable_to_be_closed_ends_with_its_task() {
 }
 
 #[test]
-fn a_user_keeps_its_data_when_time_ends_a_task_and_a_full_vm_is_built_anew() {
+fn a_user_retains_its_data_when_time_ends_a_task_and_a_full_vm_is_built_anew() {
     let source = "task { function(user) user.data.seen = 1 while true do end end }\n\
                   task { function(user) assert(user.data.seen == 1) end }\n\
                   task { function(user) user.data.all = {} while true do user.data.all[#user.data.all + 1] = ('x'):rep(65000) .. #user.data.all end end }\n\
@@ -139,7 +139,7 @@ fn a_user_keeps_its_data_when_time_ends_a_task_and_a_full_vm_is_built_anew() {
 }
 
 #[test]
-fn waiting_gives_a_task_its_time_back() {
+fn waiting_returns_a_task_its_time() {
     let source = "task { function(user)\n  for _ = 1, 8 do\n    local sum = 0\n    \
                   for n = 1, 300000 do sum = sum + n end\n    user:wait(0.001)\n  end\nend }";
     let mut vm = vm(source, SHORT);

@@ -42,10 +42,10 @@ fn nothing_leads_out_of_the_sandbox() {
         "_ENV._G.debug",
     ] {
         let raised = attempt(&format!("local _ = {name}('x')")).expect("it is not there");
-        let told = ["is not declared", "does not exist"]
+        let is_explained = ["is not declared", "does not exist"]
             .iter()
             .any(|part| raised.message.contains(part));
-        assert!(told, "{name}: {raised:?}");
+        assert!(is_explained, "{name}: {raised:?}");
     }
 }
 

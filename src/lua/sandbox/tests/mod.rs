@@ -2,7 +2,7 @@
 //! task, and the user must go on with its next.
 
 use crate::lua::fixture::{recorder, setup};
-use crate::lua::{Heartbeat, Op, Raised, Step, Vm, VmSetup, load};
+use crate::lua::{Heartbeat, Op, RaisedError, Step, Vm, VmSetup, load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +32,11 @@ fn vm(source: &str, time: Duration) -> Vm {
 }
 
 /// Runs a task of these lines, the first of which is line 3, then another one in the same VM.
-fn attempt(lines: &str) -> Option<Raised> {
+fn attempt(lines: &str) -> Option<RaisedError> {
     attempt_within(SHORT, lines)
 }
 
-fn attempt_within(time: Duration, lines: &str) -> Option<Raised> {
+fn attempt_within(time: Duration, lines: &str) -> Option<RaisedError> {
     let source = format!(
         "{SPIN} local main = coroutine.running()\ntask {{ function(user)\n{lines}\nend }}\n\
          task {{ function(user)\n  assert(pcall(error, \"x\") == false)\n  local sum = 0\n  \

@@ -72,11 +72,11 @@ fn record_everything(recorder: &mut Recorder, begin: Instant) {
         },
         hops: vec![HopSpan {
             span_id: NonZeroU64::MIN,
-            begin: at,
+            start: at,
         }],
-        given: false,
+        set_by_plan: false,
     };
-    let failure = Failure {
+    let failure = SampleFailure {
         message: "bad",
         line: Some("plan.lua:3"),
     };
@@ -86,11 +86,11 @@ fn record_everything(recorder: &mut Recorder, begin: Instant) {
     let request = recorder.tagged_request("GET", "page", tags);
     for failure in [None, Some(failure)] {
         let latency = Duration::from_millis(700);
-        let flight = recorder.request_begins(at);
-        recorder.request_ends(flight, at, latency, true);
+        let flight = recorder.start_request(at);
+        recorder.end_request(flight, at, latency, true);
         recorder.record(&Sample {
             request,
-            begin: at,
+            start: at,
             latency,
             delay: Some(Duration::from_millis(1)),
             phases: Phases {
@@ -114,7 +114,7 @@ fn record_everything(recorder: &mut Recorder, begin: Instant) {
         let task = recorder.task("visitor", "browse");
         recorder.record_task(&TaskRun {
             task,
-            begin: at,
+            start: at,
             latency,
             failure,
             context: None,

@@ -4,8 +4,8 @@ mod damage;
 
 use super::*;
 use crate::metrics::{
-    Failure, PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store, TaskRun,
-    join,
+    PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure, Store,
+    TaskRun, join,
 };
 use crate::phases::Phase;
 use crate::threshold::Threshold;
@@ -65,17 +65,17 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
 fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usize) {
     let name = format!("page {}", random.random_range(0..names));
     let message = format!("error {}", random.random_range(0..5));
-    let failure = random.random_bool(0.1).then_some(Failure {
+    let failure = random.random_bool(0.1).then_some(SampleFailure {
         message: &message,
         line: Some("plan.lua:3"),
     });
     let latency = Duration::from_nanos(random.random_range(1_000..40_000_000));
-    let flight = recorder.request_begins(at);
-    recorder.request_ends(flight, at, latency, failure.is_none());
+    let flight = recorder.start_request(at);
+    recorder.end_request(flight, at, latency, failure.is_none());
     let request = recorder.request("GET", &name);
     recorder.record(&Sample {
         request,
-        begin: at,
+        start: at,
         latency,
         delay: None,
         phases: Phases {
@@ -92,7 +92,7 @@ fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usiz
     let task = recorder.task("visitor", "browse");
     recorder.record_task(&TaskRun {
         task,
-        begin: at,
+        start: at,
         latency,
         failure,
         context: None,
@@ -264,14 +264,14 @@ fn a_second_of_twelve_names_takes_a_few_kibibytes_although_chance_is_hard_to_com
 #[test]
 fn bytes_that_are_none_are_refused_in_words() {
     let good = sum(&portable(&measured(1, 1, 2))).encode();
-    let told = |bytes: &[u8]| {
+    let refusal = |bytes: &[u8]| {
         PortableDelta::decode(bytes)
             .expect_err("no delta")
             .to_string()
     };
-    assert!(told(&[]).contains("nothing is there"));
-    assert!(told(&[9, 1, 2]).contains("version 9 and not 5"));
-    told(&good[..good.len() / 2]);
+    assert!(refusal(&[]).contains("nothing is there"));
+    assert!(refusal(&[9, 1, 2]).contains("version 9 and not 5"));
+    refusal(&good[..good.len() / 2]);
     let mut random = StdRng::seed_from_u64(5);
     for _ in 0..2_000 {
         let mut bad = good.clone();
@@ -283,7 +283,7 @@ fn bytes_that_are_none_are_refused_in_words() {
 }
 
 #[test]
-fn shards_of_several_processes_are_told_apart() {
+fn shards_of_several_processes_are_distinct() {
     let first = sum(&portable(&measured(1, 2, 3)));
     let second = sum(&portable(&measured(2, 2, 3))).shift_shards(2);
     let both = sum([&first, &second]);
@@ -403,17 +403,17 @@ fn a_damaged_part_is_refused_in_words() {
             ..good.clone()
         };
         let other = report_of(1, Some(2));
-        let told = join(vec![
+        let joined = join(vec![
             ("a.json".to_owned(), report),
             ("b.json".to_owned(), other),
         ]);
-        let told = told.expect_err("it is damaged");
-        assert!(told.contains("'a.json'"), "{told}");
+        let message = joined.expect_err("it is damaged");
+        assert!(message.contains("'a.json'"), "{message}");
     }
     let mut odd = good;
     if let Some(settings) = &mut odd.settings {
         settings.thresholds = vec!["p95 !".to_owned()];
     }
-    let told = join(vec![("a.json".to_owned(), odd)]).expect_err("it cannot be judged");
-    assert!(told.contains("'p95 !' is no threshold"), "{told}");
+    let message = join(vec![("a.json".to_owned(), odd)]).expect_err("it cannot be judged");
+    assert!(message.contains("'p95 !' is no threshold"), "{message}");
 }

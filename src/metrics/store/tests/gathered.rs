@@ -39,12 +39,12 @@ fn store() -> Store {
 /// Returns what each of five workers delivers after each of so many seconds; a second measurement begins in the middle
 /// of the third one.
 fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
-    let begin = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let mut recorders =
-        [0, 1, 2, 3, 4].map(|shard| Recorder::new(shard).of_run(begin, begin, None));
+        [0, 1, 2, 3, 4].map(|shard| Recorder::new(shard).of_run(start, start, None));
     for (shard, recorder) in recorders.iter_mut().enumerate() {
-        (0..=shard).for_each(|_| recorder.user_started("visitor", begin));
-        recorder.begin_measurement(1, begin + SECOND * 5 / 2);
+        (0..=shard).for_each(|_| recorder.user_started("visitor", start));
+        recorder.schedule_measurement(1, start + SECOND * 5 / 2);
     }
     let second = |second: u32| {
         let mut shard = 0;
@@ -52,7 +52,7 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
             let number = shard;
             shard += 1;
             for n in 0..700 * (number + 1) {
-                let end = begin + SECOND * second + SECOND * n / 4_000;
+                let end = start + SECOND * second + SECOND * n / 4_000;
                 let spread =
                     u64::from((n + second + number).wrapping_mul(2_654_435_761) >> 8) % 90_000;
                 let latency = Duration::from_micros(500 + spread);
@@ -60,18 +60,18 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
                 let request = recorder.request("GET", ["/", "/node", "/login"][n as usize % 3]);
                 recorder.record(&Sample {
                     request,
-                    begin: end
+                    start: end
                         .checked_sub(latency)
-                        .filter(|at| *at >= begin)
-                        .unwrap_or(begin),
-                    latency: latency.min(end - begin),
+                        .filter(|at| *at >= start)
+                        .unwrap_or(start),
+                    latency: latency.min(end - start),
                     delay: None,
                     phases: Phases::default(),
                     status: if failed { 503 } else { 200 },
                     redirects: 0,
                     retries: 0,
                     bytes: u64::from(n),
-                    failure: failed.then_some(Failure {
+                    failure: failed.then_some(SampleFailure {
                         message: "status 503",
                         line: None,
                     }),
@@ -86,7 +86,7 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
                 lag: Some(Duration::from_millis(u64::from(number))),
                 ..Effort::default()
             });
-            recorder.come_to(begin + SECOND * (second + 1));
+            recorder.come_to(start + SECOND * (second + 1));
             let delta = recorder.take();
             let portable = PortableDelta::from(&delta);
             recorder.recycle(delta);
@@ -115,7 +115,7 @@ fn merge_gathered(store: &mut Store, seconds: &[[PortableDelta; 5]]) -> usize {
         later.extend(now.split_off(1));
         store.merge_gathered(&now);
     }
-    begin_anew(store, !later.is_empty());
+    start_anew(store, !later.is_empty());
     later.iter().for_each(|later| store.merge_gathered(later));
     bytes
 }
@@ -129,7 +129,7 @@ fn merge_single(store: &mut Store, deliveries: &[PortableDelta; 5]) -> usize {
         later.extend(now.split_off(1).map(|later| (worker, later)));
         store.merge_worker(worker, &now);
     }
-    begin_anew(store, !later.is_empty());
+    start_anew(store, !later.is_empty());
     for (worker, later) in &later {
         store.merge_worker(*worker, later);
     }
@@ -137,7 +137,7 @@ fn merge_single(store: &mut Store, deliveries: &[PortableDelta; 5]) -> usize {
 }
 
 /// Begins the second measurement as a director does: when all have come to it.
-fn begin_anew(store: &mut Store, reached: bool) {
+fn start_anew(store: &mut Store, reached: bool) {
     if reached && store.run.time.epoch() == 0 {
         store.reset(SECOND * 5 / 2, 1);
     }
@@ -191,9 +191,9 @@ fn compare(at: &str, expected: &Value, found: &Value, differences: &mut Vec<Stri
         (Value::String(expected), Value::String(found)) if counts(expected) == counts(found) => {}
         _ if expected == found => {}
         _ => {
-            let mut told = format!("{at}: {expected} is {found}");
-            told.truncate(200);
-            differences.push(told);
+            let mut difference = format!("{at}: {expected} is {found}");
+            difference.truncate(200);
+            differences.push(difference);
         }
     }
 }

@@ -24,7 +24,7 @@ fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Repor
             let latency = Duration::from_micros(latency_us(n, second));
             recorder.record(&Sample {
                 request: *request,
-                begin: zero + Duration::from_secs(second) + Duration::from_millis(n),
+                start: zero + Duration::from_secs(second) + Duration::from_millis(n),
                 latency,
                 delay: None,
                 phases: Phases::default(),

@@ -7,7 +7,7 @@ mod tags;
 mod workers;
 
 use super::*;
-use crate::metrics::{Detail, Failure, Phases, Recorder, Report, Sample, TaskRun};
+use crate::metrics::{Detail, Phases, Recorder, Report, Sample, SampleFailure, TaskRun};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ fn record(recorder: &mut Recorder, n: u64) {
     let failed = n.is_multiple_of(10);
     recorder.record(&Sample {
         request,
-        begin: recorder.zero() + Duration::from_millis(n * 2),
+        start: recorder.zero() + Duration::from_millis(n * 2),
         latency: Duration::from_micros(1_000 + n * 37 % 90_000),
         delay: None,
         phases: Phases {
@@ -30,7 +30,7 @@ fn record(recorder: &mut Recorder, n: u64) {
         redirects: n.is_multiple_of(4).into(),
         retries: n.is_multiple_of(5).into(),
         bytes: n,
-        failure: failed.then_some(Failure {
+        failure: failed.then_some(SampleFailure {
             message: "status 503",
             line: Some("plan.lua:3"),
         }),
@@ -39,7 +39,7 @@ fn record(recorder: &mut Recorder, n: u64) {
     let task = recorder.task("visitor", "browse");
     recorder.record_task(&TaskRun {
         task,
-        begin: recorder.zero() + Duration::from_millis(n * 2),
+        start: recorder.zero() + Duration::from_millis(n * 2),
         latency: Duration::from_millis(n % 50),
         failure: None,
         context: None,
@@ -56,8 +56,8 @@ fn report_of(shards: usize) -> Report {
 fn played(shards: usize) -> Store {
     let mut store = Store::new(RunIdentity::default());
     let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
-    let begin = recorders[0].zero();
-    recorders[0].user_started("visitor", begin);
+    let start = recorders[0].zero();
+    recorders[0].user_started("visitor", start);
     for n in 0..5_000 {
         record(&mut recorders[n as usize % shards], n);
         if n % 100 == 99 {
@@ -72,7 +72,7 @@ fn played(shards: usize) -> Store {
 }
 
 #[test]
-fn totals_are_all_that_a_live_report_tells_but_points_over_time() {
+fn totals_are_all_that_a_live_report_holds_but_points_over_time() {
     let mut store = played(2);
     let mut live = store.report_so_far(Detail::Live);
     let totals = store.report_so_far(Detail::Totals);
@@ -162,7 +162,7 @@ fn slow_failures_do_not_change_the_latency_of_successes() {
     for n in 0..100 {
         recorder.record(&Sample {
             request,
-            begin: recorder.zero(),
+            start: recorder.zero(),
             delay: None,
             latency: if n < 90 {
                 Duration::from_millis(2)
@@ -174,7 +174,7 @@ fn slow_failures_do_not_change_the_latency_of_successes() {
             redirects: 0,
             retries: 0,
             bytes: 0,
-            failure: (n >= 90).then_some(Failure {
+            failure: (n >= 90).then_some(SampleFailure {
                 message: "timeout",
                 line: None,
             }),
@@ -198,14 +198,14 @@ fn a_run_without_requests_has_no_latency_and_no_rate() {
 }
 
 #[test]
-fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
+fn the_two_thousand_and_first_name_counts_as_other_with_a_warning() {
     let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     for n in 0..2_001 {
         let request = recorder.request("GET", &format!("/product/{n}"));
         recorder.record(&Sample {
             request,
-            begin: recorder.zero(),
+            start: recorder.zero(),
             latency: SECOND,
             delay: None,
             phases: Phases::default(),
@@ -277,7 +277,7 @@ fn after_a_reset_only_what_follows_counts_and_users_stay() {
     }
     let empty = store.merge(recorder.take());
     recorder.recycle(empty);
-    recorder.begin_measurement(1, recorder.zero() + 4 * SECOND);
+    recorder.schedule_measurement(1, recorder.zero() + 4 * SECOND);
     recorder.come_to(recorder.zero() + 4 * SECOND);
     store.reset(4 * SECOND, 1);
     let blank = store.report(4 * SECOND);

@@ -2,7 +2,7 @@
 //! end.
 
 use crate::metrics::{
-    Failure, Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, Store,
+    Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, Store,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -50,7 +50,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
     let request = recorder.request("GET", name);
     recorder.record(&Sample {
         request,
-        begin: recorder.zero(),
+        start: recorder.zero(),
         latency: Duration::from_nanos(ns),
         delay: None,
         phases: Phases::default(),
@@ -58,7 +58,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
         redirects: 0,
         retries: 0,
         bytes: 1,
-        failure: failed.then_some(Failure {
+        failure: failed.then_some(SampleFailure {
             message: "not what was expected",
             line: None,
         }),

@@ -12,7 +12,7 @@ fn request(recorder: &mut Recorder, name: &str, region: &str, failed: bool) {
     let request = recorder.tagged_request("GET", name, tags);
     recorder.record(&Sample {
         request,
-        begin: recorder.zero(),
+        start: recorder.zero(),
         latency: Duration::from_millis(if region == "eu" { 4 } else { 9 }),
         delay: None,
         phases: Phases::default(),
@@ -20,7 +20,7 @@ fn request(recorder: &mut Recorder, name: &str, region: &str, failed: bool) {
         redirects: 0,
         retries: 0,
         bytes: 10,
-        failure: failed.then_some(Failure {
+        failure: failed.then_some(SampleFailure {
             message: "status 503",
             line: None,
         }),

@@ -37,7 +37,7 @@ fn requests(
         let end = Duration::from_millis(second * 1_000 + n * 900 / count);
         recorder.record(&Sample {
             request,
-            begin: recorder.zero() + end.saturating_sub(latency),
+            start: recorder.zero() + end.saturating_sub(latency),
             latency: latency.min(end),
             delay: None,
             phases: Phases::default(),
@@ -45,7 +45,7 @@ fn requests(
             redirects: 0,
             retries: 0,
             bytes: 10,
-            failure: failed.then_some(Failure {
+            failure: failed.then_some(SampleFailure {
                 message: "status 503",
                 line: None,
             }),
@@ -55,14 +55,14 @@ fn requests(
 }
 
 /// A run of workers of one shard each, which hand over once a second.
-struct Played {
+struct SimulatedRun {
     store: Store,
     recorders: Vec<Recorder>,
     second: u64,
 }
 
-impl Played {
-    fn new(thresholds: &[&str], workers: &[&[&str]]) -> Played {
+impl SimulatedRun {
+    fn new(thresholds: &[&str], workers: &[&[&str]]) -> SimulatedRun {
         let mut store = Store::new(RunIdentity::default());
         let read = |text: &&str| Threshold::read(text).expect("a threshold");
         store.judge_by(thresholds.iter().map(read).collect());
@@ -70,9 +70,9 @@ impl Played {
         for (shard, labels) in workers.iter().enumerate() {
             store.add_worker(worker(shard, labels));
         }
-        let begin = std::time::Instant::now();
-        let recorder = |shard| Recorder::new(shard).of_run(begin, begin, None);
-        Played {
+        let start = std::time::Instant::now();
+        let recorder = |shard| Recorder::new(shard).of_run(start, start, None);
+        SimulatedRun {
             store,
             recorders: (0..workers.len()).map(recorder).collect(),
             second: 0,
@@ -106,8 +106,8 @@ impl Played {
 }
 
 /// One worker in each region: fast and faultless in one, slow and faulty in the other.
-fn two_regions(thresholds: &[&str], seconds: u64) -> Played {
-    let mut run = Played::new(thresholds, &[&["region=eu"], &["region=us", "size=xl"]]);
+fn two_regions(thresholds: &[&str], seconds: u64) -> SimulatedRun {
+    let mut run = SimulatedRun::new(thresholds, &[&["region=eu"], &["region=us", "size=xl"]]);
     for _ in 0..seconds {
         run.second(two_speeds);
     }
@@ -150,11 +150,11 @@ fn each_worker_has_a_row_with_its_own_figures() {
         (us.users, us.offset_ms, us.offset_within_ms),
         (2, -1.5, 0.25)
     );
-    let near = |found: Option<f64>, wanted: f64| {
+    let near = |found: Option<f64>, expected: f64| {
         let found = found.expect("it made requests");
         assert!(
-            (found / wanted - 1.0).abs() < 0.005,
-            "{found} is not {wanted}"
+            (found / expected - 1.0).abs() < 0.005,
+            "{found} is not {expected}"
         );
     };
     near(eu.p95_ms, 9.0);
@@ -235,17 +235,17 @@ fn a_broken_threshold_of_a_label_ends_the_run() {
 }
 
 #[test]
-fn a_label_without_a_request_is_told() {
-    let mut run = Played::new(&["region=us: p95 < 1s"], &[&["region=eu"], &["region=us"]]);
+fn a_label_without_a_request_is_reported() {
+    let mut run = SimulatedRun::new(&["region=us: p95 < 1s"], &[&["region=eu"], &["region=us"]]);
     run.second(|worker, second, recorder| {
         if worker == 0 {
             requests(recorder, second, 10, |_| 1, 0);
         }
     });
     let report = run.report();
-    let told = "the threshold 'region=us: p95 < 1s' has no data: no worker with that label has made a request";
+    let warning = "the threshold 'region=us: p95 < 1s' has no data: no worker with that label has made a request";
     assert!(
-        report.warnings.iter().any(|text| text == told),
+        report.warnings.iter().any(|text| text == warning),
         "{:?}",
         report.warnings
     );
@@ -253,11 +253,11 @@ fn a_label_without_a_request_is_told() {
 }
 
 #[test]
-fn a_reset_begins_the_figures_of_labels_and_workers_anew() {
+fn a_reset_restarts_the_figures_of_labels_and_workers() {
     let mut run = two_regions(&["region=us: failures < 1%"], 3);
     run.store.reset(SECOND * 3, 1);
     for recorder in &mut run.recorders {
-        recorder.begin_measurement(1, recorder.zero() + SECOND * 3);
+        recorder.schedule_measurement(1, recorder.zero() + SECOND * 3);
     }
     run.second(|worker, second, recorder| {
         requests(recorder, second, 10 * (worker as u64 + 1), |_| 5, 0);
@@ -277,16 +277,16 @@ fn a_reset_begins_the_figures_of_labels_and_workers_anew() {
 
 #[test]
 fn a_worker_that_joins_later_brings_its_label_with_it() {
-    let mut run = Played::new(&["region=us: p95 < 50ms"], &[&["region=eu"]]);
+    let mut run = SimulatedRun::new(&["region=us: p95 < 50ms"], &[&["region=eu"]]);
     run.second(two_speeds);
     run.store.pause(SECOND);
     run.store.resume(SECOND * 2);
     run.second += 1;
     run.store.expect_more(2);
     run.store.add_worker(worker(1, &["region=us"]));
-    let begin = run.recorders[0].zero();
+    let start = run.recorders[0].zero();
     run.recorders
-        .push(Recorder::new(1).of_run(begin, begin, None));
+        .push(Recorder::new(1).of_run(start, start, None));
     run.second(two_speeds);
     let report = run.report();
     assert_eq!(report.paused_s, 1.0);
@@ -304,11 +304,11 @@ fn a_worker_that_joins_later_brings_its_label_with_it() {
 }
 
 #[test]
-fn users_of_a_lost_worker_are_left_out_until_it_is_back() {
+fn users_of_an_absent_worker_are_not_counted_until_it_is_back() {
     let mut run = two_regions(&[], 2);
     run.store.worker_away(1, SECOND * 2);
     run.store.lose(1);
-    let users = |run: &mut Played| {
+    let users = |run: &mut SimulatedRun| {
         let snapshot = run.second(|_, _, _| {});
         let series = run
             .store
@@ -327,7 +327,7 @@ fn users_of_a_lost_worker_are_left_out_until_it_is_back() {
 #[test]
 fn connections_of_a_lost_worker_do_not_count_any_more() {
     let mut run = two_regions(&[], 2);
-    let open = |run: &mut Played| run.store.tick(SECOND * run.second as u32).connections;
+    let open = |run: &mut SimulatedRun| run.store.tick(SECOND * run.second as u32).connections;
     assert_eq!(open(&mut run), 6);
     run.store.lose(1);
     assert_eq!(open(&mut run), 3);

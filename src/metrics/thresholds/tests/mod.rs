@@ -3,7 +3,7 @@
 mod stretches;
 
 use crate::metrics::{
-    Failure, Phases, Recorder, Report, RunIdentity, Sample, Store, TaskRun, ThresholdRow,
+    Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, Store, TaskRun, ThresholdRow,
 };
 use crate::threshold::Threshold;
 use std::time::{Duration, Instant};
@@ -19,21 +19,21 @@ fn read(texts: &[&str]) -> Vec<Threshold> {
 }
 
 /// A run driven by hand: events and ticks.
-struct Run {
+struct DrivenRun {
     store: Store,
     recorder: Recorder,
     /// The time of the last tick.
     now: Duration,
 }
 
-impl Run {
-    fn judged_by(texts: &[&str]) -> Run {
+impl DrivenRun {
+    fn judged_by(texts: &[&str]) -> DrivenRun {
         let mut store = Store::new(RunIdentity::default());
         let thresholds = read(texts);
         let mut recorder = Recorder::new(0);
         recorder.watch_phases(thresholds.iter().filter_map(|one| one.phase).collect());
         store.judge_by(thresholds);
-        Run {
+        DrivenRun {
             store,
             recorder,
             now: Duration::ZERO,
@@ -45,7 +45,7 @@ impl Run {
         let latency = Duration::from_millis(ms);
         self.recorder.record(&Sample {
             request,
-            begin: self.recorder.zero() + self.now - latency,
+            start: self.recorder.zero() + self.now - latency,
             delay: None,
             latency,
             phases: Phases {
@@ -57,7 +57,7 @@ impl Run {
             redirects: 0,
             retries: 0,
             bytes: 1_500,
-            failure: (!ok).then_some(Failure {
+            failure: (!ok).then_some(SampleFailure {
                 message: "bad",
                 line: None,
             }),
@@ -84,7 +84,7 @@ impl Run {
 /// Ten seconds: 100 GET / of 1 to 100 ms of which ten fail, 20 POST / and 20 GET /x of 500 ms, and measures of
 /// every kind.
 fn run(texts: &[&str]) -> Report {
-    let mut run = Run::judged_by(texts);
+    let mut run = DrivenRun::judged_by(texts);
     for n in 1..=100 {
         run.request("GET", "/", n, n > 10);
     }
@@ -95,12 +95,12 @@ fn run(texts: &[&str]) -> Report {
     let task = run.recorder.task("s", "log in");
     run.recorder.record_task(&TaskRun {
         task,
-        begin: run.recorder.zero(),
+        start: run.recorder.zero(),
         latency: Duration::from_millis(40),
         failure: None,
         context: None,
     });
-    let begin = Instant::now();
+    let start = Instant::now();
     for n in 1..=10 {
         run.recorder.check("title", n > 1);
         run.recorder.check("body", n > 5);
@@ -108,7 +108,7 @@ fn run(texts: &[&str]) -> Report {
         run.recorder.rate("hits", n > 2);
         run.recorder.trend("size", f64::from(n));
         run.recorder
-            .gauge("queue", f64::from(n % 10), begin + seconds(f64::from(n)));
+            .gauge("queue", f64::from(n % 10), start + seconds(f64::from(n)));
     }
     run.tick(10.0);
     run.report(10.0)
@@ -169,7 +169,7 @@ fn every_figure_is_that_of_the_report_in_the_unit_of_the_limit() {
 
 #[test]
 fn where_everything_failed_the_successful_ones_have_no_data() {
-    let mut run = Run::judged_by(&["ok p95 < 1s", "ok max < 1s during 1s", "failures < 1%"]);
+    let mut run = DrivenRun::judged_by(&["ok p95 < 1s", "ok max < 1s during 1s", "failures < 1%"]);
     for _ in 0..8 {
         run.request("GET", "/", 5, false);
         run.tick(run.now.as_secs_f64() + 0.25);
@@ -180,7 +180,7 @@ fn where_everything_failed_the_successful_ones_have_no_data() {
 }
 
 #[test]
-fn what_was_never_seen_fails_and_the_nearest_name_is_told() {
+fn what_never_occurred_fails_and_the_nearest_name_is_reported() {
     let report = run(&["GET /y: p95 < 1s", "checks > 1%"]);
     let row = &report.thresholds[0];
     assert_eq!((row.value, row.passed), (None, false));
@@ -192,7 +192,8 @@ fn what_was_never_seen_fails_and_the_nearest_name_is_told() {
           mean 'GET /'?"
         ]
     );
-    let mut silent = Run::judged_by(&["p95 < 1s", "failures < 1%", "checks > 1%", "count < 1"]);
+    let mut silent =
+        DrivenRun::judged_by(&["p95 < 1s", "failures < 1%", "checks > 1%", "count < 1"]);
     let rows = silent.report(1.0).thresholds;
     let passed: Vec<_> = rows.iter().map(|row| (row.value, row.passed)).collect();
     let none = (None, false);
@@ -200,7 +201,7 @@ fn what_was_never_seen_fails_and_the_nearest_name_is_told() {
 }
 
 #[test]
-fn a_figure_that_a_row_does_not_have_is_told() {
+fn a_figure_that_a_row_does_not_have_is_reported() {
     for (text, words) in [
         ("size: p95 < 3ms", "it is a trend"),
         ("size: failures < 1", "it is a trend"),
@@ -230,7 +231,7 @@ fn a_figure_that_a_row_does_not_have_is_told() {
 
 #[test]
 fn what_is_broken_before_after_or_while_the_load_goes_down_stops_nothing() {
-    let mut run = Run::judged_by(&[
+    let mut run = DrivenRun::judged_by(&[
         "failures < 50% abort after 2s",
         "rate > 3/s during 1s after 2s",
     ]);
@@ -260,7 +261,7 @@ fn what_is_broken_before_after_or_while_the_load_goes_down_stops_nothing() {
 
 #[test]
 fn what_stopped_the_run_stays_broken_with_the_figure_that_broke_it() {
-    let mut run = Run::judged_by(&["max < 9s", "failures < 10% abort"]);
+    let mut run = DrivenRun::judged_by(&["max < 9s", "failures < 10% abort"]);
     run.request("GET", "/", 1, false);
     run.tick(0.25);
     let stopping = run.store.stopping_threshold().expect("it is broken");
@@ -282,13 +283,13 @@ fn what_stopped_the_run_stays_broken_with_the_figure_that_broke_it() {
 
 #[test]
 fn a_reset_forgets_what_was_broken() {
-    let mut run = Run::judged_by(&["max < 10ms during 1s", "failures < 1% abort"]);
+    let mut run = DrivenRun::judged_by(&["max < 10ms during 1s", "failures < 1% abort"]);
     for _ in 0..2 {
         run.request("GET", "/", 50, false);
         run.tick(2.0);
     }
     run.recorder
-        .begin_measurement(1, run.recorder.zero() + run.now);
+        .schedule_measurement(1, run.recorder.zero() + run.now);
     run.store.reset(run.now, 1);
     assert_eq!(run.store.stopping_threshold(), None);
     run.request("GET", "/", 5, true);

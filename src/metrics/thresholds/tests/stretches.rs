@@ -10,7 +10,7 @@ fn stretches_of_phases_and_bytes_are_judged_too() {
         "bytes < 5KB/s during 2s",
         "bytes < 1MB abort",
     ];
-    let mut run = Run::judged_by(&texts);
+    let mut run = DrivenRun::judged_by(&texts);
     for tick in 1..=80_u32 {
         let at = f64::from(tick) / 4.0;
         // Two slow seconds out of twenty, and more bytes in them: 1.5 kB a request.
@@ -33,14 +33,14 @@ fn stretches_of_phases_and_bytes_are_judged_too() {
 }
 
 #[test]
-fn one_bad_stretch_breaks_a_threshold_that_the_whole_run_keeps() {
+fn one_bad_stretch_breaks_a_threshold_that_the_whole_run_meets() {
     let texts = [
         "p90 < 100ms during 2s",
         "p90 < 100ms",
         "rate > 5/s during 2s",
         "GET /: max < 1s during 2s",
     ];
-    let mut run = Run::judged_by(&texts);
+    let mut run = DrivenRun::judged_by(&texts);
     for tick in 1..=40 {
         let slow = (13..=20).contains(&tick);
         for _ in 0..if slow { 2 } else { 10 } {
@@ -53,8 +53,8 @@ fn one_bad_stretch_breaks_a_threshold_that_the_whole_run_keeps() {
     // Up to 3.5 s, four of 64 requests were slow; up to 3.75 s, six of 56.
     assert_eq!(seen[0], (false, Some(3.75)));
     assert_eq!(seen[1..], [(true, None), (true, None), (true, None)]);
-    let near = |value: Option<f64>, wanted: f64| {
-        value.is_some_and(|value| (value / wanted - 1.0).abs() < 0.001)
+    let near = |value: Option<f64>, expected: f64| {
+        value.is_some_and(|value| (value / expected - 1.0).abs() < 0.001)
     };
     assert!(near(rows[0].value, 400.0), "the worst: {:?}", rows[0]);
     assert!(near(rows[2].value, 8.0), "the lowest rate: {:?}", rows[2]);
@@ -68,7 +68,7 @@ fn stretches_of_checks_and_metrics_are_judged_too() {
         "size: max < 50 during 1s",
         "orders: rate < 9/s during 1s",
     ];
-    let mut run = Run::judged_by(&texts);
+    let mut run = DrivenRun::judged_by(&texts);
     for tick in 1..=20 {
         run.recorder.check("title", !(9..=12).contains(&tick));
         run.recorder.trend("size", f64::from(tick));
@@ -88,13 +88,13 @@ fn stretches_of_checks_and_metrics_are_judged_too() {
 }
 
 #[test]
-fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
-    let mut run = Run::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
+fn a_name_that_comes_to_stand_for_something_else_starts_anew() {
+    let mut run = DrivenRun::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
     let task = run.recorder.task("s", "x");
     for tick in 1..=4 {
         run.recorder.record_task(&TaskRun {
             task,
-            begin: run.recorder.zero() + run.now - seconds(0.5),
+            start: run.recorder.zero() + run.now - seconds(0.5),
             latency: seconds(0.5),
             failure: None,
             context: None,
@@ -113,7 +113,7 @@ fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
 #[test]
 fn what_comes_before_after_belongs_to_no_stretch() {
     let texts = ["max < 100ms during 1s after 2s", "max < 100ms during 1s"];
-    let mut run = Run::judged_by(&texts);
+    let mut run = DrivenRun::judged_by(&texts);
     for tick in 1..=16 {
         run.request("GET", "/", if tick < 8 { 400 } else { 10 }, true);
         run.tick(f64::from(tick) / 4.0);
@@ -125,7 +125,7 @@ fn what_comes_before_after_belongs_to_no_stretch() {
 
 #[test]
 fn a_run_shorter_than_the_stretch_is_judged_as_a_whole() {
-    let mut run = Run::judged_by(&["max < 1ms during 1h", "max < 1000ms during 1h"]);
+    let mut run = DrivenRun::judged_by(&["max < 1ms during 1h", "max < 1000ms during 1h"]);
     run.request("GET", "/", 5, true);
     run.tick(1.0);
     let rows = run.report(1.0).thresholds;

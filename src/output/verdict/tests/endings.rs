@@ -1,7 +1,7 @@
 //! Every way in which a run can end, with and without something to judge it by: exit code, cause, words and verdict in
 //! a file, and the same verdict in every output. `tests/it/endings.rs` holds real runs to lines of that file.
 
-use super::under_way::{Run, run};
+use super::under_way::{UnjudgedRun, run};
 use crate::metrics::{Cause, Ending, Figures, Report, Verdict, VerdictResult};
 use crate::output::{fixture, html, json, junit, markdown, text};
 use scraper::{Html, Selector};
@@ -12,7 +12,7 @@ fn until_iterations(ending: &mut Ending) {
 }
 
 #[rustfmt::skip]
-fn runs() -> Vec<Run> {
+fn runs() -> Vec<UnjudgedRun> {
     use Cause::*;
     let minute = Some(60);
     let nothing = |report: &mut Report| report.aggregated = Figures::default();
@@ -170,27 +170,27 @@ fn every_ending_has_the_words_and_the_exit_code_that_are_checked_in() {
         let name = run.name;
         line(name, &run.end())
     });
-    let told = "# Every way in which a run can end: name | exit code | ending.cause | ending.text | verdict.text\n\
+    let header = "# Every way in which a run can end: name | exit code | ending.cause | ending.text | verdict.text\n\
                 # Written by 'BLESS=1 cargo test --lib output'; real runs are held to it by tests/it/endings.rs.\n";
     fixture::golden(
         "endings.txt",
-        &(told.to_owned() + &lines.collect::<String>()),
+        &(header.to_owned() + &lines.collect::<String>()),
     );
 }
 
 #[test]
-fn every_output_tells_the_same_verdict() {
+fn every_output_shows_the_same_verdict() {
     for run in runs() {
         let name = run.name;
         let report = run.end();
         let (ending, verdict) = parts(&report);
-        let wanted = (ending.text.as_str(), verdict.text.as_str());
+        let expected_texts = (ending.text.as_str(), verdict.text.as_str());
         let tables = |report: &Report| text::tables(report, 1_000, text::TableOptions::default());
         let shown = tables(&report);
-        let (told_ending, told_verdict) = of_text(&shown);
+        let (shown_ending, shown_verdict) = of_text(&shown);
         assert_eq!(
-            (told_ending.as_str(), told_verdict.as_str()),
-            wanted,
+            (shown_ending.as_str(), shown_verdict.as_str()),
+            expected_texts,
             "{name}: text"
         );
         let saved = json::to_json(&report).expect("a plain report");
@@ -198,7 +198,7 @@ fn every_output_tells_the_same_verdict() {
         let words = (&value["ending"]["text"], &value["verdict"]["text"]);
         assert_eq!(
             (words.0.as_str(), words.1.as_str()),
-            (Some(wanted.0), Some(wanted.1)),
+            (Some(expected_texts.0), Some(expected_texts.1)),
             "{name}: JSON"
         );
         let again = json::from_json(&saved, "run.json").expect("what was written");
@@ -207,20 +207,24 @@ fn every_output_tells_the_same_verdict() {
         assert_eq!(
             text,
             [
-                format!("verdict: {}", wanted.1),
-                format!("ending: {}", wanted.0)
+                format!("verdict: {}", expected_texts.1),
+                format!("ending: {}", expected_texts.0)
             ],
             "{name}"
         );
-        let (class, told) = of_html(&html::to_html(&report));
+        let (class, shown_texts) = of_html(&html::to_html(&report));
         assert_eq!(
-            (told[0].as_str(), told[1].as_str()),
-            (wanted.1, wanted.0),
+            (shown_texts[0].as_str(), shown_texts[1].as_str()),
+            (expected_texts.1, expected_texts.0),
             "{name}: HTML"
         );
         let xml = junit::to_junit(&report).expect("a plain report");
-        let (ending, told, failures) = of_junit(&xml);
-        assert_eq!((ending.as_str(), told.as_str()), wanted, "{name}: JUnit");
+        let (ending, shown_texts, failures) = of_junit(&xml);
+        assert_eq!(
+            (ending.as_str(), shown_texts.as_str()),
+            expected_texts,
+            "{name}: JUnit"
+        );
         let (expected, emoji) = match verdict.result {
             VerdictResult::Passed => ("passed", "✅ passed"),
             VerdictResult::Failed => ("failed", "❌ failed"),

@@ -15,7 +15,7 @@ fn plain() -> Report {
 }
 
 #[test]
-fn each_reason_is_given_and_those_that_were_not_asked_for_are_not() {
+fn each_reason_is_shown_and_those_that_were_not_requested_are_not() {
     let mut report = fixture::report();
     assert_eq!(judge(&report, None).reasons.len(), 3);
     report.thresholds.clear();

@@ -7,7 +7,7 @@ use crate::output::fixture;
 use std::time::Duration;
 
 /// A run that is not judged yet.
-pub(super) struct Run {
+pub(super) struct UnjudgedRun {
     pub(super) name: &'static str,
     report: Report,
     pub(super) ending: Ending,
@@ -15,7 +15,7 @@ pub(super) struct Run {
 }
 
 /// Returns a run that ended at `at` of `planned` seconds, with a hundred successful requests.
-pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> Run {
+pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> UnjudgedRun {
     let mut report = fixture::report();
     report.thresholds.clear();
     report.warnings.clear();
@@ -31,7 +31,7 @@ pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64
         ..row
     });
     let at = Duration::from_secs_f64(at);
-    Run {
+    UnjudgedRun {
         name,
         report,
         ending: Ending::new(cause, at, planned.map(Duration::from_secs)),
@@ -39,14 +39,14 @@ pub(super) fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64
     }
 }
 
-impl Run {
+impl UnjudgedRun {
     /// Changes the ending.
-    pub(super) fn but(mut self, change: impl FnOnce(&mut Ending)) -> Run {
+    pub(super) fn but(mut self, change: impl FnOnce(&mut Ending)) -> UnjudgedRun {
         change(&mut self.ending);
         self
     }
 
-    pub(super) fn with(mut self, change: impl FnOnce(&mut Report)) -> Run {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Report)) -> UnjudgedRun {
         change(&mut self.report);
         self
     }
@@ -57,7 +57,7 @@ impl Run {
         value: f64,
         passed: bool,
         broken_s: Option<f64>,
-    ) -> Run {
+    ) -> UnjudgedRun {
         let (threshold, unit) = (text.to_owned(), "ms".to_owned());
         self.with(|report| {
             report.thresholds.push(ThresholdRow {
@@ -72,15 +72,15 @@ impl Run {
         })
     }
 
-    pub(super) fn held(self) -> Run {
+    pub(super) fn held(self) -> UnjudgedRun {
         self.threshold("p95 < 300ms", 18.9, true, None)
     }
 
-    pub(super) fn broken(self) -> Run {
+    pub(super) fn broken(self) -> UnjudgedRun {
         self.threshold("p95 < 300ms", 412.0, false, None)
     }
 
-    pub(super) fn set(self, change: impl FnOnce(&mut crate::metrics::RunSettings)) -> Run {
+    pub(super) fn set(self, change: impl FnOnce(&mut crate::metrics::RunSettings)) -> UnjudgedRun {
         self.with(|report| {
             let mut settings = report.settings.take().unwrap_or_default();
             settings.thresholds.clear();
@@ -89,18 +89,18 @@ impl Run {
         })
     }
 
-    pub(super) fn usual(self) -> Run {
+    pub(super) fn usual(self) -> UnjudgedRun {
         self.set(|_| {})
     }
 
-    pub(super) fn failures(self, failures: u64) -> Run {
+    pub(super) fn failures(self, failures: u64) -> UnjudgedRun {
         self.with(|report| {
             report.aggregated.failures = failures;
             report.requests[0].figures.failures = failures;
         })
     }
 
-    pub(super) fn trouble(mut self, text: &str) -> Run {
+    pub(super) fn trouble(mut self, text: &str) -> UnjudgedRun {
         self.trouble = Some(Error::trouble(text));
         self
     }
@@ -108,7 +108,7 @@ impl Run {
     /// Returns the report with its ending and its verdict.
     pub(super) fn end(self) -> Report {
         let mut report = self.report;
-        report.ending = Some(self.ending.told());
+        report.ending = Some(self.ending.with_text());
         report.verdict = Some(judge(&report, self.trouble.as_ref()));
         report
     }

@@ -8,9 +8,9 @@ mod plot;
 mod scale;
 
 use super::super::pages::{ms_text, rate};
-use super::super::state::State;
-use super::super::style::{Meaning, Styles};
-use super::super::timeline::{Column, Timeline};
+use super::super::state::ViewState;
+use super::super::style::{Styles, TextMeaning};
+use super::super::timeline::{Timeline, TimelineColumn};
 use super::paint::put;
 use crate::metrics::Snapshot;
 use crate::units::{show_count, show_long};
@@ -29,7 +29,7 @@ pub(super) const LONG_MS: f64 = 1_000.0;
 
 /// Subject of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GraphKind {
     Rate,
     Latency,
     UnderWay,
@@ -38,7 +38,7 @@ enum Kind {
 
 /// The stretch of the run that a graph shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Window {
+struct GraphWindow {
     /// The second of the run at which it begins.
     from: u64,
     /// Seconds of a column.
@@ -48,7 +48,7 @@ struct Window {
 
 /// Draws as many graphs side by side as can be read.
 pub(super) fn graphs(
-    state: &State,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
@@ -57,7 +57,7 @@ pub(super) fn graphs(
     if area.height < 3 || area.width < 24 {
         return;
     }
-    let mut later = [Kind::Latency, Kind::UnderWay, Kind::Users];
+    let mut later = [GraphKind::Latency, GraphKind::UnderWay, GraphKind::Users];
     later.rotate_left(state.graph % 3);
     let shown = match area.width {
         ..56 => 1,
@@ -65,7 +65,7 @@ pub(super) fn graphs(
         100..140 => 3,
         _ => 4,
     };
-    let kinds = [Kind::Rate].into_iter().chain(later);
+    let kinds = [GraphKind::Rate].into_iter().chain(later);
     let each = (area.width + GAP) / shown as u16;
     for (at, kind) in (0..).zip(kinds.take(shown)) {
         let place = Rect {
@@ -78,8 +78,8 @@ pub(super) fn graphs(
 }
 
 fn graph(
-    kind: Kind,
-    state: &State,
+    kind: GraphKind,
+    state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
@@ -95,7 +95,7 @@ fn graph(
         bars: &bars,
         limit,
         show: match kind {
-            Kind::Latency => scale::short_ms,
+            GraphKind::Latency => scale::short_ms,
             _ => scale::short,
         },
     };
@@ -110,69 +110,69 @@ fn graph(
     time_axis(timeline, window, rest, buffer, styles);
 }
 
-fn window(timeline: &Timeline, width: usize, whole: bool) -> Window {
+fn window(timeline: &Timeline, width: usize, whole: bool) -> GraphWindow {
     let width = width.max(1) as u64;
     let (first, now) = (timeline.first_s(), timeline.now_s() as u64);
     if whole {
         let each = scale::nice_seconds((now + 1).saturating_sub(first).div_ceil(width));
-        return Window {
+        return GraphWindow {
             from: first / each * each,
             each,
             columns: width as usize,
         };
     }
     // A short run is shown as large as it can be.
-    let known = (now + 1)
+    let shown_seconds = (now + 1)
         .saturating_sub(first)
         .clamp(width, SECONDS.max(width));
-    let each = scale::nice_seconds(known.div_ceil(width));
+    let each = scale::nice_seconds(shown_seconds.div_ceil(width));
     let (first, last) = (first / each, now / each);
     let over = (last + 1).saturating_sub(first + width);
     let step = (width / 4).max(1);
-    Window {
+    GraphWindow {
         from: (first + over.div_ceil(step) * step) * each,
         each,
         columns: width as usize,
     }
 }
 
-fn bar(kind: Kind, column: &Column) -> Bar {
-    let known = column.seconds > 0.0;
+fn bar(kind: GraphKind, column: &TimelineColumn) -> Bar {
+    let is_measured = column.seconds > 0.0;
     let bar = Bar {
         paused: column.paused,
         ..Bar::default()
     };
     match kind {
-        Kind::Rate => Bar {
+        GraphKind::Rate => Bar {
             value: column.rate(),
             bad: column.failure_rate().filter(|rate| *rate > 0.0),
             ..bar
         },
         // While no response comes, the age of the oldest request is all that is known.
-        Kind::Latency => Bar {
+        GraphKind::Latency => Bar {
             value: column.ok_p95_ms,
             point: column.failed_p95_ms,
             waiting: Some(column.oldest_ms)
                 .filter(|oldest| *oldest >= LONG_MS && column.ok_p95_ms.is_none()),
             ..bar
         },
-        Kind::UnderWay => Bar {
-            value: known.then_some(column.under_way as f64),
+        GraphKind::UnderWay => Bar {
+            value: is_measured.then_some(column.under_way as f64),
             warned: column.oldest_ms >= LONG_MS,
             ..bar
         },
-        Kind::Users => Bar {
-            value: known.then_some(column.users as f64),
+        GraphKind::Users => Bar {
+            value: is_measured.then_some(column.users as f64),
             ..bar
         },
     }
 }
 
 /// Returns the threshold on just that figure of all requests or, for users, the number that the run aims at.
-fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
+fn limit(kind: GraphKind, snapshot: &Snapshot) -> Option<f64> {
     let mut rows = snapshot.thresholds.iter().filter(|row| row.name.is_none());
     match kind {
-        Kind::Latency => {
+        GraphKind::Latency => {
             let row = rows.find(|row| {
                 let text = row.threshold.trim_start_matches("ok ");
                 text.starts_with("p95 ")
@@ -184,28 +184,28 @@ fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
                 _ => None,
             }
         }
-        Kind::Rate => rows
+        GraphKind::Rate => rows
             .find(|row| row.threshold.starts_with("rate "))
             .map(|row| row.limit),
-        Kind::Users => {
-            let wanted = snapshot.progress.wanted;
-            let elsewhere = wanted.rate.is_none() && wanted.users != snapshot.users;
-            elsewhere.then_some(wanted.users as f64)
+        GraphKind::Users => {
+            let aim = snapshot.progress.wanted;
+            let elsewhere = aim.rate.is_none() && aim.users != snapshot.users;
+            elsewhere.then_some(aim.users as f64)
         }
-        Kind::UnderWay => None,
+        GraphKind::UnderWay => None,
     }
     .filter(|limit| *limit > 0.0)
 }
 
 /// Returns the parts of a title, the most wanted first.
 fn title(
-    kind: Kind,
-    state: &State,
+    kind: GraphKind,
+    state: &ViewState,
     snapshot: &Snapshot,
-    columns: &[Column],
-    window: Window,
+    columns: &[TimelineColumn],
+    window: GraphWindow,
     limit: Option<f64>,
-) -> Vec<(String, Meaning)> {
+) -> Vec<(String, TextMeaning)> {
     let span = window.each * columns.iter().filter(|c| c.seconds > 0.0).count() as u64;
     let last = format!("last {}", show_long(Duration::from_secs(span)));
     let over = if state.whole {
@@ -213,7 +213,7 @@ fn title(
     } else {
         last
     };
-    let highest = |of: fn(&Column) -> Option<f64>| {
+    let highest = |of: fn(&TimelineColumn) -> Option<f64>| {
         let values = columns.iter().filter_map(of);
         values.fold(None, |most: Option<f64>, value| {
             Some(most.map_or(value, |most| most.max(value)))
@@ -223,82 +223,97 @@ fn title(
     let mut parts = Vec::new();
     let mut part = |text: String, meaning| parts.push((text, meaning));
     match kind {
-        Kind::Rate => {
+        GraphKind::Rate => {
             let rates = now.and_then(|point| {
                 let failed = point.rate_of(point.failures).unwrap_or(0.0);
                 Some((point.rate()?, failed))
             });
             let (all, failed) = rates.unwrap_or_default();
-            part(format!("req/s {}", rate(all)), Meaning::Strong);
+            part(format!("req/s {}", rate(all)), TextMeaning::Strong);
             if state.figures.one_tag.is_some() {
-                part("all requests".to_owned(), Meaning::Faint);
+                part("all requests".to_owned(), TextMeaning::Faint);
             }
             if failed > 0.0 {
-                part(format!("✗ {}/s", rate(failed)), Meaning::Bad);
+                part(format!("✗ {}/s", rate(failed)), TextMeaning::Bad);
             }
-            if let Some(most) = highest(Column::rate) {
-                part(format!("max {} {over}", rate(most)), Meaning::Faint);
+            if let Some(most) = highest(TimelineColumn::rate) {
+                part(format!("max {} {over}", rate(most)), TextMeaning::Faint);
             }
         }
-        Kind::Latency => {
+        GraphKind::Latency => {
             let ok = now.and_then(|point| point.latency.ok_p95_ms);
             let text = ok.map_or_else(|| "-".to_owned(), ms_text);
-            part(format!("p95 {text}"), Meaning::Strong);
+            part(format!("p95 {text}"), TextMeaning::Strong);
             if state.figures.one_tag.is_some() {
-                part("all requests".to_owned(), Meaning::Faint);
+                part("all requests".to_owned(), TextMeaning::Faint);
             }
             if let Some(failed) = now.and_then(|point| point.latency.failed_p95_ms) {
-                part(format!("✗ {}", ms_text(failed)), Meaning::Bad);
+                part(format!("✗ {}", ms_text(failed)), TextMeaning::Bad);
             }
             if let Some(limit) = limit {
-                part(format!("limit {}", scale::short_ms(limit)), Meaning::Faint);
+                part(
+                    format!("limit {}", scale::short_ms(limit)),
+                    TextMeaning::Faint,
+                );
             }
             if let Some(most) = highest(|column| column.ok_p95_ms) {
-                part(format!("max {} {over}", ms_text(most)), Meaning::Faint);
+                part(format!("max {} {over}", ms_text(most)), TextMeaning::Faint);
             }
         }
-        Kind::UnderWay => {
+        GraphKind::UnderWay => {
             let (count, oldest) = now.map_or((0, 0.0), |now| (now.under_way, now.oldest_ms));
-            part(format!("in flight {}", show_count(count)), Meaning::Strong);
+            part(
+                format!("in flight {}", show_count(count)),
+                TextMeaning::Strong,
+            );
             let (sign, meaning) = if oldest >= LONG_MS {
-                (" ⚠", Meaning::Warning)
+                (" ⚠", TextMeaning::Warning)
             } else {
-                ("", Meaning::Faint)
+                ("", TextMeaning::Faint)
             };
             if count > 0 {
                 part(format!("oldest {}{sign}", ms_text(oldest)), meaning);
             }
         }
-        Kind::Users => {
+        GraphKind::Users => {
             part(
                 format!("users {}", show_count(snapshot.users)),
-                Meaning::Strong,
+                TextMeaning::Strong,
             );
             if let Some(limit) = limit.filter(|limit| *limit != snapshot.users as f64) {
-                part(format!("→ {}", scale::short(limit)), Meaning::Strong);
+                part(format!("→ {}", scale::short(limit)), TextMeaning::Strong);
             }
             if let Some(most) = highest(|column| Some(column.users as f64)) {
-                part(format!("max {} {over}", scale::short(most)), Meaning::Faint);
+                part(
+                    format!("max {} {over}", scale::short(most)),
+                    TextMeaning::Faint,
+                );
             }
         }
     }
     parts
 }
 
-fn write_title(parts: &[(String, Meaning)], area: Rect, buffer: &mut Buffer, styles: Styles) {
+fn write_title(parts: &[(String, TextMeaning)], area: Rect, buffer: &mut Buffer, styles: Styles) {
     let mut x = area.x;
     for (text, meaning) in parts {
         let between = if x == area.x { "" } else { " · " };
         let end = usize::from(x) + between.width() + text.width();
         if end <= usize::from(area.right()) {
-            x = put(buffer, area, x, between, Meaning::Faint, styles);
+            x = put(buffer, area, x, between, TextMeaning::Faint, styles);
             x = put(buffer, area, x, text, *meaning, styles);
         }
     }
 }
 
 /// Draws the last line: times into the run, and over them the marks of events.
-fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffer, styles: Styles) {
+fn time_axis(
+    timeline: &Timeline,
+    window: GraphWindow,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
     let line = Rect {
         y: area.bottom() - 1,
         height: 1,
@@ -307,8 +322,8 @@ fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffe
     };
     let room = usize::from(line.width);
     let every = scale::nice_seconds(12 * window.each).div_ceil(window.each) as usize;
-    let begin = (window.from / window.each) as usize;
-    let first = begin.div_ceil(every) * every - begin;
+    let start = (window.from / window.each) as usize;
+    let first = start.div_ceil(every) * every - start;
     for place in (first..room).step_by(every) {
         let second = window.from + place as u64 * window.each;
         let text = format!("╵{}", show_long(Duration::from_secs(second)));
@@ -318,7 +333,7 @@ fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffe
                 line,
                 line.x + place as u16,
                 &text,
-                Meaning::Faint,
+                TextMeaning::Faint,
                 styles,
             );
         }
@@ -336,7 +351,7 @@ fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffe
                 line,
                 line.x + place as u16,
                 text,
-                Meaning::Warning,
+                TextMeaning::Warning,
                 styles,
             );
             free = place + text.width();

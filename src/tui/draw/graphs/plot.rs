@@ -1,6 +1,6 @@
 //! Bars over an axis with numbers: clipped where they leave the scale, with a line at a limit.
 
-use super::super::super::style::{Meaning, Styles};
+use super::super::super::style::{Styles, TextMeaning};
 use super::scale;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -37,12 +37,12 @@ pub(super) struct Plot<'a> {
 }
 
 /// Area of the bars and the value at its top.
-struct Place {
+struct PlotArea {
     area: Rect,
     top: f64,
 }
 
-impl Place {
+impl PlotArea {
     /// Returns the height of a value in eighths of a row, at least one unless the value is 0.
     fn eighths(&self, value: f64) -> usize {
         let whole = usize::from(self.area.height) * 8;
@@ -62,7 +62,7 @@ impl Plot<'_> {
     /// Draws the graph; the last line is left for times.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, styles: Styles) {
         let values = self.bars.iter().filter_map(|bar| bar.value.or(bar.waiting));
-        let place = Place {
+        let place = PlotArea {
             area: Rect {
                 x: area.x + LABELS as u16,
                 width: area.width - LABELS as u16,
@@ -82,8 +82,8 @@ impl Plot<'_> {
         self.clipped(&place, buffer, styles);
     }
 
-    fn axis(&self, place: &Place, x: u16, buffer: &mut Buffer, styles: Styles) {
-        let style = styles.of(Meaning::Faint);
+    fn axis(&self, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: Styles) {
+        let style = styles.of(TextMeaning::Faint);
         let height = place.area.height;
         for line in 0..height {
             let middle = height >= 4 && height.is_multiple_of(2) && line == height / 2;
@@ -102,7 +102,7 @@ impl Plot<'_> {
     }
 
     /// Draws the line of the limit where nothing else stands.
-    fn line_of_limit(&self, place: &Place, buffer: &mut Buffer, styles: Styles) {
+    fn line_of_limit(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
         let Some(limit) = self.limit.filter(|limit| *limit <= place.top) else {
             return;
         };
@@ -111,13 +111,13 @@ impl Plot<'_> {
             if buffer[(x, y)].symbol() == " " {
                 buffer[(x, y)]
                     .set_char('╌')
-                    .set_style(styles.of(Meaning::Warning));
+                    .set_style(styles.of(TextMeaning::Warning));
             }
         }
     }
 
     /// Marks what leaves the scale, the highest with its value.
-    fn clipped(&self, place: &Place, buffer: &mut Buffer, styles: Styles) {
+    fn clipped(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
         let of = |bar: &Bar| {
             bar.value
                 .or(bar.waiting)
@@ -128,7 +128,7 @@ impl Plot<'_> {
             .filter_map(|(at, bar)| Some((place.area.x + at as u16, of(bar)?)))
             .filter(|(x, _)| *x < place.area.right())
             .collect();
-        let style = styles.of(Meaning::Warning);
+        let style = styles.of(TextMeaning::Warning);
         let y = place.area.y;
         for (x, _) in &clipped {
             buffer[(*x, y)].set_char('▲').set_style(style);
@@ -149,23 +149,23 @@ impl Plot<'_> {
     }
 }
 
-fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Styles) {
+fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: Styles) {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bottom = place.area.bottom() - 1;
     if bar.paused {
         for y in place.area.y..=bottom {
             buffer[(x, y)]
                 .set_char('░')
-                .set_style(styles.of(Meaning::Faint));
+                .set_style(styles.of(TextMeaning::Faint));
         }
         return;
     }
     let all = bar.value.map_or(0, |value| place.eighths(value));
     let bad = bar.bad.map_or(0, |value| place.eighths(value)).min(all);
     let meaning = if bar.warned {
-        Meaning::Warning
+        TextMeaning::Warning
     } else {
-        Meaning::Graph
+        TextMeaning::Graph
     };
     for line in 0..usize::from(place.area.height) {
         let here = |eighths: usize| eighths.saturating_sub(line * 8).min(8);
@@ -175,9 +175,9 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
         }
         let (sign, style) = match bad {
             0 => (BARS[all], styles.of(meaning)),
-            8 => ('█', styles.of(Meaning::Bad)),
+            8 => ('█', styles.of(TextMeaning::Bad)),
             _ if all == 8 => (BARS[bad], over(styles)),
-            _ => (BARS[all], styles.of(Meaning::Bad)),
+            _ => (BARS[all], styles.of(TextMeaning::Bad)),
         };
         buffer[(x, bottom - line as u16)]
             .set_char(sign)
@@ -191,7 +191,7 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
         for y in place.line(value)..=bottom {
             buffer[(x, y)]
                 .set_char('┊')
-                .set_style(styles.of(Meaning::Warning));
+                .set_style(styles.of(TextMeaning::Warning));
         }
     }
     if let Some(value) = bar.point {
@@ -199,7 +199,7 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
         // A hole in a bar would read as a lower value.
         let style = match cell.symbol() {
             "█" => over(styles),
-            _ => styles.of(Meaning::Bad),
+            _ => styles.of(TextMeaning::Bad),
         };
         cell.set_char('✗').set_style(style);
     }
@@ -207,8 +207,8 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
 
 /// Returns the style of a cell that is bad below and good above.
 fn over(styles: Styles) -> Style {
-    let style = styles.of(Meaning::Bad);
-    match styles.of(Meaning::Graph).fg {
+    let style = styles.of(TextMeaning::Bad);
+    match styles.of(TextMeaning::Graph).fg {
         Some(colour) => style.bg(colour),
         None => style,
     }

@@ -22,7 +22,7 @@ fn point(second: u64) -> SeriesPoint {
 }
 
 /// Returns a run with these points, and a view that has seen it.
-fn seen(points: Vec<SeriesPoint>, phase: RunPhase) -> (State, Snapshot) {
+fn seen(points: Vec<SeriesPoint>, phase: RunPhase) -> (ViewState, Snapshot) {
     let now = Duration::from_secs(points.len() as u64);
     let snapshot = Snapshot {
         progress: Progress {
@@ -35,12 +35,17 @@ fn seen(points: Vec<SeriesPoint>, phase: RunPhase) -> (State, Snapshot) {
         recent: points,
         ..Snapshot::default()
     };
-    let mut state = State::default();
+    let mut state = ViewState::default();
     state.look(&Arc::new(snapshot.clone()));
     (state, snapshot)
 }
 
-fn drawn(kind: Kind, state: &State, snapshot: &Snapshot, colours: bool) -> (String, Buffer) {
+fn drawn(
+    kind: GraphKind,
+    state: &ViewState,
+    snapshot: &Snapshot,
+    colours: bool,
+) -> (String, Buffer) {
     let area = Rect::new(0, 0, 46, 8);
     let mut buffer = Buffer::empty(area);
     graph(kind, state, snapshot, area, &mut buffer, Styles { colours });
@@ -54,17 +59,17 @@ fn drawn(kind: Kind, state: &State, snapshot: &Snapshot, colours: bool) -> (Stri
 #[test]
 fn axes_have_numbers_and_times() {
     let (state, snapshot) = seen((0..60).map(point).collect(), RunPhase::Running);
-    let (text, _) = drawn(Kind::Rate, &state, &snapshot, true);
-    for wanted in [
+    let (text, _) = drawn(GraphKind::Rate, &state, &snapshot, true);
+    for expected in [
         "req/s 300 · max 300 last 1m",
         "  300┤",
         "    0┤",
         "╵0s",
         "╵1m",
     ] {
-        assert!(text.contains(wanted), "{wanted}:\n{text}");
+        assert!(text.contains(expected), "{expected}:\n{text}");
     }
-    let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(
         text.contains(" 30ms┤") && text.contains("p95 30.0ms"),
         "{text}"
@@ -72,11 +77,11 @@ fn axes_have_numbers_and_times() {
 }
 
 #[test]
-fn an_outlier_is_clipped_and_told_with_its_value() {
+fn an_outlier_is_clipped_and_reported_with_its_value() {
     let mut points: Vec<_> = (0..60).map(point).collect();
     points[30].latency.ok_p95_ms = Some(6_300.0);
     let (state, snapshot) = seen(points, RunPhase::Running);
-    let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(text.contains("▲6.3s") && text.contains(" 50ms┤"), "{text}");
 }
 
@@ -87,10 +92,10 @@ fn failures_are_red_at_the_bottom_and_a_sign_without_colours() {
         point.failures = 6;
     }
     let (state, snapshot) = seen(points, RunPhase::Running);
-    let (_, buffer) = drawn(Kind::Rate, &state, &snapshot, true);
+    let (_, buffer) = drawn(GraphKind::Rate, &state, &snapshot, true);
     let red = |cell: &ratatui::buffer::Cell| cell.fg == ratatui::style::Color::Red;
     assert!(buffer.content.iter().any(red));
-    let (text, _) = drawn(Kind::Rate, &state, &snapshot, false);
+    let (text, _) = drawn(GraphKind::Rate, &state, &snapshot, false);
     assert!(text.contains('✗'), "{text}");
 }
 
@@ -104,7 +109,7 @@ fn a_killed_site_does_not_look_faster() {
         point.failures = point.count;
     }
     let (state, snapshot) = seen(points, RunPhase::Running);
-    let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(text.contains("p95 - · ✗ 200µs"), "{text}");
     let bottom = text.lines().rev().nth(1).expect("a line above the times");
     assert!(bottom.ends_with("✗✗"), "{text}");
@@ -119,9 +124,9 @@ fn a_stall_is_seen_while_it_lasts() {
         point.oldest_ms = 1_000.0 * (after as f64 + 1.0);
     }
     let (state, snapshot) = seen(points, RunPhase::Running);
-    let (text, _) = drawn(Kind::UnderWay, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::UnderWay, &state, &snapshot, true);
     assert!(text.contains("in flight 10 · oldest 6.00s ⚠"), "{text}");
-    let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(text.contains('┊') && text.contains("▲6s"), "{text}");
 }
 
@@ -137,7 +142,7 @@ fn a_pause_is_no_silence_and_what_happened_is_marked() {
         text: String::new(),
     });
     state.look(&Arc::new(snapshot.clone()));
-    let (text, _) = drawn(Kind::Rate, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Rate, &state, &snapshot, true);
     assert!(text.contains("░░░░") && text.contains("↑reload"), "{text}");
 }
 
@@ -153,7 +158,7 @@ fn a_threshold_is_a_line() {
         passed: true,
         broken_s: None,
     });
-    let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(
         text.contains("limit 50ms") && text.contains("╌╌╌"),
         "{text}"
@@ -163,10 +168,10 @@ fn a_threshold_is_a_line() {
 #[test]
 fn the_whole_run_is_shown_on_request() {
     let (mut state, snapshot) = seen((0..900).map(point).collect(), RunPhase::Running);
-    let (text, _) = drawn(Kind::Rate, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Rate, &state, &snapshot, true);
     assert!(!text.contains("╵0s"), "{text}");
     state.whole = true;
-    let (text, _) = drawn(Kind::Rate, &state, &snapshot, true);
+    let (text, _) = drawn(GraphKind::Rate, &state, &snapshot, true);
     assert!(
         text.contains("╵0s") && text.contains("of the run"),
         "{text}"
@@ -179,7 +184,7 @@ fn most_seconds_change_one_column_only() {
     let mut moved = 0;
     for now in 200..300 {
         let (before, after) = (timeline(now), timeline(now + 1));
-        let window = |state: &State| window(&state.figures.timeline, 100, false);
+        let window = |state: &ViewState| window(&state.figures.timeline, 100, false);
         moved += u32::from(window(&before) != window(&after));
         let shown = window(&after);
         let end = shown.from + shown.each * shown.columns as u64;

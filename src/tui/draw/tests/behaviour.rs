@@ -70,12 +70,12 @@ fn an_open_run_shows_target_dropped_and_late() {
         snapshot.arrivals.late_p99 = Duration::from_micros(1_200);
     });
     let text = look(open, (120, 40));
-    for wanted in [
+    for expected in [
         "target 300 iterations/s",
         "✗ 7 dropped",
         "starts 1.20ms late",
     ] {
-        assert!(text.contains(wanted), "{wanted}:\n{text}");
+        assert!(text.contains(expected), "{expected}:\n{text}");
     }
 }
 
@@ -129,7 +129,7 @@ fn a_wide_screen_has_details_beside_the_list() {
 }
 
 #[test]
-fn an_empty_filter_says_so() {
+fn an_empty_filter_is_reported() {
     let run = run(12);
     let mut state = watched(&run);
     state.filter = "nowhere".to_owned();
@@ -146,24 +146,24 @@ fn details_end_where_they_end() {
     state.layout = draw(&facts(), &state, &run.0, area, &mut buffer);
     let down = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Down);
     for _ in 0..200 {
-        handle_input(&mut state, &crate::tui::Typed::Key(down), &run.0);
+        handle_input(&mut state, &crate::tui::TerminalEvent::Key(down), &run.0);
     }
     let end = state.scroll;
     assert_eq!(end, state.layout.most_scroll);
     let up = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Up);
-    handle_input(&mut state, &crate::tui::Typed::Key(up), &run.0);
+    handle_input(&mut state, &crate::tui::TerminalEvent::Key(up), &run.0);
     assert_eq!(state.scroll, end - 1, "one step up is seen at once");
 }
 
 #[test]
-fn a_search_goes_from_line_to_line_and_begins_anew_at_the_end() {
+fn a_search_goes_from_line_to_line_and_starts_anew_at_the_end() {
     use crossterm::event::{KeyCode, KeyEvent};
     let run = run(12);
     let mut state = watched(&run);
     state.dialog = Dialog::Help;
     let size = (60, 10);
     let mut press = |code: KeyCode| {
-        let key = crate::tui::Typed::Key(KeyEvent::from(code));
+        let key = crate::tui::TerminalEvent::Key(KeyEvent::from(code));
         handle_input(&mut state, &key, &run.0);
         let area = Rect::new(0, 0, size.0, size.1);
         let mut buffer = Buffer::empty(area);
@@ -206,13 +206,13 @@ fn help_can_be_read_to_its_end_on_a_small_screen() {
         state.scroll = scroll;
         seen.push_str(&screen(&state, &run.0, (60, 15)));
     }
-    for wanted in [
+    for expected in [
         "reload the plan",
         "reset the statistics",
         "wheel",
         "of the run.",
     ] {
-        assert!(seen.contains(wanted), "{wanted}:\n{seen}");
+        assert!(seen.contains(expected), "{expected}:\n{seen}");
     }
 }
 
@@ -284,7 +284,7 @@ fn the_view_of_a_run_that_is_over_shows_its_report() {
     assert!(screen(&state, &last, (80, 24)).contains("123,456"));
     assert_eq!(last.progress.phase, RunPhase::Stopping);
     state.tab = Tab::Errors;
-    state.dialog = Dialog::Detail(Subject {
+    state.dialog = Dialog::Detail(RowReference {
         tab: Tab::Errors,
         key: error_key(&report.errors[0]),
     });
@@ -292,7 +292,7 @@ fn the_view_of_a_run_that_is_over_shows_its_report() {
 }
 
 #[test]
-fn a_page_of_the_last_seconds_says_so() {
+fn a_page_of_the_last_seconds_is_marked_as_such() {
     let run = run(12);
     let mut state = watched(&run);
     state.now = true;

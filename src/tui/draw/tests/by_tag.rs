@@ -52,7 +52,7 @@ fn tagged() -> (Snapshot, Arc<Report>, LiveTag) {
 }
 
 #[test]
-fn every_page_shows_one_tag_or_says_that_it_cannot() {
+fn every_page_shows_one_tag_or_reports_that_it_cannot() {
     let (snapshot, report, live) = tagged();
     let mut state = watched(&(snapshot.clone(), report));
     state.figures.choose_tag(Some("phase=load".into()));
@@ -123,5 +123,5 @@ fn the_tag_of_a_run_that_is_over_has_the_figures_of_its_report() {
     assert!(!screen(&state, &last, (80, 24)).contains("654,321"));
     state.figures.choose_tag(Some("phase=load".into()));
     assert!(screen(&state, &last, (80, 24)).contains("654,321"));
-    assert_eq!(state.wants_tag(), None);
+    assert_eq!(state.requested_tag(), None);
 }

@@ -6,7 +6,7 @@ mod fixture;
 mod workers;
 
 use super::super::pages::error_key;
-use super::super::state::{Subject, Tab};
+use super::super::state::{RowReference, Tab};
 use super::*;
 use crate::metrics::{Report, Snapshot};
 use fixture::run;
@@ -26,7 +26,7 @@ fn facts() -> ViewContext {
     }
 }
 
-fn screen(state: &State, snapshot: &Snapshot, (width, height): (u16, u16)) -> String {
+fn screen(state: &ViewState, snapshot: &Snapshot, (width, height): (u16, u16)) -> String {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     draw(&facts(), state, snapshot, area, &mut buffer);
@@ -58,8 +58,8 @@ fn compare(file: &str, shown: &str) {
     assert_eq!(shown, golden, "{file} (see the head of this file)");
 }
 
-fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> State {
-    let mut state = State::default();
+fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> ViewState {
+    let mut state = ViewState::default();
     for second in 1..=10 {
         let mut at = snapshot.clone();
         at.progress.elapsed = Duration::from_secs(second);
@@ -93,15 +93,15 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
     for tab in Tab::of(snapshot).iter().copied() {
         let mut state = watched(&run);
         state.tab = tab;
-        state.say(" INFO plan: [/front] hello");
-        state.say(" WARN plan: careful");
+        state.add_log_line(" INFO plan: [/front] hello");
+        state.add_log_line(" WARN plan: careful");
         compare(
             &format!("tab_{}.txt", tab.title()),
             &screen(&state, snapshot, (80, 24)),
         );
     }
     let request = run.0.requests.rows[2].clone();
-    let subject = |tab, key: String| Dialog::Detail(Subject { tab, key });
+    let subject = |tab, key: String| Dialog::Detail(RowReference { tab, key });
     let error = subject(Tab::Errors, error_key(&run.1.errors[0]));
     let dialogs = [
         ("help", Dialog::Help),
@@ -142,7 +142,7 @@ fn hostile_text_stays_text_and_no_size_breaks_the_view() {
     let run = run(12);
     let snapshot = &run.0;
     for tab in Tab::ALL {
-        let subject = Subject {
+        let subject = RowReference {
             tab,
             key: error_key(&run.1.errors[0]),
         };

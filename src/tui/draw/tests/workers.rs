@@ -46,7 +46,7 @@ fn gaggle(workers: usize) -> (Snapshot, Arc<Report>) {
     (snapshot, report)
 }
 
-fn shown(workers: usize) -> ((Snapshot, Arc<Report>), State) {
+fn shown(workers: usize) -> ((Snapshot, Arc<Report>), ViewState) {
     let run = gaggle(workers);
     let mut state = watched(&run);
     state.tab = Tab::Workers;
@@ -63,9 +63,9 @@ fn every_size_shows_workers_with_those_in_trouble_on_top() {
 }
 
 #[test]
-fn a_worker_has_details_and_the_help_knows_of_the_page() {
+fn a_worker_has_details_and_the_help_lists_the_page() {
     let (run, mut state) = shown(6);
-    let subject = |key: &str| Subject {
+    let subject = |key: &str| RowReference {
         tab: Tab::Workers,
         key: key.to_owned(),
     };
@@ -89,7 +89,7 @@ fn a_lost_worker_is_shown_as_lost_even_if_it_was_saturated() {
     let mut workers = run.0.workers.to_vec();
     workers[3].saturated = true;
     run.0.workers = workers.into();
-    state.dialog = Dialog::Detail(Subject {
+    state.dialog = Dialog::Detail(RowReference {
         tab: Tab::Workers,
         key: "3".to_owned(),
     });
@@ -109,7 +109,7 @@ fn a_run_of_this_process_alone_has_no_page_of_workers() {
 
 #[test]
 fn workers_are_sorted_by_figures_and_by_texts() {
-    use crate::tui::listing::Order;
+    use crate::tui::listing::SortOrder;
     let (run, mut state) = shown(6);
     for (column, reversed, first) in [
         (0, false, "region=eu"),
@@ -118,7 +118,7 @@ fn workers_are_sorted_by_figures_and_by_texts() {
         (5, false, "load-generator-2"),
         (8, false, "worker-3"),
     ] {
-        state.sorted[Tab::Workers.index()] = Order::Column(column);
+        state.sorted[Tab::Workers.index()] = SortOrder::Column(column);
         state.reversed = reversed;
         let text = screen(&state, &run.0, (120, 40));
         let mut rows = text.lines().skip_while(|line| !line.starts_with("Worker"));

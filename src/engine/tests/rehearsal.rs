@@ -148,7 +148,8 @@ impl TestRun {
             plan_version: Arc::new(stand_in.expect("a stand-in")),
             ..run.clone()
         };
-        let first = run_at(place, run, control.calls, offers, control.snapshots);
+        // In boxes: without optimization each level of futures holds copies of those below on a test's small stack.
+        let first = Box::pin(run_at(place, run, control.calls, offers, control.snapshots));
         let running = async {
             let (Some((lost, taken_at)), Some(stream)) = (self.lost, stream) else {
                 return first.await;
@@ -159,9 +160,9 @@ impl TestRun {
             tokio::time::sleep_until(start + taken_at).await;
             let place = ShardPlacement::Workers(stream.take_over());
             let (_, offers) = PlanVersions::open();
-            run_at(place, run_again, taken.calls, offers, taken.snapshots).await
+            Box::pin(run_at(place, run_again, taken.calls, offers, taken.snapshots)).await
         };
-        let outcome = tasks.run_until(running).await.expect("it starts");
+        let outcome = tasks.run_until(Box::pin(running)).await.expect("it starts");
         let arrived = log.lock().expect("one thread").clone();
         (arrived, outcome)
     }

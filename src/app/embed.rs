@@ -3,17 +3,17 @@
 
 use super::loading;
 use super::preflight::preflight;
-use super::prepare::{CommandOptions, prepare};
+use super::prepare::{TestInput, prepare};
 use super::runtime;
 use super::supervisor::Supervisor;
-use crate::config::{Settings, Value};
+use crate::config::Value;
 use crate::control::{Command, Handle};
 use crate::engine::Outcome;
-use crate::error::{Diagnostic, Error};
-use crate::lua::{self, GivenVariables, Written};
+use crate::error::Error;
+use crate::lua::{self, Written};
 use crate::metrics::{Report, Snapshot};
 use crate::output;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -37,18 +37,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Test {
-    /// Path of the plan, or its name in messages.
-    pub(super) name: String,
-    pub(super) source: String,
-    /// Folder that paths in the plan's options are relative to.
-    pub(super) folder: PathBuf,
-    /// Options that take precedence over the plan's own.
-    pub(super) settings: Settings,
-    /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
-    pub(super) variables: GivenVariables,
-    pub(super) command: CommandOptions,
-    /// The first option that was invalid.
-    pub(super) mistake: Option<Diagnostic>,
+    pub(super) input: TestInput,
 }
 
 impl Test {
@@ -56,13 +45,7 @@ impl Test {
     /// current folder.
     pub fn from_source(source: impl Into<String>) -> Test {
         Test {
-            name: "plan".to_owned(),
-            source: source.into(),
-            folder: PathBuf::new(),
-            settings: Settings::default(),
-            variables: GivenVariables::default(),
-            command: CommandOptions::default(),
-            mistake: None,
+            input: TestInput::new(source.into()),
         }
     }
 
@@ -73,11 +56,12 @@ impl Test {
     pub fn open(path: impl AsRef<Path>) -> Result<Test, Error> {
         let path = path.as_ref();
         let (name, source) = lua::read(path)?;
-        Ok(Test {
+        let input = TestInput {
             name,
             folder: path.parent().map(Path::to_owned).unwrap_or_default(),
-            ..Test::from_source(source)
-        })
+            ..TestInput::new(source)
+        };
+        Ok(Test { input })
     }
 
     /// Sets the base URL, or a built-in site such as `demo:drupal`.
@@ -102,7 +86,7 @@ impl Test {
     /// here or in the plan, the run goes on until it is stopped.
     #[must_use]
     pub fn run_time(mut self, time: Duration) -> Test {
-        self.settings.run_time = Some(time);
+        self.input.settings.run_time = Some(time);
         self
     }
 
@@ -115,14 +99,17 @@ impl Test {
     /// Sets the seed of all random choices.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Test {
-        self.settings.seed = Some(seed);
+        self.input.settings.seed = Some(seed);
         self
     }
 
     /// Sets a variable for the plan's `env()`.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Test {
-        self.variables.configured.insert(name.into(), value.into());
+        self.input
+            .variables
+            .configured
+            .insert(name.into(), value.into());
         self
     }
 
@@ -138,8 +125,8 @@ impl Test {
     /// ```
     #[must_use]
     pub fn option(mut self, name: &str, value: Value) -> Test {
-        if let Err(mistake) = self.settings.set(name, &value) {
-            self.mistake.get_or_insert(mistake);
+        if let Err(mistake) = self.input.settings.set(name, &value) {
+            self.input.mistake.get_or_insert(mistake);
         }
         self
     }
@@ -188,7 +175,7 @@ pub struct Running {
 
 impl Running {
     pub(super) fn start(supervisor: &Supervisor, test: Test) -> Result<Running, Error> {
-        let (slot, prepared) = supervisor.start_test(|| prepare(test))?;
+        let (slot, prepared) = supervisor.start_test(|| prepare(test.input))?;
         let handle = slot.handle().clone();
         let run = move || {
             let shortages = preflight(&prepared);

@@ -2,21 +2,54 @@
 //! determines the target, starts it if it is a built-in site, and returns what the engine runs.
 
 use super::client::client;
-use super::embed::Test;
 use super::loading;
 use super::places::{self, RunFile};
 use super::sites::Sites;
 use crate::config::{
-    Config, Load, LoadPart, MitigationCadence, RunConfig, ScreenConfig, ShowLevel, check_own_limits,
+    Config, Load, LoadPart, MitigationCadence, RunConfig, ScreenConfig, Settings, ShowLevel,
+    check_own_limits,
 };
 use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
 use crate::error::{Diagnostic, Error};
-use crate::lua::Program;
+use crate::lua::{GivenVariables, Program};
 use crate::machine;
 use crate::plan::{self, Plan, Scenario};
 use crate::units::{masked_url, show_size};
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What was typed for a test, or set by a program that embeds lgoose.
+#[derive(Debug, Clone)]
+pub(super) struct TestInput {
+    /// Path of the plan, or its name in messages.
+    pub(super) name: String,
+    pub(super) source: String,
+    /// Folder that paths in the plan's options are relative to.
+    pub(super) folder: PathBuf,
+    /// Options that take precedence over the plan's own.
+    pub(super) settings: Settings,
+    /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
+    pub(super) variables: GivenVariables,
+    pub(super) command: CommandOptions,
+    /// The first option that was invalid.
+    pub(super) mistake: Option<Diagnostic>,
+}
+
+impl TestInput {
+    /// Describes a test of the text of a plan, with no option set.
+    pub(super) fn new(source: String) -> TestInput {
+        TestInput {
+            name: "plan".to_owned(),
+            source,
+            folder: PathBuf::new(),
+            settings: Settings::default(),
+            variables: GivenVariables::default(),
+            command: CommandOptions::default(),
+            mistake: None,
+        }
+    }
+}
 
 /// What only a command line says about a test. A program that embeds lgoose has the defaults.
 #[derive(Debug, Clone)]
@@ -149,7 +182,7 @@ impl PreparedRun {
 ///
 /// # Errors
 /// A mistake in the plan or in an option, or trouble with a file or a site that they name.
-pub(super) fn prepare(mut test: Test) -> Result<PreparedRun, Error> {
+pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
     let OtherFiles {
         mut read,
         mut written,
@@ -200,7 +233,7 @@ pub(super) fn prepare(mut test: Test) -> Result<PreparedRun, Error> {
 ///
 /// # Errors
 /// A mistake in the plan or in an option.
-pub(super) fn resolve(test: Test, seed: u64) -> Result<Resolved, Error> {
+pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     if let Some(mistake) = test.mistake {
         return Err(mistake.into());
     }

@@ -1,8 +1,7 @@
 //! Reloads the plan during a run: by a command or, with `--watch`, when one of its files has changed. A plan with a
 //! mistake changes nothing.
 
-use super::embed::Test;
-use super::prepare::{Resolved, hosts_of, no_fixed_numbers, resolve};
+use super::prepare::{Resolved, TestInput, hosts_of, no_fixed_numbers, resolve};
 use super::sites::Sites;
 use crate::config::Config;
 use crate::control::{Done, Refusal, ReloadResult, Reloads, ReplySender};
@@ -21,7 +20,7 @@ use tokio::sync::broadcast;
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Reads the test with the current text of its plan.
-type ReadTest = Box<dyn FnMut() -> Result<Test, Error> + Send>;
+type ReadTest = Box<dyn FnMut() -> Result<TestInput, Error> + Send>;
 
 /// Where the plan of a run is reloaded from.
 pub(super) struct ReloadSource {

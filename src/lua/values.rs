@@ -6,6 +6,7 @@ use mlua::{FromLua, Lua, LuaString, Table, Value};
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use std::time::Duration;
+use url::form_urlencoded::byte_serialize;
 
 /// Formats a diagnostic as one line, `message; help`, without its location.
 pub(super) fn to_one_line(diagnostic: Diagnostic) -> String {
@@ -260,7 +261,7 @@ pub(super) fn encode_form(
 
 /// Encodes fields as `application/x-www-form-urlencoded`, in their order.
 pub(super) fn encode_pairs(pairs: &[(Vec<u8>, Vec<u8>)]) -> String {
-    let encode = |bytes: &[u8]| url::form_urlencoded::byte_serialize(bytes).collect::<String>();
+    let encode = |bytes: &[u8]| byte_serialize(bytes).collect::<String>();
     let encoded: Vec<String> = pairs
         .iter()
         .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
@@ -271,8 +272,7 @@ pub(super) fn encode_pairs(pairs: &[(Vec<u8>, Vec<u8>)]) -> String {
 /// Returns the memory that encoding a field takes, in bytes: the field as it is, encoded, and as a part of the whole.
 pub(super) fn form_bytes(name: &[u8], value: &Value) -> usize {
     const EACH: usize = 128;
-    let plain = |byte: &&u8| byte.is_ascii_alphanumeric();
-    let encoded = |bytes: &[u8]| bytes.len() * 3 - bytes.iter().filter(plain).count() * 2;
+    let encoded = |bytes: &[u8]| byte_serialize(bytes).map(str::len).sum::<usize>();
     let value = value.as_string().map_or((0, 0), |text| {
         let bytes = text.as_bytes();
         (bytes.len(), encoded(&bytes))

@@ -5,6 +5,7 @@ mod read;
 mod unit;
 
 pub(crate) use read::GRAMMAR;
+use read::ThresholdMistake;
 pub(crate) use unit::{ByteUnit, Unit};
 
 use crate::phases::Phase;
@@ -95,6 +96,22 @@ pub enum Comparator {
 }
 
 impl Threshold {
+    /// Reads a threshold. A name ends at the last colon of the text, so it may have some itself.
+    ///
+    /// # Errors
+    /// The mistake and its place. [`Threshold::check`] finds whether the parts fit together.
+    pub fn read(text: &str) -> Result<Threshold, ThresholdMistake> {
+        read::read(text)
+    }
+
+    /// Reads a threshold whose name is known already.
+    ///
+    /// # Errors
+    /// As [`Threshold::read`].
+    pub fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMistake> {
+        read::read_for(name, text)
+    }
+
     /// Returns whether a value of the figure, in the threshold's unit, keeps the limit.
     pub fn holds(&self, value: f64) -> bool {
         match self.comparison {

@@ -2,9 +2,8 @@
 
 use super::env_file;
 use super::url_plan::UrlPlan;
-use crate::app::embed::Test;
 use crate::app::places::{self, RunFile};
-use crate::app::prepare::{CommandOptions, OtherFiles};
+use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
 use crate::app::reload::ReloadSource;
 use crate::cli;
 use crate::config::{LoadPart, ShowLevel, start_at_once};
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a flag, or a plan or a file of variables that cannot be read.
-pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<Test, Error> {
+pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error> {
     if flags.screen.watch {
         may_load(path, flags)?;
     }
@@ -28,7 +27,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<Test, Error> {
         start_at_once(&mut settings);
     }
     settings.host = host.or(settings.host);
-    Ok(Test {
+    Ok(TestInput {
         name,
         folder: folder_of(path).to_owned(),
         settings,
@@ -44,7 +43,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<Test, Error> {
             paused: flags.load.paused,
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
         },
-        ..Test::from_source(source)
+        ..TestInput::new(source)
     })
 }
 

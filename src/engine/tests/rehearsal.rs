@@ -160,7 +160,14 @@ impl TestRun {
             tokio::time::sleep_until(start + taken_at).await;
             let place = ShardPlacement::Workers(stream.take_over());
             let (_, offers) = PlanVersions::open();
-            Box::pin(run_at(place, run_again, taken.calls, offers, taken.snapshots)).await
+            Box::pin(run_at(
+                place,
+                run_again,
+                taken.calls,
+                offers,
+                taken.snapshots,
+            ))
+            .await
         };
         let outcome = tasks.run_until(Box::pin(running)).await.expect("it starts");
         let arrived = log.lock().expect("one thread").clone();

@@ -46,122 +46,122 @@ impl ThresholdMistake {
     }
 }
 
-impl Threshold {
-    /// Reads a threshold. A name ends at the last colon of the text, so it may have some itself.
-    ///
-    /// # Errors
-    /// The mistake and its place. [`Threshold::check`] finds whether the parts fit together.
-    pub fn read(text: &str) -> Result<Threshold, ThresholdMistake> {
-        match text.rfind(':') {
-            None => Threshold::limit(None, text, 0),
-            Some(colon) => match text[..colon].trim() {
-                "" => Err(ThresholdMistake::new(
-                    "a name is missing before the ':'",
-                    0..colon + 1,
-                )),
-                name => Threshold::limit(Some(name), text, colon + 1),
-            },
-        }
-    }
-
-    /// Reads a threshold whose name is known already.
-    ///
-    /// # Errors
-    /// As [`Threshold::read`].
-    pub fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMistake> {
-        match text.rfind(':') {
-            None => Threshold::limit(Some(name), text, 0),
-            Some(colon) => {
-                let message = "the name stands in [\"…\"] already";
-                Err(ThresholdMistake::new(message, 0..colon + 1))
-            }
-        }
-    }
-
-    fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, ThresholdMistake> {
-        let mut reader = ThresholdParser { text, at: from };
-        let (among, phase, figure) = reader.figure_of()?;
-        let comparison = reader.comparison()?;
-        let (limit, number) = reader.number()?;
-        let (unit, place) = reader.unit()?;
-        let mut threshold = Threshold {
-            name: name.map(str::to_owned),
-            among,
-            phase,
-            figure,
-            comparison,
-            limit,
-            unit,
-            during: None,
-            abort: false,
-            after: None,
-        };
-        threshold.fits(number, place)?;
-        reader.options(&mut threshold)?;
-        Ok(threshold)
-    }
-
-    /// Checks that the figure can have that unit. Numbers of a custom metric have none.
-    fn fits(&self, number: Range<usize>, unit: Range<usize>) -> Result<(), ThresholdMistake> {
-        let figure = self.figure;
-        let is_time = self.unit.per_millisecond().is_some();
-        let is_plain = self.unit == Unit::None;
-        let is_share = self.unit == Unit::Percent;
-        let (fits, units) = match figure {
-            FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => (
-                is_time || is_plain && self.name.is_some() && self.phase.is_none(),
-                "'us', 'ms' or 's'",
-            ),
-            FigureKind::Failures => (is_share || is_plain, "'%', or none for a number of them"),
-            FigureKind::Rate => (
-                is_share || self.unit == Unit::PerSecond,
-                "'/s', or '%' for a share",
-            ),
-            FigureKind::Count => (is_plain, "none"),
-            FigureKind::Checks => (is_share, "'%'"),
-            FigureKind::Value => (is_share || is_plain, "none, or '%' for a share"),
-            FigureKind::Oldest => (is_time, "'us', 'ms' or 's'"),
-            FigureKind::Bytes => (
-                matches!(self.unit, Unit::Size(_) | Unit::SizePerSecond(_)),
-                "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
-            ),
-        };
-        if !fits {
-            let message = if is_plain {
-                format!("the limit of '{figure}' needs a unit: {units}")
-            } else {
-                format!(
-                    "'{}' is not a unit of '{figure}'; it has {units}",
-                    self.unit
-                )
-            };
-            return Err(ThresholdMistake::new(
-                message,
-                if is_plain { number } else { unit },
-            ));
-        }
-        if figure == FigureKind::Value && self.name.is_none() {
-            let message =
-                "'value' is a figure of custom metrics: name one, as in 'orders: value > 10'";
-            return Err(ThresholdMistake::new(message, number));
-        }
-        if figure == FigureKind::Oldest && self.name.is_some() {
-            let message = "'oldest' is about all requests together: write it without a name";
-            return Err(ThresholdMistake::new(message, number));
-        }
-        if is_share && self.limit > 100.0 {
-            return Err(ThresholdMistake::new(
-                "a share is at most 100%",
-                number.start..unit.end,
-            ));
-        }
-        if self.limit < 0.0 && !is_plain {
-            return Err(ThresholdMistake::new("the limit is below zero", number));
-        }
-        Ok(())
+/// Reads a threshold. A name ends at the last colon of the text, so it may have some itself.
+///
+/// # Errors
+/// The mistake and its place. [`Threshold::check`] finds whether the parts fit together.
+pub(super) fn read(text: &str) -> Result<Threshold, ThresholdMistake> {
+    match text.rfind(':') {
+        None => limit(None, text, 0),
+        Some(colon) => match text[..colon].trim() {
+            "" => Err(ThresholdMistake::new(
+                "a name is missing before the ':'",
+                0..colon + 1,
+            )),
+            name => limit(Some(name), text, colon + 1),
+        },
     }
 }
 
+/// Reads a threshold whose name is known already.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMistake> {
+    match text.rfind(':') {
+        None => limit(Some(name), text, 0),
+        Some(colon) => {
+            let message = "the name stands in [\"…\"] already";
+            Err(ThresholdMistake::new(message, 0..colon + 1))
+        }
+    }
+}
+
+fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, ThresholdMistake> {
+    let mut reader = ThresholdParser { text, at: from };
+    let (among, phase, figure) = reader.figure_of()?;
+    let comparison = reader.comparison()?;
+    let (limit, number) = reader.number()?;
+    let (unit, place) = reader.unit()?;
+    let mut threshold = Threshold {
+        name: name.map(str::to_owned),
+        among,
+        phase,
+        figure,
+        comparison,
+        limit,
+        unit,
+        during: None,
+        abort: false,
+        after: None,
+    };
+    fits(&threshold, number, place)?;
+    reader.options(&mut threshold)?;
+    Ok(threshold)
+}
+
+/// Checks that the figure can have that unit. Numbers of a custom metric have none.
+fn fits(
+    threshold: &Threshold,
+    number: Range<usize>,
+    unit: Range<usize>,
+) -> Result<(), ThresholdMistake> {
+    let figure = threshold.figure;
+    let is_time = threshold.unit.per_millisecond().is_some();
+    let is_plain = threshold.unit == Unit::None;
+    let is_share = threshold.unit == Unit::Percent;
+    let (fits, units) = match figure {
+        FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => (
+            is_time || is_plain && threshold.name.is_some() && threshold.phase.is_none(),
+            "'us', 'ms' or 's'",
+        ),
+        FigureKind::Failures => (is_share || is_plain, "'%', or none for a number of them"),
+        FigureKind::Rate => (
+            is_share || threshold.unit == Unit::PerSecond,
+            "'/s', or '%' for a share",
+        ),
+        FigureKind::Count => (is_plain, "none"),
+        FigureKind::Checks => (is_share, "'%'"),
+        FigureKind::Value => (is_share || is_plain, "none, or '%' for a share"),
+        FigureKind::Oldest => (is_time, "'us', 'ms' or 's'"),
+        FigureKind::Bytes => (
+            matches!(threshold.unit, Unit::Size(_) | Unit::SizePerSecond(_)),
+            "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
+        ),
+    };
+    if !fits {
+        let message = if is_plain {
+            format!("the limit of '{figure}' needs a unit: {units}")
+        } else {
+            format!(
+                "'{}' is not a unit of '{figure}'; it has {units}",
+                threshold.unit
+            )
+        };
+        return Err(ThresholdMistake::new(
+            message,
+            if is_plain { number } else { unit },
+        ));
+    }
+    if figure == FigureKind::Value && threshold.name.is_none() {
+        let message = "'value' is a figure of custom metrics: name one, as in 'orders: value > 10'";
+        return Err(ThresholdMistake::new(message, number));
+    }
+    if figure == FigureKind::Oldest && threshold.name.is_some() {
+        let message = "'oldest' is about all requests together: write it without a name";
+        return Err(ThresholdMistake::new(message, number));
+    }
+    if is_share && threshold.limit > 100.0 {
+        return Err(ThresholdMistake::new(
+            "a share is at most 100%",
+            number.start..unit.end,
+        ));
+    }
+    if threshold.limit < 0.0 && !is_plain {
+        return Err(ThresholdMistake::new("the limit is below zero", number));
+    }
+    Ok(())
+}
 /// A reader that goes through a text from left to right.
 struct ThresholdParser<'a> {
     text: &'a str,

@@ -20,7 +20,7 @@ struct ViewEnd {
 }
 
 /// A view at work. Dropping this gives the terminal back.
-pub(in crate::app::command) struct ViewThread {
+pub(crate) struct ViewThread {
     finish: Option<oneshot::Sender<ViewEnd>>,
     /// Dropping this ends the stay.
     stop: Option<oneshot::Sender<()>>,
@@ -30,10 +30,7 @@ pub(in crate::app::command) struct ViewThread {
 
 impl ViewThread {
     /// Shows the run on its own thread, which keeps nobody waiting; `None` if the thread cannot be started.
-    pub(in crate::app::command) fn start(
-        mut view: TerminalView,
-        runtime: Runtime,
-    ) -> Option<ViewThread> {
+    pub(crate) fn start(mut view: TerminalView, runtime: Runtime) -> Option<ViewThread> {
         let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -80,14 +77,14 @@ impl ViewThread {
     }
 
     /// Waits until the view has ended because its terminal has gone.
-    pub(in crate::app::command) async fn over(&mut self) {
+    pub(crate) async fn over(&mut self) {
         // The view always sends this before it ends.
         let _ended = (&mut self.is_over).await;
     }
 
     /// Lets the view show the finished run until somebody leaves it, unless `at_once` is set, a signal or an abort
     /// ended the run, or lgoose had trouble; or until it is `interrupted`. Returns the last lines of the log, which were shown nowhere else.
-    pub(in crate::app::command) async fn leave(
+    pub(crate) async fn leave(
         mut self,
         outcome: &Outcome,
         interrupted: impl Future<Output = ()>,

@@ -207,7 +207,10 @@ fn a_plans_own_words_about_memory_are_no_limit() {
             raised.message.starts_with("not enough memory"),
             "{raised:?}"
         );
-        assert!(!raised.message.contains("a user may hold"), "{raise}: {raised:?}");
+        assert!(
+            !raised.message.contains("a user may hold"),
+            "{raise}: {raised:?}"
+        );
         assert_eq!(raised.line.as_deref(), line, "{raise}");
         assert!(matches!(vm.start(1, 1), Step::Raised(_)), "{raise}");
         let next = vm.start(2, 1);

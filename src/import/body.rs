@@ -113,7 +113,7 @@ fn part_fields(call: &mut CallWriter<'_, '_>, part: &RecordedPart) -> Vec<(Strin
         (None, _) => {
             let name = part.filename.as_deref().unwrap_or(&part.name);
             let (data, told) = call.files.stand_in(name, part.media.as_deref());
-            call.told.push(told.into());
+            call.notes.push(told.into());
             data
         }
     };

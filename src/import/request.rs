@@ -118,7 +118,7 @@ pub(super) struct CallWriter<'a, 'b> {
     pub(super) resolver: &'b mut ValueResolver<'a>,
     pub(super) files: &'b mut PlanAttachments,
     /// What is to be told about its line.
-    pub(super) told: Vec<LineNote>,
+    pub(super) notes: Vec<LineNote>,
 }
 
 /// What is told about a line of the plan.
@@ -258,7 +258,7 @@ impl<'a> CallWriter<'a, '_> {
                 };
                 let start: String = value.chars().take(24).collect();
                 let dots = if start.len() < value.len() { "…" } else { "" };
-                self.told.push(LineNote {
+                self.notes.push(LineNote {
                     text: format!(
                         "{what} looks made for this visit ('{start}{dots}'), and no answer brought it"
                     ),
@@ -356,7 +356,7 @@ impl<'a> CallWriter<'a, '_> {
         }
         let text =
             "has an 'Authorization' of a kind that is not imported: set it in 'headers' or 'auth'";
-        self.told.push(text.to_owned().into());
+        self.notes.push(text.to_owned().into());
         None
     }
 }

@@ -113,22 +113,24 @@ pub(super) fn write(
 
 /// Returns notes with their lines; what is told of one value again and again is told once, with all of its lines.
 fn by_line(notes: &[(usize, LineNote)], offset: usize) -> Vec<String> {
-    let mut told: Vec<(&Option<String>, String, Vec<String>)> = Vec::new();
+    let mut merged: Vec<(&Option<String>, String, Vec<String>)> = Vec::new();
     for (line, LineNote { text, made }) in notes {
         let line = line + offset;
-        let same = told
+        let same = merged
             .iter_mut()
             .find(|(known, ..)| made.is_some() && *known == made);
         match same {
             Some((.., again)) => again.push(line.to_string()),
-            None => told.push((made, format!("line {line}: {text}"), Vec::new())),
+            None => merged.push((made, format!("line {line}: {text}"), Vec::new())),
         }
     }
-    let whole = told.into_iter().map(|(_, note, again)| match again.len() {
-        0 => note,
-        1 => format!("{note}; also in line {}", again[0]),
-        _ => format!("{note}; also in lines {}", again.join(", ")),
-    });
+    let whole = merged
+        .into_iter()
+        .map(|(_, note, again)| match again.len() {
+            0 => note,
+            1 => format!("{note}; also in line {}", again[0]),
+            _ => format!("{note}; also in lines {}", again.join(", ")),
+        });
     whole.collect()
 }
 
@@ -260,14 +262,14 @@ impl PlanWriter<'_, '_> {
             indent: INDENT,
             resolver: self.resolver,
             files: self.files,
-            told: Vec::new(),
+            notes: Vec::new(),
         };
         let text = match (submit, form) {
             (Some(submit), Some(form)) => call.submit(&form, submit),
             _ => call.send(),
         };
-        let notes = std::mem::take(&mut call.told);
-        self.tell(line, at, notes, submit.is_some());
+        let notes = std::mem::take(&mut call.notes);
+        self.add_notes(line, at, notes, submit.is_some());
         let taken = self.taken(at);
         let ensure = if taken.is_empty() { "" } else { ":ensure()" };
         match variable {
@@ -300,11 +302,11 @@ impl PlanWriter<'_, '_> {
                 indent: INDENT + 2,
                 resolver: self.resolver,
                 files: self.files,
-                told: Vec::new(),
+                notes: Vec::new(),
             };
             let text = call.entry();
-            let notes = std::mem::take(&mut call.told);
-            self.tell(line, *at, notes, false);
+            let notes = std::mem::take(&mut call.notes);
+            self.add_notes(line, *at, notes, false);
             self.line(INDENT + 2, &format!("{text},"));
         }
         self.line(INDENT, "}");
@@ -330,7 +332,7 @@ impl PlanWriter<'_, '_> {
     }
 
     /// Notes what is told about a request in its line.
-    fn tell(&mut self, line: usize, at: usize, mut told: Vec<LineNote>, is_form: bool) {
+    fn add_notes(&mut self, line: usize, at: usize, mut notes: Vec<LineNote>, is_form: bool) {
         let request = &self.selection.exchanges[at];
         if lacks_body(request) {
             let what = if is_form {
@@ -338,14 +340,14 @@ impl PlanWriter<'_, '_> {
             } else {
                 "write its body"
             };
-            told.push(format!("the recording lacks what it sent: {what}").into());
+            notes.push(format!("the recording lacks what it sent: {what}").into());
         }
         let place = comment(&format!("{} {}", request.method, request.url.path()));
-        let told = told.into_iter().map(|note| LineNote {
+        let notes = notes.into_iter().map(|note| LineNote {
             text: format!("{place}: {}", note.text),
             ..note
         });
-        self.notes.extend(told.map(|note| (line, note)));
+        self.notes.extend(notes.map(|note| (line, note)));
     }
 
     fn assets(&mut self, page: bool, more: &[usize]) {

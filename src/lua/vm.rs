@@ -374,20 +374,20 @@ impl Vm {
 
     /// Shows the plan requests that have been counted. An error in its function is a warning. However many they are, they
     /// are one time slice: nothing else runs on the thread meanwhile.
-    pub(crate) fn hear<'a>(&mut self, heard: impl Iterator<Item = HookRequest<'a>>) {
+    pub(crate) fn observe_requests<'a>(&mut self, requests: impl Iterator<Item = HookRequest<'a>>) {
         let Some(handler) = &self.on_request else {
             return;
         };
         self.heartbeat.enter(self.host.user, self.host.task.get());
         let limits = &self.host.limits;
         let entered = limits::enter(&self.lua, limits);
-        for one in heard {
+        for one in requests {
             let facts = one.facts(&self.lua);
-            let told = facts.and_then(|facts| handler.call::<()>(facts));
+            let result = facts.and_then(|facts| handler.call::<()>(facts));
             if limits.is_killed() {
                 break;
             }
-            if let Err(error) = told {
+            if let Err(error) = result {
                 let error = limits.with_place(error);
                 let raised = diagnostics::to_raised(&error, &self.host.program.sources);
                 hooks::warn(&self.host, &raised);

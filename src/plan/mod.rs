@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_tag_wins_and_several_scenarios_are_told_apart() {
+    fn the_nearest_tag_wins_and_several_scenarios_are_distinct() {
         let mut plan = Plan::default();
         for name in ["a", "b"] {
             let mut scenario = Scenario::new(name);

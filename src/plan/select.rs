@@ -212,19 +212,22 @@ mod tests {
             selected(&["slow"]),
             ["visitor: log in, buy", "member: import"]
         );
-        let told = keep_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
-        let message = told.to_string();
+        let message = keep_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
+        let message = message.to_string();
         assert!(
             message.contains("did you mean 'shop'?") && message.contains("shop, slow"),
             "{message}"
         );
-        let told = keep_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
-        assert!(told.to_string().contains("no task has tags"), "{told}");
+        let message = keep_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
+        assert!(
+            message.to_string().contains("no task has tags"),
+            "{message}"
+        );
     }
 
     #[test]
     fn a_name_that_fits_none_is_reported_with_the_nearest() {
-        let told = keep_scenarios(&mut plan(), &["visitr".to_owned()])
+        let message = keep_scenarios(&mut plan(), &["visitr".to_owned()])
             .expect_err("there is none")
             .to_string();
         for words in [
@@ -232,7 +235,7 @@ mod tests {
             "did you mean 'visitor'?",
             "visitor, member, admin",
         ] {
-            assert!(told.contains(words), "{told}");
+            assert!(message.contains(words), "{message}");
         }
     }
 }

@@ -223,6 +223,10 @@ fn split_uses(code: &str) -> (Vec<Use>, String) {
     while let Some(line) = lines.next() {
         let (public, item) = visibility(line);
         let Some(start) = item.strip_prefix("use ") else {
+            // A module's declaration does not use what a re-export brings under the same name.
+            if item.starts_with("mod ") && item.ends_with(';') {
+                continue;
+            }
             body.push_str(line);
             body.push('\n');
             continue;

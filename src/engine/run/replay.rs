@@ -186,7 +186,7 @@ impl<'a> Replay<'a> {
             directive.measurement = known.measurement;
         }
         directive.version = directive.version.max(known.version);
-        self.director.publish(|told| *told = directive);
+        self.director.publish(|published| *published = directive);
     }
 
     /// Lets time pass until `at`, and does all that is due on the way.

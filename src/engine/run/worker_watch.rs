@@ -18,7 +18,7 @@ pub(crate) struct WorkerWatch {
     /// Whether the loss of a worker ends the run.
     stops_on_loss: bool,
     /// When a worker was last heard at work, in time since the run began.
-    heard: Duration,
+    last_active: Duration,
     /// Since when no worker has taken part, while some may come back; in time since the run began.
     alone_since: Option<Duration>,
 }
@@ -27,7 +27,7 @@ impl WorkerWatch {
     pub(crate) fn new(stops_on_loss: bool) -> WorkerWatch {
         WorkerWatch {
             stops_on_loss,
-            heard: Duration::ZERO,
+            last_active: Duration::ZERO,
             alone_since: None,
         }
     }
@@ -46,7 +46,7 @@ impl WorkerWatch {
     /// some may come back.
     pub(crate) fn record(&mut self, now: Duration, at_work: bool, alone: bool) {
         if at_work {
-            self.heard = now;
+            self.last_active = now;
         }
         self.alone_since = alone.then(|| self.alone_since.unwrap_or(now));
     }
@@ -65,7 +65,7 @@ impl WorkerWatch {
         stopped: Option<&RunStop>,
         end: Option<Duration>,
     ) -> Option<Duration> {
-        let heard = clock.elapsed(self.heard);
+        let last_active = clock.elapsed(self.last_active);
         let until = match stopped.map(|stopped| (stopped.cause, stopped.at)) {
             // By their own clocks, workers may see the end a little before this process does.
             None => end,
@@ -73,7 +73,7 @@ impl WorkerWatch {
             Some((Cause::TimeUp, at)) if self.alone_since.is_some() => Some(at),
             Some(_) => return None,
         };
-        let is_early = until.is_none_or(|until| heard + DELIVERY < until);
-        is_early.then_some(heard)
+        let is_early = until.is_none_or(|until| last_active + DELIVERY < until);
+        is_early.then_some(last_active)
     }
 }

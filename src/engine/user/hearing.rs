@@ -38,9 +38,9 @@ pub(super) fn tell_plan(
     role: &ScenarioContext,
     index: Option<usize>,
     names: RequestNames,
-    told: &[(Vec<CountedRequest>, LatestOperation)],
+    counted: &[(Vec<CountedRequest>, LatestOperation)],
 ) {
-    if told.is_empty() {
+    if counted.is_empty() {
         return;
     }
     let scenario = &role.scenario;
@@ -48,10 +48,10 @@ pub(super) fn tell_plan(
     // An event's user has no task but the event.
     let named = task.map_or(Some(scenario.name.as_str()), |task| task.name.as_deref());
     let named = named.unwrap_or("");
-    let all = told
+    let all = counted
         .iter()
         .flat_map(|(requests, operation)| requests.iter().map(move |one| (one, operation)));
-    vm.hear(all.filter_map(|(one, asked)| {
+    vm.observe_requests(all.filter_map(|(one, asked)| {
         let op = asked.request_at(one.place)?;
         Some(HookRequest {
             tags: scenario.tags_of_request(index, op.tags.as_deref()),

@@ -193,7 +193,7 @@ impl TaskRequests {
         };
         let cycles = &mut self.cycles;
         let (hears, shown) = (vm.hears_requests(), self.shared.show);
-        let mut heard = Vec::new();
+        let mut counted = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.settle(|place, finished| {
             if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_sent()) {
@@ -207,14 +207,14 @@ impl TaskRequests {
                 finished,
             );
             if hears && finished.was_sent() {
-                heard.push(CountedRequest::of(place, finished));
+                counted.push(CountedRequest::of(place, finished));
             }
         });
         // The plan's function may measure, too.
         drop(recorder);
-        if !heard.is_empty() {
+        if !counted.is_empty() {
             let names = self.shared.config.request_names;
-            let mut operations = [(heard, std::mem::take(&mut self.open))];
+            let mut operations = [(counted, std::mem::take(&mut self.open))];
             tell_plan(vm, &self.role, self.task, names, &operations);
             self.open = std::mem::take(&mut operations[0].1);
         }
@@ -226,9 +226,9 @@ impl TaskRequests {
         let names = self.shared.config.request_names;
         let mut operations = Vec::new();
         for earlier in all {
-            let (heard, asked) = self.conclude(vm, earlier);
-            if !heard.is_empty() {
-                operations.push((heard, asked));
+            let (counted, operation) = self.conclude(vm, earlier);
+            if !counted.is_empty() {
+                operations.push((counted, operation));
             }
         }
         tell_plan(vm, &self.role, self.task, names, &operations);
@@ -246,18 +246,18 @@ impl TaskRequests {
             identity: self.identity(),
         };
         let (hears, shown) = (vm.hears_requests(), self.shared.show);
-        let mut heard = Vec::new();
+        let mut counted = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.unpark(&earlier.responses, |place, finished| {
             conclusion.of(place, finished, &mut recorder);
             let op = earlier.operation.request_at(place);
             show_verdict(shown, op, conclusion.identity.task(), finished);
             if hears && finished.was_sent() {
-                heard.push(CountedRequest::of(place, finished));
+                counted.push(CountedRequest::of(place, finished));
             }
         });
         drop(recorder);
-        (heard, earlier.operation)
+        (counted, earlier.operation)
     }
 
     /// Counts the requests of the latest operation as they stand, and keeps them for a later verdict.
@@ -326,9 +326,9 @@ impl TaskRequests {
                 recorder.enter(&sample);
             }
             let failed = finished.entered.unwrap_or(sample.failure.is_some());
-            let told = open.outcome(place, finished, session);
+            let outcome = open.outcome(place, finished, session);
             let sample = Sample {
-                context: told
+                context: outcome
                     .as_ref()
                     .map(|outcome| identity.context(finished.exchange.connection, outcome)),
                 ..sample
@@ -353,10 +353,10 @@ impl OperationConclusion<'_> {
         if !finished.was_sent() {
             return;
         }
-        let told = self.operation.outcome(place, finished, self.session);
+        let outcome = self.operation.outcome(place, finished, self.session);
         let verdict = finished.verdict();
         let sample = Sample {
-            context: told
+            context: outcome
                 .as_ref()
                 .map(|outcome| self.identity.context(finished.exchange.connection, outcome)),
             ..self.operation.sample(place, finished, verdict.as_deref())

@@ -52,7 +52,7 @@ struct Slot {
     /// Sequence number in the run's stream of the last signal that is accounted for.
     through: u64,
     /// When the last record came.
-    heard: Instant,
+    last_signal: Instant,
     turn: Turn,
     /// Messages on its subject that are no records.
     skipped: u64,
@@ -148,7 +148,7 @@ impl Slots {
                 number: 0,
                 stream: 0,
                 through: 0,
-                heard: Instant::now(),
+                last_signal: Instant::now(),
                 turn: Turn::Gather,
                 skipped: 0,
             });
@@ -203,7 +203,7 @@ impl Slots {
                 return;
             }
         };
-        slot.heard = Instant::now();
+        slot.last_signal = Instant::now();
         if record.number <= slot.number {
             return;
         }
@@ -269,7 +269,7 @@ impl Slots {
         let now = Instant::now();
         for at in 0..self.all.len() {
             let slot = &mut self.all[at];
-            let silent = slot.heard.max(up_since).elapsed();
+            let silent = slot.last_signal.max(up_since).elapsed();
             if !intake.roll.any_at_work(&slot.name) {
                 continue;
             }
@@ -317,14 +317,14 @@ impl Slots {
     fn read_directly(&mut self, intake: &mut SignalIntake, at: usize) {
         let slot = &mut self.all[at];
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
-        let (told, mut troubles) = mpsc::unbounded_channel();
+        let (reports, mut troubles) = mpsc::unbounded_channel();
         let reading = read(
             intake.broker.clone(),
             intake.run.clone(),
             names::signals_of_slot(&intake.run, &slot.name),
             slot.through + 1,
             sender,
-            FailureTracker::new(told),
+            FailureTracker::new(reports),
         );
         let events = self.sender.clone();
         let reading = tokio::spawn(async move {
@@ -403,14 +403,14 @@ impl Slots {
     /// Notes that a gather adds up the slot's signals again.
     fn go_on_with_gather(&mut self, intake: &mut SignalIntake, at: usize) {
         let slot = &mut self.all[at];
-        slot.heard = Instant::now();
+        slot.last_signal = Instant::now();
         slot.turn = Turn::Gather;
         let text = format!(
             "gather '{}' adds up the figures of {} again",
             slot.gather.1,
             labels_text(&slot.labels)
         );
-        intake.roll.excuse(&slot.name, slot.heard);
+        intake.roll.excuse(&slot.name, slot.last_signal);
         intake.send(0, SignalKind::Warning(text));
     }
 }

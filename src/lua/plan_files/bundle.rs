@@ -153,10 +153,10 @@ mod tests {
         let source = "local rows = data.lines \"rows.txt\"\ntask { function() end }";
         let (program, ..) = load(&name, source, BTreeMap::new(), 1).expect("a plan");
         fs::write(&data, "b\n").expect("it is written");
-        let told = Bundle::of(&program)
+        let message = Bundle::of(&program)
             .expect_err("it has changed")
             .to_string();
-        assert!(told.contains("'rows.txt' has changed"), "{told}");
+        assert!(message.contains("'rows.txt' has changed"), "{message}");
     }
 
     #[test]

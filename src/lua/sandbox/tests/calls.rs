@@ -217,11 +217,11 @@ fn a_plans_own_words_about_memory_are_no_limit() {
         assert!(matches!(next, Step::Done), "it was closed: {next:?}");
     }
     let plan = "error('not enough memory') task { function() end }";
-    let told = load("p.lua", plan, BTreeMap::new(), 1).expect_err("it raises");
-    let told = told.to_string();
+    let message = load("p.lua", plan, BTreeMap::new(), 1).expect_err("it raises");
+    let message = message.to_string();
     assert!(
-        told.contains("not enough memory") && !told.contains("may hold"),
-        "{told}"
+        message.contains("not enough memory") && !message.contains("may hold"),
+        "{message}"
     );
 }
 

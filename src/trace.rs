@@ -75,7 +75,7 @@ impl Trace {
         Trace {
             first,
             hops: Vec::new(),
-            set_by_plan: set_by_plan,
+            set_by_plan,
         }
     }
 

@@ -113,10 +113,7 @@ impl Handle {
         } else {
             Refusal::Over
         };
-        PendingCommand {
-            result: result,
-            otherwise,
-        }
+        PendingCommand { result, otherwise }
     }
 
     /// Notes how urgently the run is to end, and turns an interrupt that is not the first into an abort.

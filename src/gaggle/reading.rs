@@ -42,7 +42,7 @@ impl FailureTracker {
     pub(super) fn new(reports: mpsc::UnboundedSender<Error>) -> FailureTracker {
         FailureTracker {
             since: None,
-            reports: reports,
+            reports,
         }
     }
 

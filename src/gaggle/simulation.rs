@@ -204,7 +204,7 @@ impl SimulatedFigures {
             }
         };
         SimulatedFigures {
-            start: start,
+            start,
             requests,
             patterns: Arc::new(Mutex::new((0..PATTERNS).map(pattern).collect())),
         }
@@ -243,7 +243,7 @@ impl SimulatedFigures {
             recorder.end_request(flight, end, Duration::ZERO, true);
             recorder.record(&Sample {
                 request,
-                start: start,
+                start,
                 latency,
                 delay: None,
                 phases: Phases::default(),

@@ -76,7 +76,7 @@ impl RequestProgress {
             }
         };
         Exchange {
-            start: start,
+            start,
             connection: self.connection,
             latency: end - start,
             timings: self.stopwatch.phases(),

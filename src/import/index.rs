@@ -154,7 +154,7 @@ impl ValueIndex {
         responses.sort_unstable();
         responses.dedup();
         Some(IndexedValue {
-            responses: responses,
+            responses,
             first_sent,
         })
     }

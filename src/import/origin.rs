@@ -171,7 +171,7 @@ fn from_json(
     }
     let json: Value = serde_json::from_str(body).ok()?;
     let mut search = JsonSearch {
-        sought: sought,
+        sought,
         place: exchange.url.path().to_ascii_lowercase(),
         keys: Vec::new(),
         steps: String::new(),

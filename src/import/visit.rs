@@ -173,7 +173,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
     make_unique(&mut tasks);
     Visit {
         tasks,
-        omitted: omitted,
+        omitted,
         missing,
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn write(
             ..PlanAttachments::default()
         };
         let mut writer = PlanWriter {
-            selection: selection,
+            selection,
             visit: &visit,
             resolver: &mut resolver,
             files: &mut files,

@@ -50,7 +50,7 @@ impl Cycles {
     pub(crate) fn new(cadence: Cadence, requested: bool) -> Cycles {
         Cycles {
             cadence,
-            requested: requested,
+            requested,
             count: 0,
             total: 0,
             shortest: u64::MAX,

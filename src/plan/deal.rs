@@ -79,7 +79,7 @@ impl Deal {
         });
         Deal {
             fixed: Some(UserShare::join(fixed)),
-            remaining: remaining,
+            remaining,
             weighted: UserShare::join(weighted),
         }
     }

@@ -106,7 +106,7 @@ impl Process {
             link: BufReader::new(near),
             errors: Vec::new(),
             printed,
-            error_output: error_output,
+            error_output,
         })
     }
 

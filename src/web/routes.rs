@@ -49,7 +49,7 @@ pub(super) enum RouteAction {
 pub(super) fn table() -> Vec<WebRoute> {
     let route = |path, response, summary| WebRoute {
         path,
-        response: response,
+        response,
         summary,
     };
     use RouteAction::{

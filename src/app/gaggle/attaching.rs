@@ -83,7 +83,7 @@ pub(in crate::app) async fn attach(
     };
     let attached = AttachedRun {
         prepared,
-        introduction: introduction,
+        introduction,
     };
     let dismissal = RunTeardown {
         leave,

@@ -93,7 +93,7 @@ impl Orders {
         let id = book.last;
         let order = ShopOrder {
             owner: customer.0,
-            request: request,
+            request,
             invoice_requests: 0,
         };
         let shown = order.shown(id);

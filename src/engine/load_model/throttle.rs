@@ -24,7 +24,7 @@ impl Throttle {
     /// Makes a limit of `rate` requests per second, with a schedule that starts at `begin`.
     pub(crate) fn new(rate: f64, start: Instant) -> Self {
         Throttle {
-            start: start,
+            start,
             interval_ns: (1e9 / rate).round().max(1.0) as u64,
             next: AtomicU64::new(0),
         }

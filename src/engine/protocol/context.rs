@@ -69,7 +69,7 @@ impl RunContext {
             own_limits: self.own_limits.clone(),
             origin: self.origin,
             halted: self.halted.clone(),
-            start: start,
+            start,
             ..context(
                 self.config.clone(),
                 self.local.clone(),
@@ -158,7 +158,7 @@ pub(crate) fn context(
         own_limits: BTreeMap::new(),
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
-        start: start,
+        start,
         origin: start,
         users: Arc::default(),
         halted: Arc::default(),

@@ -35,7 +35,7 @@ impl WorkerLogs {
             ended,
         };
         let fetcher = LogFetcher {
-            started: started,
+            started,
             over,
             ended: warnings,
         };

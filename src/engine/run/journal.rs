@@ -33,7 +33,7 @@ impl DirectorLog {
         if let (Some(entries), None) = (&self.entries, self.playing) {
             let action = action();
             // Fails if whoever keeps the journal has ended.
-            let _over = entries.send(DirectorLogEntry { at, action: action });
+            let _over = entries.send(DirectorLogEntry { at, action });
         }
     }
 

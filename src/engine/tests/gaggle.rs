@@ -173,7 +173,7 @@ impl BrokerStream {
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,
-            start: start,
+            start,
             events,
             journal,
             past: Some(PastRun {
@@ -247,7 +247,7 @@ impl Gaggle {
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,
-            start: start,
+            start,
             events,
             journal,
             past: None,

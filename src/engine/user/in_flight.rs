@@ -38,7 +38,7 @@ impl<'a> InFlight<'a> {
             requests,
             op,
             row: requests.open.rows[place],
-            start: start,
+            start,
             lost: requests.shared.lost(),
             flight: Some(recorder.start_request(start.into_std())),
             trace: trace.map(|trace| (trace.first, trace.set_by_plan)),

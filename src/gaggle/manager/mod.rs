@@ -105,7 +105,7 @@ impl Manager {
                 lead: LEAD,
                 stops_on_loss,
                 signals: received,
-                start: start,
+                start,
                 events,
                 journal,
                 past,

@@ -119,7 +119,7 @@ impl Playback {
             run: run.to_owned(),
             last_signals: vec![Duration::ZERO; roll.0.len()],
             roll,
-            start: start,
+            start,
             recorded,
             ahead: record.ahead,
             moments,

@@ -69,8 +69,8 @@ impl ManagerConnection {
             run: run.to_owned(),
             leader,
             clock,
-            superseded: superseded,
-            failures: failures,
+            superseded,
+            failures,
             beating: tokio::spawn(lead.beat(clock, questions, beats)),
         }))
     }

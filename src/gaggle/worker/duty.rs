@@ -371,7 +371,7 @@ impl WorkerDuty {
         let work = WorkerRun {
             run: run.clone(),
             worker: self.presence.name.clone(),
-            start: start,
+            start,
             since_origin,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),

@@ -201,7 +201,7 @@ mod tests {
         let room = Rc::new(BodyRoom::of(10));
         let limits = |retain_body| BodyLimits {
             max_body: 100,
-            retain_body: retain_body,
+            retain_body,
             retain_failed: true,
             room: Some(room.clone()),
         };

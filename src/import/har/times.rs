@@ -26,7 +26,7 @@ impl Times {
         let took = duration(entry.time);
         let receive = entry.timings.as_ref().and_then(|timings| timings.receive);
         Times {
-            start_ms: start_ms,
+            start_ms,
             responded_ms: start_ms + (took - duration(receive)).max(0.0),
             end_ms: start_ms + took,
         }
@@ -82,7 +82,7 @@ mod tests {
             entry["request"] = json!({ "method": "GET", "url": "http://127.0.0.1/" });
             let entry: HarEntry = serde_json::from_value(entry).expect("it can be read");
             let expected = Times {
-                start_ms: start_ms,
+                start_ms,
                 responded_ms: start_ms + responded,
                 end_ms: start_ms + end,
             };

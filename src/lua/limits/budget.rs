@@ -58,7 +58,7 @@ impl<'a> Budget<'a> {
     /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
     pub(in crate::lua) fn new(remaining: usize, limits: &Rc<VmLimits>) -> Budget<'a> {
         Budget {
-            remaining: remaining,
+            remaining,
             taken: 0,
             garbage: None,
             limits: limits.clone(),

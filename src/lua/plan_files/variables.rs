@@ -17,7 +17,7 @@ pub struct GivenVariables {
 impl From<BTreeMap<String, String>> for GivenVariables {
     fn from(configured: BTreeMap<String, String>) -> GivenVariables {
         GivenVariables {
-            configured: configured,
+            configured,
             allowed: None,
         }
     }

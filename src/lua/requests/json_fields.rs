@@ -24,7 +24,7 @@ pub(in crate::lua) type ExpectedField = (String, Value);
 /// Returns the first expectation that a body does not meet.
 pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -> Option<String> {
     let fields = FieldSearch {
-        expected: expected,
+        expected,
         time,
         seen: RefCell::new(vec![FieldMatch::Nothing; expected.len()]),
         too_large: Cell::new(None),

@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// Group, name and tags of a row: the method of a request, the scenario of a task, which has no tags.
 type PortableName = (String, String, Tags);
 
+/// The users of each scenario, by shard, and how far that shard has handed over.
+type Populations = BTreeMap<(u64, Covered, String), Population>;
+
 /// Measurements within a slice of time, or a part of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(in super::super) struct Slice {
@@ -34,7 +37,7 @@ pub(in super::super) struct Slice {
     /// Users by shard, by the moment of the hand-over, and by scenario: the greatest number of users at a time
     /// depends on the order.
     #[serde(deserialize_with = "populations")]
-    pub(super) scenarios: BTreeMap<(u64, Covered, String), Population>,
+    pub(super) scenarios: Populations,
     #[serde(deserialize_with = "measures")]
     measures: BTreeMap<(MeasureKind, String), Measure>,
     arrivals: ArrivalDelta<Counted>,
@@ -284,15 +287,10 @@ impl Slice {
     }
 }
 
-fn populations<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<(u64, Covered, String), Population>, D::Error> {
-    plausible::checked(
-        deserializer,
-        |rows: &BTreeMap<(u64, Covered, String), _>| {
-            rows.keys().all(|(shard, ..)| is_shard(*shard))
-        },
-    )
+fn populations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Populations, D::Error> {
+    plausible::checked(deserializer, |rows: &Populations| {
+        rows.keys().all(|(shard, ..)| is_shard(*shard))
+    })
 }
 
 fn measures<'de, D: Deserializer<'de>>(

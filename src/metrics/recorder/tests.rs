@@ -7,7 +7,7 @@ use crate::metrics::{Phases, SampleFailure};
 fn sample(start: Instant, request: RequestId, failure: Option<SampleFailure<'_>>) -> Sample<'_> {
     Sample {
         request,
-        start: start,
+        start,
         latency: Duration::from_millis(3),
         delay: None,
         phases: Phases::default(),

@@ -135,7 +135,7 @@ impl RunLogs {
     /// unwritten chunks take more than `most` bytes.
     pub fn new(selection: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
         RunLogs {
-            selection: selection,
+            selection,
             out,
             shared: Arc::new(LogRecorderState {
                 on_the_way: AtomicUsize::new(0),

@@ -100,7 +100,7 @@ impl GatheredFigures {
             after,
             selector,
             subject: None,
-            figures: figures,
+            figures,
         })
     }
 

@@ -41,7 +41,7 @@ pub(in crate::web) enum ServeAction {
 pub(in crate::web) fn table() -> Vec<ServeRoute> {
     let route = |path, response, summary| ServeRoute {
         path,
-        response: response,
+        response,
         summary,
     };
     use ServeAction::{List, Plan, Plans, Remove, Report, Run, Start};

@@ -94,7 +94,7 @@ impl TerminalView {
             news: handle.news(),
             handle,
             back,
-            responses: responses,
+            responses,
             report_requested: None,
             tag_requested: None,
             interrupted: false,

@@ -72,7 +72,7 @@ impl ViewThread {
             finish: Some(finish),
             stop: Some(stop),
             is_over,
-            exited: exited,
+            exited,
         })
     }
 

@@ -207,7 +207,7 @@ fn whatever_is_put_in_the_place_of_any_byte_is_refused_or_can_be_used() {
     let mut refused = 0;
     for at in 0..bytes.len() {
         for number in numbers() {
-            println!("byte {at} of {}: {number:?}", bytes.len());
+            eprintln!("byte {at} of {}: {number:?}", bytes.len());
             let damaged = [&bytes[..at], number.as_slice(), &bytes[at + 1..]].concat();
             refused += usize::from(!is_read(&damaged));
         }
@@ -224,7 +224,7 @@ fn bytes_cut_off_or_changed_at_random_are_refused_or_can_be_used() {
     }
     let packed = all.encode();
     for seed in 0..300 {
-        println!("seed {seed}");
+        eprintln!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let (mut plain, mut packed) = (bytes.clone(), packed.clone());
         for _ in 0..random.random_range(1..4) {

@@ -24,7 +24,7 @@ bench:
     benches/cpu.sh
     benches/memory.sh
     benches/cores.sh
-    cargo bench --features internals --bench vm
+    cargo bench --bench vm
 
 # lgoose beside other load generators: installs them if they are missing, then measures; for example --only tiny
 peers *OPTIONS:

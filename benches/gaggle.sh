@@ -9,7 +9,7 @@ workers=${1:-1000} seconds=${2:-120} requests=${3:-1000} gathers=${GATHERS:-0}
 target=${CARGO_TARGET_DIR:-target}
 if [ -z "${BUILT:-}" ]; then
   cargo build --release --quiet
-  cargo build --release --quiet --features internals --bench gaggle
+  cargo build --release --quiet --bench gaggle
 fi
 simulation=$(find "$target/release/deps" -maxdepth 1 -name 'gaggle-*' -type f -perm -u+x -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
 lgoose=${LGOOSE:-$target/release/lgoose}

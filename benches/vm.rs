@@ -1,5 +1,5 @@
 //! What hosting Lua costs: a VM's size and creation, with and without each library, and each thing that a
-//! task does to a page of 8 KiB. Prints a table; `cargo bench --features internals --bench vm` runs it. The answers of these are
+//! task does to a page of 8 KiB. Prints a table; `cargo bench --bench vm` runs it. The answers of these are
 //! made up, so what is left is Lua and the way between Lua and Rust. The last table is over a real connection.
 
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]

@@ -52,10 +52,7 @@
 //! # }
 //! ```
 
-#![cfg_attr(
-    feature = "internals",
-    warn(unreachable_pub, reason = "without it less can be reached")
-)]
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(all(
         feature = "cli",
@@ -91,7 +88,6 @@ mod error;
 mod files;
 #[cfg(feature = "gaggle")]
 mod gaggle;
-mod html;
 mod http;
 #[cfg(feature = "cli")]
 mod import;
@@ -146,7 +142,6 @@ pub use engine::Outcome;
 pub use error::{Diagnostic, Error, Trouble};
 pub use report::Report;
 
-#[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {
     //! What the fuzz targets and benchmarks of this repository use. Not part of lgoose's public interface.
@@ -160,7 +155,7 @@ pub mod internals {
     }
     pub mod html {
         //! Pages.
-        pub use crate::html::{
+        pub use lgoose_html::{
             Document, Selector, assets, decode_entities, find_form, links, reason, title,
         };
     }

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 const IMPORTS: &str = "
 units     nothing
 error     nothing
-html      nothing
 machine   nothing
 console   nothing
 files     machine units
@@ -38,8 +37,8 @@ config    threshold error units
 http      pem phases trace wildcard error units
 plan      config tags wildcard error units
 cli       threshold config error units
-import    files html error
-lua       plan threshold config http html metrics tags files error units
+import    files error
+lua       plan threshold config http metrics tags files error units
 engine    lua plan config http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error
@@ -57,7 +56,8 @@ gaggle    engine plan config metrics control files error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 15] = [
+    ("lgoose_html", &["import", "lua"]),
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -355,6 +355,16 @@ fn first_word(text: &str) -> &str {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
     &text[..end.unwrap_or(text.len())]
+}
+
+/// The files of lgoose and of the crates beside it.
+fn source_files(root: &Path) -> Vec<PathBuf> {
+    let crates = fs::read_dir(root.join("crates")).expect("the folder can be listed");
+    let crates = crates.map(|entry| entry.expect("the folder can be listed").path());
+    let folders = [root.to_owned()].into_iter().chain(crates);
+    folders
+        .flat_map(|folder| rust_files(&folder.join("src")))
+        .collect()
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {

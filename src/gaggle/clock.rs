@@ -65,7 +65,6 @@ impl ProcessClock {
 
 impl ClockOffset {
     /// No distance.
-    #[cfg(feature = "internals")]
     pub(super) const NONE: ClockOffset = ClockOffset {
         monotonic: 0,
         wall: 0,

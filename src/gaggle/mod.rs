@@ -12,7 +12,6 @@ mod manager;
 mod messages;
 mod names;
 mod reading;
-#[cfg(feature = "internals")]
 mod simulation;
 mod worker;
 
@@ -23,6 +22,5 @@ pub(crate) use manager::{
 };
 pub(crate) use messages::{GatherPresence, WorkerPresence};
 pub(crate) use names::{identity, inbox};
-#[cfg(feature = "internals")]
 pub use simulation::simulate;
 pub(crate) use worker::{PlanOffer, serve};

@@ -33,7 +33,6 @@ pub(super) fn worker(id: &str) -> String {
 }
 
 /// Returns the worker that a subject of requests is about; empty for other subjects.
-#[cfg(feature = "internals")]
 pub(super) fn addressed_worker(subject: &str) -> &str {
     subject.strip_prefix("lgoose.worker.").unwrap_or_default()
 }

@@ -40,7 +40,6 @@ struct ConnectionNumbers {
 
 impl Client {
     /// A client for the users of one shard; the process has one resolver.
-    #[cfg(any(test, feature = "internals"))]
     pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
         Client::for_shard(config, resolver, 0, 1)
     }

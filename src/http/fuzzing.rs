@@ -1,6 +1,5 @@
 //! Entry points of the fuzz targets in `fuzz/`: everything that reads bytes from a target. They are not part of
-//! lgoose's interface, and exist only with the feature `internals` and in tests. Each function panics if a rule is
-//! broken that must hold.
+//! lgoose's interface. Each function panics if a rule is broken that must hold.
 
 use super::failure::ErrorClass;
 use super::h1::{ChunkDecoder, ReadOutcome, ResponseRules, read_start};

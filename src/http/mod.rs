@@ -17,7 +17,6 @@ mod client;
 mod config;
 mod connect;
 mod failure;
-#[cfg(any(test, feature = "internals"))]
 pub mod fuzzing;
 mod h1;
 mod h2;
@@ -32,7 +31,6 @@ mod target;
 mod tracer;
 mod transport;
 
-#[cfg(any(test, feature = "internals"))]
 pub use crate::phases::Phases;
 pub(crate) use allowed::AllowedHosts;
 pub use client::Client;

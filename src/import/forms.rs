@@ -2,7 +2,7 @@
 
 use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart};
 use super::random::is_random;
-use crate::html::{Document, Form, NodeKey, Selector, find_form_within};
+use lgoose_html::{Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::BTreeSet;
 use url::Url;
 

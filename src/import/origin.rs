@@ -3,7 +3,7 @@
 use super::exchange::{FinalResponse, RecordedExchange};
 use super::lua_text::{field, quoted};
 use super::random::plain;
-use crate::html::{Document, Selector};
+use lgoose_html::{Document, Selector};
 use regex::Regex;
 use serde_json::Value;
 

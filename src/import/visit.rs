@@ -3,7 +3,7 @@
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::forms::{self, FormSubmission};
 use super::site::SelectedExchanges;
-use crate::html;
+use lgoose_html as html;
 use std::collections::{BTreeSet, HashMap};
 
 /// A pause that is shorter is the browser's, in seconds.

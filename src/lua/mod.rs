@@ -47,7 +47,6 @@ pub(crate) use loading::{
 };
 #[cfg(feature = "gaggle")]
 pub(crate) use plan_files::Bundle;
-#[cfg(feature = "internals")]
 pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::GivenVariables;
 pub use plan_files::Program;

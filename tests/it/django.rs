@@ -6,13 +6,16 @@ use crate::report::{Report, run};
 use crate::secure::Authority;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The exit code of the script if something that it needs is not installed.
 const SKIPPED: i32 = 77;
 
-/// The variable that names the Python which has Django, such as that of a virtual environment.
+/// The variable that names the Python which has Django, such as that of a virtual environment. Without it, that of the
+/// environment which `.ci/run` makes beside what is built is taken, or else the machine's.
 const PYTHON: &str = "DJANGO_PYTHON";
+const IN_CI: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../django/bin/python3");
 
 const PLAN: &str = "tests/django/admin.lua";
 
@@ -40,7 +43,9 @@ impl Django {
             std::fs::write(&path, text).expect("the scratch folder takes a file");
             path
         });
-        let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+        let of_ci = Path::new(IN_CI).exists().then_some(IN_CI);
+        let python = std::env::var(PYTHON);
+        let python = python.unwrap_or_else(|_| of_ci.unwrap_or("python3").to_owned());
         let script = Command::new(&python)
             .arg(in_repository("tests/django/site.py"))
             .args(files)

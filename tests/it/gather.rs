@@ -257,7 +257,6 @@ fn labels_of_a_gather_are_checked() {
     assert!(ended.stderr.contains("--label"), "{}", ended.stderr);
 }
 
-#[cfg(feature = "internals")]
 #[test]
 fn figures_of_many_workers_are_added_up_and_count_once() {
     let Some(broker) = Broker::start() else {

@@ -3,7 +3,7 @@
 //! An identifier is declared by `fn`, `struct`, `let` and the like, as a field or parameter by `name: Type`, or as a
 //! parameter of a closure.
 
-use super::{first_word, rust_files, without_comments};
+use super::{first_word, source_files, without_comments};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn identifiers_have_the_words_of_the_field() {
     let words = listed();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeSet::new();
-    for file in rust_files(&root.join("src")) {
+    for file in source_files(root) {
         let text = fs::read_to_string(&file).expect("a source file is readable text");
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
         for identifier in declared(&text) {

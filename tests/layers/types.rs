@@ -3,7 +3,7 @@
 //! A type is what `struct`, `enum`, `union`, `trait` or `type` declares outside of tests. An `impl` belongs to the type
 //! of its name that is declared nearest to it: in its file, else in the folder that shares most of its path.
 
-use super::{first_word, rust_files, without_comments};
+use super::{first_word, source_files, without_comments};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn torn_types_are_found() {
 fn sources() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = BTreeMap::new();
-    for file in rust_files(&root.join("src")) {
+    for file in source_files(root) {
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
         let name = name.replace('\\', "/");
         if !name

@@ -1,7 +1,7 @@
 //! Where unit tests stand: in `mod tests` at the end of their file, or in `tests.rs` or a folder `tests` beside it;
 //! what several of them share is `fixture`.
 
-use super::{rust_files, without_comments};
+use super::{source_files, without_comments};
 use std::fs;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const NAMES: [&str; 2] = ["tests", "fixture"];
 fn unit_tests_stand_where_they_are_looked_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for file in rust_files(&root.join("src")) {
+    for file in source_files(root) {
         let text = fs::read_to_string(&file).expect("a source file is readable text");
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
         found.extend(violations(&name.replace('\\', "/"), &text));

@@ -16,7 +16,6 @@ use crate::gaggle::clock::ProcessClock;
 use crate::gaggle::messages::{self, RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
 use crate::metrics::LogMessage;
-#[cfg(feature = "internals")]
 pub(super) use clocks::compare_clocks;
 use duty::WorkerDuty;
 use futures_util::StreamExt as _;

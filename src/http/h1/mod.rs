@@ -14,11 +14,9 @@ mod request;
 mod sending;
 mod write_buffer;
 
-#[cfg(any(test, feature = "internals"))]
 pub(super) use chunks::ChunkDecoder;
 pub(super) use connection::{Connection, ReadBuffer};
 pub(super) use reader::ResponseRules;
-#[cfg(any(test, feature = "internals"))]
 pub(super) use reader::{ReadOutcome, read_start};
 pub(super) use request::{RequestFraming, write_end, write_start};
 pub(super) use write_buffer::{EncodedRequest, WriteBuffer};

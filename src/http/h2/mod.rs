@@ -13,7 +13,6 @@ mod link;
 mod liveness;
 mod stream;
 
-#[cfg(any(test, feature = "internals"))]
 pub(super) use engine::outcomes_of;
 #[cfg(feature = "reqwest")]
 pub(super) use frame::{CONNECTION_WINDOW, STREAM_WINDOW};

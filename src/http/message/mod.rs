@@ -12,7 +12,6 @@ mod referrer;
 
 use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
-#[cfg(any(test, feature = "internals"))]
 pub(super) use encoding::decode;
 pub(super) use head::{
     Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
@@ -198,7 +197,6 @@ impl Response {
     }
 
     /// A response that was not received, without headers, for measurements and tests.
-    #[cfg(feature = "internals")]
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
             cache: CacheUse::Nothing,

@@ -1,9 +1,9 @@
 //! Elements that a CSS selector finds in a page, their texts and attributes; for responses and for `html.parse`.
 
 use super::names::refuse_unknown;
-use crate::html::{self, Document, NodeKey, Selector};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
+use lgoose_html::{Document, NodeKey, Selector};
 use mlua::{Lua, MetaMethod, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,7 +43,11 @@ pub(super) fn find(
     /// What one step counts as, in bytes.
     const WEIGHT: u64 = 64;
     let host = VmHost::of(lua);
-    let go_on = || host.limits.spend(lua, html::STEPS as u64 * WEIGHT).is_ok();
+    let go_on = || {
+        host.limits
+            .spend(lua, lgoose_html::STEPS as u64 * WEIGHT)
+            .is_ok()
+    };
     let found = document.select_while(selector, within, &go_on);
     host.limits.reraise()?;
     Ok(found.unwrap_or_default())

@@ -4,18 +4,18 @@
 use super::elements::{find, selector};
 use super::log;
 use crate::error::nearest;
-use crate::html::{self, ControlPosition, Document, Form};
 use crate::lua::diagnostics::plan_line;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use indexmap::IndexSet;
+use lgoose_html::{ControlPosition, Document, Form};
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
 use url::Url;
 
 /// Describes a form that was not found, for a plan that goes on without it.
 fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String {
     const MOST: usize = 8;
-    let mut there = html::form_selectors(document);
+    let mut there = lgoose_html::form_selectors(document);
     if there.is_empty() {
         return format!("{page} has no form");
     }
@@ -44,7 +44,7 @@ pub(super) fn form(
         Value::Nil => None,
         css => Some(find(lua, document, &*selector(lua, css)?, None)?),
     };
-    let find = |most| html::find_form_within(document, among.as_deref(), page, most).ok();
+    let find = |most| lgoose_html::find_form_within(document, among.as_deref(), page, most).ok();
     let found = VmHost::of(lua).budget(lua).make(find);
     let found = found.map_err(mlua::Error::runtime)?;
     let Some(form) = found else {

@@ -2,9 +2,9 @@
 
 use super::names::refuse_unknown;
 use super::{elements, forms};
-use crate::html::{self, Document};
 use crate::lua::limits::HeldBytes;
 use crate::lua::sandbox::VmHost;
+use lgoose_html::Document;
 use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
 use url::Url;
@@ -34,7 +34,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         Ok(Page {
             _held: host.hold(lua, document.weight())?,
             document: Rc::new(document),
-            title: html::title(&bytes),
+            title: lgoose_html::title(&bytes),
             url: Url::parse(url).map_err(|error| {
                 let message = format!("html.parse(text, url): '{url}' is not a URL: {error}");
                 mlua::Error::runtime(message)

@@ -1,12 +1,12 @@
 //! The URLs of a page, as `response:links()` and `response:assets()` list them.
 
 use super::log;
-use crate::html::PageAddress;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::list_of_texts;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, shorten};
 use indexmap::IndexMap;
+use lgoose_html::PageAddress;
 use mlua::{Function, Lua, Table, Value};
 use url::Url;
 

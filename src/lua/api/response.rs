@@ -3,13 +3,13 @@
 use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
 use crate::error::NOT_AS_EXPECTED;
-use crate::html::{self, Document};
 use crate::http;
 use crate::lua::diagnostics::{self, plan_line};
 use crate::lua::requests::{Finished, ResponseAddress};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use bytes::Bytes;
+use lgoose_html::Document;
 use memchr::memmem;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
@@ -40,22 +40,22 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "json" => {
             lua.create_function(|lua, this: CalledResponse| json::decode(lua, &this.body(lua)?))?
         }
-        "title" => {
-            lua.create_function(|lua, this: CalledResponse| Ok(html::title(&this.body(lua)?)))?
-        }
+        "title" => lua.create_function(|lua, this: CalledResponse| {
+            Ok(lgoose_html::title(&this.body(lua)?))
+        })?,
         "text" => lua.create_function(text)?,
         "attr" => lua.create_function(attr)?,
         "css" => lua.create_function(css)?,
         "form" => lua.create_function(form)?,
         "links" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
             urls(lua, this, filter, |body, page, most| {
-                let urls = html::links_within(body, page, most)?;
+                let urls = lgoose_html::links_within(body, page, most)?;
                 Some((urls, Vec::new()))
             })
         })?,
         "assets" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
             urls(lua, this, filter, |body, page, most| {
-                let assets = html::assets_within(body, page, most)?;
+                let assets = lgoose_html::assets_within(body, page, most)?;
                 Some((assets.urls, assets.foreign))
             })
         })?,
@@ -321,10 +321,13 @@ fn page_url(finished: &Finished) -> Option<url::Url> {
         .map(|response| response.target.url())
 }
 
-fn page_address(finished: &Finished) -> Option<html::PageAddress> {
+fn page_address(finished: &Finished) -> Option<lgoose_html::PageAddress> {
     let response = finished.exchange.outcome.as_ref().ok()?;
     let target = &response.target;
-    Some(html::PageAddress::new(&target.origin.text, &target.path))
+    Some(lgoose_html::PageAddress::new(
+        &target.origin.text,
+        &target.path,
+    ))
 }
 
 fn first_match(lua: &Lua, (this, pattern): (CalledResponse, Value)) -> mlua::Result<MultiValue> {

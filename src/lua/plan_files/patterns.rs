@@ -2,9 +2,9 @@
 
 use super::cache::TextCache;
 use super::classes::check_classes;
-use crate::html::Selector;
 use crate::lua::limits::HeldBytes;
 use crate::lua::values::shorten;
+use lgoose_html::Selector;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::meta;
 use regex_syntax::hir::{Class, Hir, HirKind};

@@ -2,10 +2,10 @@
 
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::json_fields::{self, ExpectedField};
-use crate::html;
 use crate::http::{Exchange, Response};
 use crate::lua::plan_files::CompiledRegex;
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten_reason};
+use lgoose_html as html;
 use memchr::memmem;
 use smallvec::SmallVec;
 use std::rc::Rc;

@@ -2,9 +2,9 @@
 //! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
 use crate::error::printable;
-use crate::html::{self, Document};
 use crate::http::{CacheUse, Exchange, Response};
 use bytes::Bytes;
+use lgoose_html::Document;
 use mlua::Table;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -83,7 +83,7 @@ impl Finished {
         if !kind.is_some_and(is_page) {
             return None;
         }
-        let reason = html::reason(response.body_at_hand(), response.status >= 400)?;
+        let reason = lgoose_html::reason(response.body_at_hand(), response.status >= 400)?;
         Some(printable(&reason).into_owned())
     }
 

@@ -4,7 +4,6 @@
 use super::multipart::{self, MultipartField, NAMED};
 use super::options::{self, names_content_type, set_content_type};
 use super::request::{RequestOp, plan_file};
-use crate::html::Enctype;
 use crate::http::Referrer;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
@@ -12,6 +11,7 @@ use crate::lua::values::{
     escape_invalid_bytes, form_bytes, read_scalar, shorten, unwrap_view,
 };
 use http::Method;
+use lgoose_html::Enctype;
 use mlua::{LuaString, Table, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 

@@ -1,7 +1,6 @@
 //! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
 use crate::error::Diagnostic;
-use crate::html::Document;
 use crate::http::Session;
 use crate::lua::diagnostics::{RaisedError, plan_line};
 use crate::lua::limits::{Account, Budget, HeldBytes, VmLimits};
@@ -10,6 +9,7 @@ use crate::lua::requests::{Finished, OwnTags, RecentUrls, ResponseAddress, Respo
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
+use lgoose_html::Document;
 use mlua::{Lua, Table};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;

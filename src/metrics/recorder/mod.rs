@@ -102,7 +102,6 @@ impl Recorder {
 
     /// Returns the number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
     /// the rest counts as `(other)` and a warning says how to name requests.
-    #[cfg(any(test, feature = "internals"))]
     pub fn request(&mut self, method: &str, name: &str) -> RequestId {
         self.tagged_request(method, name, TagsId::default())
     }

@@ -365,12 +365,10 @@ impl Engine {
 }
 
 /// How a request ended, and what had come of its response.
-#[cfg(any(test, feature = "internals"))]
 type StreamEnd = (Option<Result<(), Failure>>, Vec<u8>);
 
 /// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, and what had
 /// come of their responses.
-#[cfg(any(test, feature = "internals"))]
 pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [StreamEnd; 2] {
     let mut engine = Engine::new();
     let limits = BodyLimits {

@@ -91,7 +91,6 @@ impl Codings {
 ///
 /// # Errors
 /// The same as for [`Codings::decode`].
-#[cfg(any(test, feature = "internals"))]
 pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     let patience = &DecodingTime::for_bodies(max_body);
     let limits = DecodingLimits { max_body, patience };

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::fmt;
 
 /// The steps between two questions whether to go on: some tens of microseconds.
-pub(crate) const STEPS: usize = 4096;
+pub const STEPS: usize = 4096;
 
 /// Parses a list of selectors.
 pub(super) fn parse(css: &str) -> Result<SelectorList<Simple>, scraper::error::SelectorErrorKind> {

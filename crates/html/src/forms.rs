@@ -27,7 +27,7 @@ impl FormMethod {
     }
 
     /// Returns the method's name in a request.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             FormMethod::Get => "GET",
             FormMethod::Post => "POST",
@@ -48,7 +48,7 @@ pub enum Enctype {
 
 impl Enctype {
     /// Reads what a page says.
-    pub(crate) fn parse(text: &str) -> Enctype {
+    pub fn parse(text: &str) -> Enctype {
         let enctypes = [Enctype::Multipart, Enctype::Text];
         let is_named = |enctype: &Enctype| text.eq_ignore_ascii_case(enctype.name());
         enctypes
@@ -58,7 +58,7 @@ impl Enctype {
     }
 
     /// Returns its media type.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Enctype::UrlEncoded => "application/x-www-form-urlencoded",
             Enctype::Multipart => "multipart/form-data",
@@ -120,10 +120,9 @@ pub struct Form {
 
 /// The form is larger than it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FormTooLarge;
+pub struct FormTooLarge;
 
 /// Returns the first form among these elements or around one of them; without a list the page's first form.
-#[cfg(any(test, feature = "internals"))]
 pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option<Form> {
     find_form_within(doc, among, page, usize::MAX).unwrap_or_default()
 }
@@ -133,7 +132,7 @@ pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Optio
 /// # Errors
 /// The form would take more than `most_bytes`: a page may give a long name to many values, and a long base to many
 /// buttons.
-pub(crate) fn find_form_within(
+pub fn find_form_within(
     doc: &Document,
     among: Option<&[NodeKey]>,
     page: &Url,
@@ -208,7 +207,7 @@ fn action(action: &str, page: &Url, base: &Url) -> Url {
 }
 
 /// Returns selectors that tell the forms of a page apart: `#user-login`, `form[action="/search"]`.
-pub(crate) fn form_selectors(doc: &Document) -> Vec<String> {
+pub fn form_selectors(doc: &Document) -> Vec<String> {
     let forms = elements(doc).filter(is_form);
     let selector = |form: ElementRef<'_>| {
         let value = form.value();
@@ -234,7 +233,7 @@ fn is_form(element: &ElementRef<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Enctype, Form, FormMethod, find_form};
-    use crate::html::{Document, Selector, fixture};
+    use crate::{Document, Selector, fixture};
 
     fn form(page: &str, css: &str) -> Option<Form> {
         let css = Selector::parse(css).expect("a selector of the test");

@@ -243,8 +243,8 @@ impl FormEntries {
 
 #[cfg(test)]
 mod tests {
-    use crate::html::forms::{Button, ControlPosition};
-    use crate::html::{Document, find_form, fixture};
+    use crate::forms::{Button, ControlPosition};
+    use crate::{Document, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
     fn sent(controls: &str) -> String {

@@ -25,7 +25,7 @@ pub(super) enum AddressOwner {
 /// The address of a page: absolute, without fragment. It is parsed only where that is needed: pages
 /// mostly have addresses that are told from it without.
 #[derive(Debug)]
-pub(crate) struct PageAddress {
+pub struct PageAddress {
     text: String,
     /// The length of `http://host:port`.
     origin: usize,
@@ -37,7 +37,7 @@ pub(crate) struct PageAddress {
 impl PageAddress {
     /// Puts an address together. `origin` is `http://host:port`, without a default port; `path` begins with a slash and
     /// may have a query. Together they are a valid URL.
-    pub(crate) fn new(origin: &str, path: &str) -> Self {
+    pub fn new(origin: &str, path: &str) -> Self {
         let text = [origin, path].concat();
         let path = path.split('?').next().unwrap_or_default();
         PageAddress {
@@ -55,12 +55,12 @@ impl PageAddress {
     }
 
     /// Returns it as text.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Returns its path, without the query.
-    pub(crate) fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         let path = &self.text[self.origin..];
         path.split('?').next().unwrap_or(path)
     }

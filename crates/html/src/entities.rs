@@ -122,7 +122,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::{TextContext, decode, decode_entities, decode_text};
-    use crate::html::fixture;
+    use crate::fixture;
     use html5ever::data::NAMED_ENTITIES;
     use scraper::{ElementRef, Html};
 

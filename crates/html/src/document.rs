@@ -76,7 +76,7 @@ impl Document {
     }
 
     /// The same; also `None` as soon as `go_on` says no, which is asked after each piece with its length in bytes.
-    pub(crate) fn parse_while(
+    pub fn parse_while(
         body: &[u8],
         most_bytes: usize,
         go_on: &mut dyn FnMut(usize) -> bool,
@@ -116,7 +116,6 @@ impl Document {
     }
 
     /// Parses a page of any size.
-    #[cfg(any(test, feature = "internals"))]
     pub fn parse(body: &[u8]) -> Self {
         Self::parse_within(body, usize::MAX).expect("there is no limit")
     }
@@ -142,7 +141,6 @@ impl Document {
     }
 
     /// Returns the elements that match, however long it takes to find them.
-    #[cfg(any(test, feature = "internals"))]
     pub fn select(&self, selector: &Selector, within: Option<NodeKey>) -> Vec<NodeKey> {
         let found = self.select_while(selector, within, &|| true);
         found.expect("it may go on")
@@ -196,7 +194,6 @@ impl Document {
     }
 
     /// Returns the element and its contents as HTML.
-    #[cfg(any(test, feature = "internals"))]
     pub fn html(&self, key: NodeKey) -> String {
         self.html_while(key, usize::MAX, &mut || true).0
     }
@@ -272,7 +269,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{Document, Selector};
-    use crate::html::fixture;
+    use crate::fixture;
 
     fn css(text: &str) -> Selector {
         Selector::parse(text).expect("a selector of the test")

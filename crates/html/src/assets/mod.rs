@@ -7,17 +7,17 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::HashSet;
 use url::{Position, Url};
 
-use crate::html::address::{AddressOwner, AddressResolver, PageAddress, attribute_text, text_of};
-use crate::html::imports::imports;
-use crate::html::scan::{ScannedElement, Scanner};
+use crate::address::{AddressOwner, AddressResolver, PageAddress, attribute_text, text_of};
+use crate::imports::imports;
+use crate::scan::{ScannedElement, Scanner};
 
 /// The assets of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageAssets {
+pub struct PageAssets {
     /// Those of its own site.
-    pub(crate) urls: Vec<String>,
+    pub urls: Vec<String>,
     /// Those of others.
-    pub(crate) foreign: Vec<String>,
+    pub foreign: Vec<String>,
 }
 
 /// Returns the URLs that a browser fetches for this page from the page's own host (scheme, host and port), in the
@@ -32,11 +32,7 @@ pub(crate) struct PageAssets {
 /// an icon, an apple-touch-icon or the preload of a style; and `@import` at the head of a `<style>`. `<base href>` is
 /// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. `None`
 /// if the list would take more than `most_bytes`: a long base makes long URLs of short references.
-pub(crate) fn assets_within(
-    body: &[u8],
-    page: &PageAddress,
-    most_bytes: usize,
-) -> Option<PageAssets> {
+pub fn assets_within(body: &[u8], page: &PageAddress, most_bytes: usize) -> Option<PageAssets> {
     let mut found = AssetList::new(page, most_bytes);
     let mut names = OwnNames::default();
     let mut scanner = Scanner::new(body);
@@ -79,11 +75,7 @@ pub(crate) fn assets_within(
 
 /// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
 /// without fragment, each once. Jumps within the page (`#top`) are left out. `None` as for [`assets_within`].
-pub(crate) fn links_within(
-    body: &[u8],
-    page: &PageAddress,
-    most_bytes: usize,
-) -> Option<Vec<String>> {
+pub fn links_within(body: &[u8], page: &PageAddress, most_bytes: usize) -> Option<Vec<String>> {
     let mut found = AssetList::new(page, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
@@ -102,14 +94,12 @@ pub(crate) fn links_within(
 }
 
 /// Returns the assets of a page, however many.
-#[cfg(any(test, feature = "internals"))]
 pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
     let assets = assets_within(body, &page.into(), usize::MAX);
     assets.unwrap_or_default().urls
 }
 
 /// Returns the links of a page, however many.
-#[cfg(any(test, feature = "internals"))]
 pub fn links(body: &[u8], page: &Url) -> Vec<String> {
     links_within(body, &page.into(), usize::MAX).unwrap_or_default()
 }

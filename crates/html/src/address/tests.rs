@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::html::fixture;
+use crate::fixture;
 
 use super::{AddressOwner, AddressResolver, HOST_WORK, PageAddress};
 

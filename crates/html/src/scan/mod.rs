@@ -11,7 +11,7 @@
 
 use memchr::memchr;
 
-use crate::html::names::{
+use crate::names::{
     A, BASE, IFRAME, IMG, LINK, NOEMBED, NOFRAMES, NOSCRIPT, SCRIPT, SOURCE, STYLE, SVG, TEMPLATE,
     TEXTAREA, TITLE, XMP, ends_name,
 };

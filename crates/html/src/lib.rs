@@ -30,18 +30,15 @@ mod weight;
 #[cfg(test)]
 mod fixture;
 
-pub(crate) use address::PageAddress;
-#[cfg(feature = "internals")]
+pub use address::PageAddress;
 pub use assets::{assets, links};
-pub(crate) use assets::{assets_within, links_within};
-pub(crate) use document::NodeKey;
+pub use assets::{assets_within, links_within};
+pub use document::NodeKey;
 pub use document::{Document, Selector};
-#[cfg(feature = "internals")]
 pub use entities::decode_entities;
-#[cfg(any(test, feature = "internals"))]
 pub use forms::find_form;
-pub(crate) use forms::{ControlPosition, Enctype, Form, find_form_within, form_selectors};
-pub(crate) use matching::STEPS;
+pub use forms::{ControlPosition, Enctype, Form, find_form_within, form_selectors};
+pub use matching::STEPS;
 pub use reason::reason;
 pub use title::title;
 

@@ -289,7 +289,7 @@ fn class_kind(classes: &[u8]) -> Option<ReasonKind> {
 #[cfg(test)]
 mod tests {
     use super::reason;
-    use crate::html::fixture;
+    use crate::fixture;
 
     fn of(page: &str) -> Option<String> {
         reason(page.as_bytes(), false)

@@ -79,7 +79,7 @@ const fn names<const N: usize>(names: [&str; N]) -> [u64; N] {
 #[cfg(test)]
 mod tests {
     use super::{DEEPEST, MOST_ATTRIBUTES, shallow};
-    use crate::html::fixture;
+    use crate::fixture;
 
     #[test]
     fn pages_that_close_what_they_open_are_whole() {

@@ -1,7 +1,7 @@
 //! Which assets and links a page has.
 
 use super::{MOST_ADDRESSES, assets, assets_within, candidates, links};
-use crate::html::{fixture, title};
+use crate::{fixture, title};
 use url::Url;
 
 fn of(page: &str) -> Vec<String> {

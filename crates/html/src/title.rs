@@ -24,7 +24,7 @@ pub fn title(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::title;
-    use crate::html::fixture;
+    use crate::fixture;
 
     fn of(page: &str) -> Option<String> {
         title(page.as_bytes())

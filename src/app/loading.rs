@@ -112,6 +112,7 @@ fn on_its_own_thread<T: Send + 'static>(
         .name("plan".to_owned())
         .stack_size(STACK)
         .spawn(move || {
+            heartbeat.run_here();
             // Nobody receives it if the plan was given up.
             let _abandoned = ended.send(run(&heartbeat));
         })

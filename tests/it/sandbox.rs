@@ -365,7 +365,7 @@ const EMPTIED: &str = "local function emptied()\n\
 #[test]
 fn no_call_takes_so_long_that_the_run_has_to_end() {
     let server = Server::start();
-    // The limit counts processor time, of which a busy machine gives little, and the watchdog counts any.
+    // The limit and the watchdog count processor time, of which a busy machine gives little.
     for (name, call) in LONG_CALLS {
         let text = format!(
             "{EMPTIED}task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {call}\nend }}"

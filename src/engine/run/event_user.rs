@@ -81,6 +81,7 @@ pub(crate) fn start_event_thread(task: EventTask) -> Result<(), Error> {
         .map_err(cannot)?;
     let thread = std::thread::Builder::new().name(task.event.name().to_owned());
     let run = move || {
+        task.heartbeat.run_here();
         runtime.block_on(task.run());
         // Does not wait for look-ups of names, which may take as long as they like.
         runtime.shutdown_background();

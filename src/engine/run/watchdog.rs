@@ -10,9 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time beyond twice the hooks' limit after which a call counts as endless: hooks count processor time, of which a
-/// busy machine gives little.
+/// Processor time beyond twice the hooks' limit after which a call counts as endless.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How many times that a call may take if it gets no processor time: a busy machine gives little, and a call that
+/// sleeps in the kernel uses none.
+const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
 const MOST_PER_LOOK: Duration = Duration::from_secs(1);
@@ -29,6 +32,11 @@ pub(crate) struct Watchdog {
 struct WatchedShard {
     heartbeat: Arc<Heartbeat>,
     seen: Option<RunningCode>,
+    /// The processor time of its thread at the latest look.
+    processor_time: Option<Duration>,
+    /// Processor time that the code has used.
+    used: Duration,
+    /// Time for which it has been seen.
     time: Duration,
 }
 
@@ -38,7 +46,7 @@ impl Watchdog {
         Watchdog::with_patience(heartbeats, lua_time * 2 + GRACE, now)
     }
 
-    /// Makes a watchdog that counts a call as endless after that time, or after what `LGOOSE_PATIENCE` says.
+    /// Makes a watchdog that counts a call as endless after that processor time, or after what `LGOOSE_PATIENCE` says.
     pub(crate) fn with_patience(
         heartbeats: &[Arc<Heartbeat>],
         patience: Duration,
@@ -47,6 +55,8 @@ impl Watchdog {
         let watched = |heartbeat: &Arc<Heartbeat>| WatchedShard {
             heartbeat: heartbeat.clone(),
             seen: None,
+            processor_time: None,
+            used: Duration::ZERO,
             time: Duration::ZERO,
         };
         Watchdog {
@@ -63,14 +73,21 @@ impl Watchdog {
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {
             let running = shard.heartbeat.read();
-            shard.time = if running.is_some() && running == shard.seen {
-                shard.time + passed
+            let processor_time = shard.heartbeat.processor_time();
+            let used = processor_time.zip(shard.processor_time);
+            let used = used.map_or(passed, |(now, before)| {
+                now.saturating_sub(before).min(passed)
+            });
+            (shard.used, shard.time) = if running.is_some() && running == shard.seen {
+                (shard.used + used, shard.time + passed)
             } else {
-                Duration::ZERO
+                (Duration::ZERO, Duration::ZERO)
             };
-            shard.seen = running;
+            (shard.seen, shard.processor_time) = (running, processor_time);
             let line = shard.heartbeat.line();
-            let running = running.filter(|_| shard.time > self.patience)?;
+            let is_endless =
+                shard.used > self.patience || shard.time > self.patience * WITHOUT_PROCESSOR;
+            let running = running.filter(|_| is_endless)?;
             Some(StuckShard {
                 shard: index,
                 running,
@@ -181,6 +198,30 @@ mod tests {
             ticks, 29,
             "7 s of 250 ms each, and the look that saw it first"
         );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_call_that_gets_no_processor_time_has_ten_times_as_long() {
+        let start = Instant::now();
+        let (named, name) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let heartbeats = [running(7)];
+        let heartbeat = heartbeats[0].clone();
+        let asleep = std::thread::spawn(move || {
+            heartbeat.run_here();
+            named.send(()).expect("the test waits for it");
+            let _dropped = ended.recv();
+        });
+        name.recv().expect("it names itself");
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
+        let looks = (1..).map(|tick| start + TICK * tick);
+        let ticks = looks
+            .take_while(|now| watchdog.look(*now).is_none())
+            .count();
+        assert_eq!(ticks, 281, "70 s, and the look that saw it first");
+        drop(end);
+        asleep.join().expect("it ends");
     }
 
     #[test]

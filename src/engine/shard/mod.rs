@@ -47,6 +47,7 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
             return channels.send(SignalKind::Failed(error));
         }
     };
+    context.heartbeats[index].run_here();
     let mut shard = Shard::new(index, context, &mut channels);
     let local = LocalSet::new();
     let life = shard.drive(&mut channels, Alarm::default());

@@ -1,7 +1,8 @@
 //! The plan code that a shard runs, shown to the watchdog of another thread: whose code it is, and since which
 //! resumption. One thread writes it at every resume, so it is two plain stores on a cache line of its own.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The task number while a VM is loaded.
 const LOADING: u64 = 0xffff;
@@ -16,6 +17,8 @@ pub struct Heartbeat {
     /// The number of resumptions.
     beat: AtomicU64,
     line: AtomicU32,
+    /// The thread, 0 while it has not named itself.
+    thread: AtomicI32,
 }
 
 /// The code of a plan that was running at one moment.
@@ -30,6 +33,25 @@ pub struct RunningCode {
 }
 
 impl Heartbeat {
+    /// Records that the code runs on this thread, so that its processor time can be read.
+    pub fn run_here(&self) {
+        #[cfg(target_os = "linux")]
+        self.thread
+            .store(nix::unistd::gettid().as_raw(), Ordering::Relaxed);
+    }
+
+    /// Returns the processor time of the code's thread; `None` where that is not known.
+    pub fn processor_time(&self) -> Option<Duration> {
+        let thread = self.thread.load(Ordering::Relaxed);
+        #[cfg(target_os = "linux")]
+        if thread != 0 {
+            // The clock of another thread, as clock_getcpuclockid(3) and the kernel's posix-timers.h encode it.
+            let clock = nix::time::ClockId::from_raw(!thread << 3 | 6);
+            return clock.now().ok().map(Duration::from);
+        }
+        None
+    }
+
     /// Returns the code that runs, `None` if none does.
     pub fn read(&self) -> Option<RunningCode> {
         let code = self.code.load(Ordering::Relaxed);

@@ -4,7 +4,7 @@
 use crate::config::Settings;
 use crate::engine::{StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 use crate::error::Error;
-use crate::lua::{self, GivenVariables, Heartbeat, LOADING_TIME, Program, Written};
+use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, Written};
 use crate::machine;
 use crate::plan::Plan;
 use std::slice;
@@ -56,7 +56,7 @@ impl WorkClock {
 pub(super) fn load(
     name: &str,
     source: &str,
-    variables: GivenVariables,
+    variables: EnvVariables,
     typed_seed: Option<u64>,
     usual: u64,
 ) -> Result<Loaded, Error> {

@@ -9,7 +9,6 @@ mod embed;
 mod gaggle;
 #[cfg(feature = "cli")]
 mod guard;
-mod kept_logs;
 mod loading;
 #[cfg(feature = "cli")]
 mod log;
@@ -17,6 +16,7 @@ mod places;
 mod preflight;
 mod prepare;
 mod reload;
+mod retained_logs;
 mod signals;
 mod sites;
 mod supervisor;

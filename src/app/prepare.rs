@@ -11,7 +11,7 @@ use crate::config::{
 };
 use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
 use crate::error::{Diagnostic, Error};
-use crate::lua::{GivenVariables, Program};
+use crate::lua::{EnvVariables, Program};
 use crate::machine;
 use crate::plan::{self, Plan, Scenario};
 use crate::units::{masked_url, show_size};
@@ -30,7 +30,7 @@ pub(super) struct TestInput {
     /// Options that take precedence over the plan's own.
     pub(super) settings: Settings,
     /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
-    pub(super) variables: GivenVariables,
+    pub(super) variables: EnvVariables,
     pub(super) command: CommandOptions,
     /// The first option that was invalid.
     pub(super) mistake: Option<Diagnostic>,
@@ -44,7 +44,7 @@ impl TestInput {
             source,
             folder: PathBuf::new(),
             settings: Settings::default(),
-            variables: GivenVariables::default(),
+            variables: EnvVariables::default(),
             command: CommandOptions::default(),
             mistake: None,
         }

@@ -2,9 +2,9 @@
 //! the library alike. A test is steered and watched through its handle.
 
 use super::embed::{Running, Test};
-use super::kept_logs::RetainedLogs;
 use super::prepare::{Placement, PreparedRun};
 use super::reload::{ReloadSource, Reloader};
+use super::retained_logs::RetainedLogs;
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
 use crate::engine::{self, Outcome};

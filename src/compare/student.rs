@@ -100,7 +100,7 @@ mod tests {
 
     /// Degrees of freedom, the quantile, and how often the absolute value is at least each of [`VALUES`]: those of SciPy
     /// 1.17, with which the crate `statrs` 0.19 agrees to ten digits where freedom is below 1,000.
-    const KNOWN: [(f64, f64, [f64; 5]); 15] = [
+    const RECORDED: [(f64, f64, [f64; 5]); 15] = [
         (
             1.0,
             12.706204736174694,
@@ -272,8 +272,8 @@ mod tests {
 
     #[test]
     fn it_is_the_distribution_of_the_tables() {
-        let same = |found: f64, known: f64| (found - known).abs() <= 1e-11 * known;
-        for (freedom, quantile, shares) in KNOWN {
+        let same = |found: f64, recorded: f64| (found - recorded).abs() <= 1e-11 * recorded;
+        for (freedom, quantile, shares) in RECORDED {
             let student = StudentsT::new(freedom);
             let found = student.quantile_975();
             assert!(same(found, quantile), "{freedom}: {found}");

@@ -201,10 +201,10 @@ pub(crate) fn agree(settings: &Settings) -> Result<(), Diagnostic> {
 /// Starts all users at once, unless an option already says how they start.
 #[cfg(feature = "cli")]
 pub(crate) fn start_at_once(settings: &mut Settings) {
-    let said = settings.hatch_rate.is_some() || settings.startup_time.is_some();
+    let is_set = settings.hatch_rate.is_some() || settings.startup_time.is_some();
     let users =
         settings.rate.is_none() && settings.stages.is_none() && settings.test_plan.is_none();
-    if users && !said {
+    if users && !is_set {
         settings.startup_time = Some(Duration::ZERO);
     }
 }

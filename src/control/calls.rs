@@ -1,7 +1,7 @@
 //! The run's receiving ends for the calls of its handles.
 
-use crate::control::answer::CommandResult;
 use crate::control::command::Command;
+use crate::control::result::CommandResult;
 use crate::metrics::{Detail, LiveTag, Report, Store};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

@@ -1,9 +1,9 @@
 //! The handle of a run, with which views, signal listeners and embedding programs steer and watch it.
 
-use crate::control::answer::{CommandResult, Refusal, ReloadResult};
 use crate::control::calls::{ControlCall, ControlCalls, Reloads, ReplySender, TagQuery};
 use crate::control::command::Command;
 use crate::control::reader::Reader;
+use crate::control::result::{CommandResult, Refusal, ReloadResult};
 use crate::metrics::{Detail, LiveTag, Report, Snapshot};
 use std::pin::Pin;
 use std::sync::Arc;

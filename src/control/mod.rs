@@ -3,18 +3,18 @@
 //!
 //! The senders and the receivers of commands are elsewhere: this module knows neither the engine nor a screen.
 
-mod answer;
 mod calls;
 mod command;
 mod handle;
 mod reader;
+mod result;
 
-pub use answer::{CommandResult, Done, Refusal, ReloadResult};
 pub(crate) use calls::{ControlCall, ControlCalls, Reloads, ReplySender};
 pub use command::{Command, Interrupt};
 pub(crate) use handle::Control;
 pub use handle::{Handle, PendingCommand};
 pub use reader::{Reader, ReaderMessage};
+pub use result::{CommandResult, Done, Refusal, ReloadResult};
 
 use crate::metrics::Verdict;
 

@@ -112,8 +112,8 @@ fn part_fields(call: &mut CallWriter<'_, '_>, part: &RecordedPart) -> Vec<(Strin
         (Some(data), Some(_)) => long(call, data.clone(), "txt"),
         (None, _) => {
             let name = part.filename.as_deref().unwrap_or(&part.name);
-            let (data, told) = call.files.stand_in(name, part.media.as_deref());
-            call.notes.push(told.into());
+            let (data, note) = call.files.stand_in(name, part.media.as_deref());
+            call.notes.push(note.into());
             data
         }
     };

@@ -118,7 +118,7 @@ fn by_line(notes: &[(usize, LineNote)], offset: usize) -> Vec<String> {
         let line = line + offset;
         let same = merged
             .iter_mut()
-            .find(|(known, ..)| made.is_some() && *known == made);
+            .find(|(earlier, ..)| made.is_some() && *earlier == made);
         match same {
             Some((.., again)) => again.push(line.to_string()),
             None => merged.push((made, format!("line {line}: {text}"), Vec::new())),

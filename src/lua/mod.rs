@@ -48,7 +48,7 @@ pub(crate) use loading::{
 #[cfg(feature = "gaggle")]
 pub(crate) use plan_files::Bundle;
 pub use plan_files::CompiledRegex;
-pub(crate) use plan_files::GivenVariables;
+pub(crate) use plan_files::EnvVariables;
 pub use plan_files::Program;
 pub(crate) use requests::RequestOp;
 pub use requests::{Finished, Op};

@@ -363,12 +363,12 @@ impl Vm {
     }
 
     /// Returns whether the plan wants to see each request.
-    pub(crate) fn hears_requests(&self) -> bool {
+    pub(crate) fn observes_requests(&self) -> bool {
         self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
     }
 
     /// Shows the plan no more requests.
-    pub(crate) fn stop_hearing(&mut self) {
+    pub(crate) fn stop_observing(&mut self) {
         self.on_request = None;
     }
 
@@ -415,7 +415,7 @@ impl Vm {
         }
         responses.close();
         drop(responses);
-        if self.wants_collection() {
+        if self.needs_collection() {
             self.reclaim();
         }
     }
@@ -453,7 +453,7 @@ impl Vm {
     }
 
     /// Returns whether so much is held that it is time to look for dead responses.
-    pub fn wants_collection(&self) -> bool {
+    pub fn needs_collection(&self) -> bool {
         let session = self.host.session.as_ref();
         let connections = session.map_or(0, |session| session.shard_connections());
         let responses = self.host.responses.borrow();

@@ -52,7 +52,7 @@ impl QuietTime {
 #[derive(Debug, Default)]
 pub(super) struct InFlightRequests {
     /// Beginning of the request at each place; `None` where the place is free.
-    begun: Vec<Option<u64>>,
+    starts: Vec<Option<u64>>,
     free: Vec<u32>,
     /// Time of the latest response.
     last_response: u64,
@@ -66,12 +66,12 @@ impl InFlightRequests {
     pub(super) fn start(&mut self, at: u64) -> InFlightSlot {
         match self.free.pop() {
             Some(place) => {
-                self.begun[place as usize] = Some(at);
+                self.starts[place as usize] = Some(at);
                 InFlightSlot(place)
             }
             None => {
-                self.begun.push(Some(at));
-                InFlightSlot(self.begun.len() as u32 - 1)
+                self.starts.push(Some(at));
+                InFlightSlot(self.starts.len() as u32 - 1)
             }
         }
     }
@@ -88,22 +88,22 @@ impl InFlightRequests {
         } else {
             None
         };
-        let under_way = (self.begun.len() - self.free.len()) as u64;
-        let begun = self.begun[flight.0 as usize].take();
+        let under_way = (self.starts.len() - self.free.len()) as u64;
+        let start = self.starts[flight.0 as usize].take();
         self.free.push(flight.0);
         if responded {
             (self.last_response, self.unanswered, self.abandoned) = (at, None, 0);
         } else {
             self.abandoned = self.abandoned.max(under_way);
-            self.unanswered = self.unanswered.into_iter().chain(begun).min();
+            self.unanswered = self.unanswered.into_iter().chain(start).min();
         }
         quiet
     }
 
     /// Returns the time without a response up to a moment.
     pub(super) fn quiet(&self, at: u64) -> QuietTime {
-        let begun = self.begun.iter().flatten().chain(&self.unanswered);
-        let first = begun.copied().min().filter(|first| *first < at);
+        let open = self.starts.iter().flatten().chain(&self.unanswered);
+        let first = open.copied().min().filter(|first| *first < at);
         QuietTime {
             from: self.last_response,
             to: at,
@@ -114,8 +114,8 @@ impl InFlightRequests {
 
     /// Notes that the process stood still: that time makes no request older and is no silence of the target.
     pub(super) fn stood_still(&mut self, ns: u64) {
-        let begun = self.begun.iter_mut().flatten();
-        begun.for_each(|start| *start += ns);
+        let open = self.starts.iter_mut().flatten();
+        open.for_each(|start| *start += ns);
         self.last_response += ns;
         if let Some(first) = &mut self.unanswered {
             *first += ns;
@@ -124,9 +124,9 @@ impl InFlightRequests {
 
     /// Returns the requests under way at a moment after which no request has ended yet; some may have begun.
     pub(super) fn at(&self, moment: u64) -> InFlightCount {
-        let begun = self.begun.iter().flatten();
-        let begun = begun.filter(|begun| **begun < moment);
-        let (count, first) = begun.fold((0, moment), |(count, first), start| {
+        let open = self.starts.iter().flatten();
+        let earlier = open.filter(|begun| **begun < moment);
+        let (count, first) = earlier.fold((0, moment), |(count, first), start| {
             (count + 1, first.min(*start))
         });
         InFlightCount {

@@ -29,7 +29,7 @@ fn scope() -> TelemetryScope {
 }
 
 /// Returns figures of each kind.
-fn known() -> Vec<Family> {
+fn sample_families() -> Vec<Family> {
     let labels = |all: &[(&'static str, &str)]| -> Labels {
         let all = all.iter();
         all.map(|(name, value)| (*name, (*value).to_owned()))
@@ -128,7 +128,7 @@ fn metrics_are_written_byte_by_byte_as_the_reference_does() {
         start: 1_700_000_000_000_000_001,
         end: 1_700_000_010_000_000_000,
     };
-    let bytes = metrics::request(known(), &scope(), span).encode_to_vec();
+    let bytes = metrics::request(sample_families(), &scope(), span).encode_to_vec();
     assert!(bytes == include_bytes!("golden/metrics.pb"));
 }
 

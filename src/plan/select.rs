@@ -10,9 +10,9 @@ use crate::wildcard::fits;
 /// # Errors
 /// A name or a tag that nothing in the plan has, or a choice that leaves nothing to run.
 pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<(), Diagnostic> {
-    keep_scenarios(plan, &config.scenarios)?;
+    retain_scenarios(plan, &config.scenarios)?;
     exclude_tags(plan, &config.exclude_tags)?;
-    keep_tags(plan, &config.tags)
+    retain_tags(plan, &config.tags)
 }
 
 /// Keeps the scenarios whose name matches one of the patterns, in which `*` stands for any text; all if there
@@ -20,14 +20,14 @@ pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<(), Diagnost
 ///
 /// # Errors
 /// A pattern that matches no scenario, with the nearest name and all there are.
-fn keep_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic> {
-    let known: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
+fn retain_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic> {
+    let existing: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
     for name in names {
-        if !known.iter().any(|scenario| fits(name, scenario)) {
-            let near = nearest(name, known.iter().copied());
+        if !existing.iter().any(|scenario| fits(name, scenario)) {
+            let near = nearest(name, existing.iter().copied());
             let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let message = format!("no scenario is named '{name}' ('--scenario')");
-            let all = format!("{hint}scenarios of this plan: {}", known.join(", "));
+            let all = format!("{hint}scenarios of this plan: {}", existing.join(", "));
             return Err(Diagnostic::new(message).help(all));
         }
     }
@@ -43,7 +43,7 @@ fn keep_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// A tag that nothing has, with the nearest one and all there are.
-fn keep_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
+fn retain_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
     check_tags(plan, tags, "--tags")?;
     if tags.is_empty() {
         return Ok(());
@@ -91,16 +91,16 @@ fn exclude_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
 
 /// Checks that something has each of the tags that a flag names.
 fn check_tags(plan: &Plan, tags: &[String], flag: &str) -> Result<(), Diagnostic> {
-    let known = tags_of(plan);
-    let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) else {
+    let existing = tags_of(plan);
+    let Some(tag) = tags.iter().find(|tag| !existing.contains(tag)) else {
         return Ok(());
     };
-    let near = nearest(tag, known.iter().map(String::as_str));
+    let near = nearest(tag, existing.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-    let all = if known.is_empty() {
+    let all = if existing.is_empty() {
         "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
     } else {
-        format!("{hint}tags of this plan: {}", known.join(", "))
+        format!("{hint}tags of this plan: {}", existing.join(", "))
     };
     let message = format!("nothing has the tag '{tag}' ('{flag}')");
     Err(Diagnostic::new(message).help(all))
@@ -138,7 +138,7 @@ mod tests {
     fn the_named_scenarios_stay_in_the_order_of_the_plan() {
         let mut plan = plan();
         let names = ["a*", "visitor"].map(str::to_owned);
-        assert_eq!(keep_scenarios(&mut plan, &names), Ok(()));
+        assert_eq!(retain_scenarios(&mut plan, &names), Ok(()));
         let selected: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
         assert_eq!(selected, ["visitor", "admin"]);
     }
@@ -195,7 +195,7 @@ mod tests {
         let selected = |tags: &[&str]| -> Vec<String> {
             let mut plan = tagged();
             let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
-            keep_tags(&mut plan, &tags).expect("known tags");
+            retain_tags(&mut plan, &tags).expect("known tags");
             let titles = |scenario: &Scenario| {
                 let tasks = scenario.tasks.iter().map(Task::title);
                 format!(
@@ -212,13 +212,13 @@ mod tests {
             selected(&["slow"]),
             ["visitor: log in, buy", "member: import"]
         );
-        let message = keep_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
+        let message = retain_tags(&mut tagged(), &["shp".to_owned()]).expect_err("unknown");
         let message = message.to_string();
         assert!(
             message.contains("did you mean 'shop'?") && message.contains("shop, slow"),
             "{message}"
         );
-        let message = keep_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
+        let message = retain_tags(&mut plan(), &["a".to_owned()]).expect_err("there is none");
         assert!(
             message.to_string().contains("no task has tags"),
             "{message}"
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_name_that_fits_none_is_reported_with_the_nearest() {
-        let message = keep_scenarios(&mut plan(), &["visitr".to_owned()])
+        let message = retain_scenarios(&mut plan(), &["visitr".to_owned()])
             .expect_err("there is none")
             .to_string();
         for words in [

@@ -32,7 +32,7 @@ mod runner;
 mod runs;
 
 pub(crate) use data::RunFolder;
-pub(crate) use order::{ProcessOrder, answer, host_gone, report_error};
+pub(crate) use order::{ProcessOrder, host_gone, report_error, send_address};
 pub(crate) use plans::Plans;
 pub(crate) use record::RunRow;
 pub(crate) use runner::{RunnerEnd, run_all};

@@ -114,7 +114,7 @@ impl ProcessOrder {
 ///
 /// # Errors
 /// The host has gone.
-pub(crate) fn answer(link: &UnixStream, address: SocketAddr) -> std::io::Result<()> {
+pub(crate) fn send_address(link: &UnixStream, address: SocketAddr) -> std::io::Result<()> {
     HostedMessage::Address(address).send(link)
 }
 

@@ -1,7 +1,7 @@
 //! Who may do what: the token, the names that this server goes by, and the headers that keep a browser from doing with an
 //! answer what is not meant. Every request passes here first.
 
-use super::answers::ErrorResponse;
+use super::responses::ErrorResponse;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,

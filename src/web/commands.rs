@@ -1,6 +1,6 @@
 //! Commands to the run: the body of a request becomes a command, and the response says what it has done.
 
-use super::answers::{ErrorResponse, json};
+use super::responses::{ErrorResponse, json};
 use super::site::WebState;
 use super::status::{self, Status};
 use crate::control::{Command, Done, Handle};

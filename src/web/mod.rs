@@ -3,7 +3,6 @@
 //! neither the engine nor a screen. `docs/web.md` is its contract.
 
 mod access;
-mod answers;
 mod commands;
 mod connections;
 mod events;
@@ -12,6 +11,7 @@ mod files;
 mod metrics;
 mod page;
 mod reports;
+mod responses;
 mod routes;
 mod serve;
 mod server;

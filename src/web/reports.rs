@@ -1,6 +1,6 @@
 //! The report so far in each format, and that of the run which is over.
 
-use super::answers::ErrorResponse;
+use super::responses::ErrorResponse;
 use super::site::WebState;
 use crate::config::Format;
 use crate::metrics::{Detail, Report};

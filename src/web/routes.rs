@@ -1,7 +1,7 @@
 //! All requests that are answered, in one table: the router is made from it, and so is the OpenAPI document.
 
 use super::access::Access;
-use super::answers::ErrorResponse;
+use super::responses::ErrorResponse;
 use super::site::WebState;
 use super::{access, commands, events, metrics, page, reports, status, tag};
 use crate::config::Format;

@@ -1,8 +1,8 @@
 //! What the handlers of all requests share: the run's handle, what is known of it from the start, and its end.
 
 use super::access::Access;
-use super::answers::ErrorResponse;
 use super::feed::Feed;
+use super::responses::ErrorResponse;
 use super::turns::Permits;
 use crate::control::{Handle, Refusal};
 use crate::metrics::{Detail, LiveTag, Report, Snapshot};

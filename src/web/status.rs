@@ -1,6 +1,6 @@
 //! The state of a run in a few figures, and everything that the live view shows.
 
-use super::answers::{self, ErrorResponse};
+use super::responses::{self, ErrorResponse};
 use super::site::{RunResult, WebState};
 use crate::metrics::{Ending, RunPhase, Snapshot, Verdict};
 use crate::output::json::{self, JsonAim, JsonSnapshot, JsonTotal};
@@ -101,12 +101,12 @@ pub(super) fn without_figures(phase: &'static str, plan: &str, read_only: bool) 
         ending: None,
         verdict: None,
     };
-    answers::json(StatusCode::OK, &status)
+    responses::json(StatusCode::OK, &status)
 }
 
 /// `GET /api/v1/status`.
 pub(super) async fn status(State(site): State<Arc<WebState>>) -> Response {
-    answers::json(StatusCode::OK, &of(&site))
+    responses::json(StatusCode::OK, &of(&site))
 }
 
 /// `GET /api/v1/snapshot`.

@@ -1,6 +1,6 @@
 //! The requests of one tag, made when somebody asks for them.
 
-use super::answers::{ErrorResponse, PathParameter, json};
+use super::responses::{ErrorResponse, PathParameter, json};
 use super::site::WebState;
 use crate::output::json::JsonTag;
 use axum::extract::State;

@@ -1,9 +1,9 @@
 //! The OpenAPI document, made from the table of requests and from the types of their bodies and answers. It is checked in:
 //! `BLESS=1 cargo test --lib web` writes it anew.
 
-use super::answers::ErrorResponse;
 use super::commands::{CommandEffect, Rate, Users};
 use super::reports;
+use super::responses::ErrorResponse;
 use super::routes::{RouteAction, table};
 use super::serve::{self, PlanList, RunList};
 use super::status::Status;

@@ -1,6 +1,6 @@
 //! What takes long, such as a report: few of them at a time, each on a thread for that, while events go on.
 
-use super::answers::ErrorResponse;
+use super::responses::ErrorResponse;
 use axum::http::StatusCode;
 use std::fmt::Display;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::app::reload::ReloadSource;
 use crate::cli;
 use crate::config::{LoadPart, ShowLevel, start_at_once};
 use crate::error::{Diagnostic, Error};
-use crate::lua::{self, GivenVariables};
+use crate::lua::{self, EnvVariables};
 use crate::units::masked_url;
 use std::path::{Path, PathBuf};
 
@@ -151,7 +151,7 @@ fn folder_of(plan: &Path) -> &Path {
 }
 
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.
-pub(super) fn variables(flags: &cli::RunArgs) -> Result<GivenVariables, Error> {
+pub(super) fn variables(flags: &cli::RunArgs) -> Result<EnvVariables, Error> {
     let machine = &flags.machine;
     read_variables(
         machine.env_file.as_deref(),
@@ -166,13 +166,13 @@ pub(super) fn read_variables(
     file: Option<&Path>,
     each: &[(String, String)],
     allowed: &[String],
-) -> Result<GivenVariables, Error> {
+) -> Result<EnvVariables, Error> {
     let mut variables = match file {
         Some(path) => env_file::read(path)?,
         None => Default::default(),
     };
     variables.extend(each.iter().cloned());
-    Ok(GivenVariables {
+    Ok(EnvVariables {
         configured: variables,
         allowed: (!allowed.is_empty()).then(|| allowed.iter().cloned().collect()),
     })

@@ -84,7 +84,7 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::app::loading;
-    use crate::lua::GivenVariables;
+    use crate::lua::EnvVariables;
     use serde_json::json;
 
     /// Texts that try to break out of a literal, a comment or a pattern.
@@ -140,7 +140,7 @@ mod tests {
             let loaded = loading::load(
                 "plan.lua",
                 &imported.plan,
-                GivenVariables::default(),
+                EnvVariables::default(),
                 Some(0),
                 0,
             );
@@ -221,7 +221,7 @@ mod tests {
                 let loaded = loading::load(
                     "plan.lua",
                     &imported.plan,
-                    GivenVariables::default(),
+                    EnvVariables::default(),
                     Some(0),
                     0,
                 );
@@ -262,7 +262,7 @@ mod tests {
         let loaded = loading::load(
             "plan.lua",
             &imported.plan,
-            GivenVariables::default(),
+            EnvVariables::default(),
             Some(0),
             0,
         );

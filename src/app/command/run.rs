@@ -144,9 +144,9 @@ pub(super) fn conduct(
 /// Tells the guard what it has to know of the run.
 fn inform(guard: &Guard, config: &Config, flags: &cli::RunArgs) {
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
-    let keeps_logs = config.local.logs.files().next().is_some();
+    let writes_logs = config.local.logs.files().next().is_some();
     guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
-    guard.note_files_due(to_files || keeps_logs);
+    guard.note_files_due(to_files || writes_logs);
 }
 
 /// Opens the view of the run, if the flags and the terminal allow one.
@@ -188,8 +188,8 @@ pub(super) fn on_workers(flags: &cli::RunArgs) -> bool {
 async fn over(view: Option<&mut ViewThread>, guard: &Guard, run: &Handle) {
     if let Some(view) = view {
         view.over().await;
-        if let Some(told) = guard.without_terminal(run).await {
-            tracing::warn!("{told}");
+        if let Some(notice) = guard.without_terminal(run).await {
+            tracing::warn!("{notice}");
         }
     }
 }

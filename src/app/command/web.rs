@@ -49,7 +49,7 @@ pub(super) fn serve(
     match &flags.web.host {
         Some(host) => {
             let cannot = |error| Error::cannot("tell the host of this run", error);
-            serve::answer(host, address.map_err(cannot)?).map_err(cannot)?;
+            serve::send_address(host, address.map_err(cannot)?).map_err(cannot)?;
             end_with(host.clone(), handle.clone())?;
         }
         None => announce("this run", &url, &flags.web),

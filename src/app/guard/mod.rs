@@ -81,7 +81,7 @@ impl Guard {
                 let failed = match signals {
                     Ok((signals, hangups, notices)) => {
                         let _waits = ready.send(Ok(()));
-                        return guard.heed(signals, hangups, notices).await;
+                        return guard.handle_signals(signals, hangups, notices).await;
                     }
                     Err(error) => error,
                 };
@@ -180,7 +180,7 @@ impl Guard {
     }
 
     /// Handles signals until one of them ends the process.
-    async fn heed(
+    async fn handle_signals(
         self,
         (mut interrupt, mut terminate): (Signal, Signal),
         mut hangups: Hangups,
@@ -212,7 +212,7 @@ impl Guard {
                         (HangupEffect::Echo, _) => continue,
                         _ if self.leave_readers() => continue,
                         (HangupEffect::Outlived, Some(GuardedRun { run, .. })) => {
-                            tokio::spawn(self.clone().tell_without_terminal(run));
+                            tokio::spawn(self.clone().report_without_terminal(run));
                             continue;
                         }
                         _ => {}
@@ -229,8 +229,8 @@ impl Guard {
                 end();
             }
             // The run of now: another one may have begun since.
-            let asked = interrupt_run(&self.0.run.borrow());
-            let Some(request) = asked else { end() };
+            let request = interrupt_run(&self.0.run.borrow());
+            let Some(request) = request else { end() };
             self.count_signal();
             tokio::spawn(async move {
                 if matches!(request.await, Ok(Done::Stopping)) {
@@ -240,9 +240,9 @@ impl Guard {
         }
     }
 
-    async fn tell_without_terminal(self, run: Handle) {
-        if let Some(told) = self.without_terminal(&run).await {
-            super::signals::log_notice(told);
+    async fn report_without_terminal(self, run: Handle) {
+        if let Some(notice) = self.without_terminal(&run).await {
+            super::signals::log_notice(notice);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::engine::protocol::order::RunOrder;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::Signal;
 use crate::error::Error;
-use crate::lua::GivenVariables;
+use crate::lua::EnvVariables;
 use crate::metrics::Cause;
 use crate::plan::{Plan, PlanEvent, Scenario, Task};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl PlanFacts {
     /// Trouble with Lua.
     pub(crate) fn stand_in(&self) -> Result<PlanVersion, Error> {
         let source = "task { function() end }";
-        let (program, ..) = crate::lua::load("stand-in", source, GivenVariables::default(), 0)?;
+        let (program, ..) = crate::lua::load("stand-in", source, EnvVariables::default(), 0)?;
         let named_alike = |one: &(String, String), other: &(String, String)| one.0 == other.0;
         let scenarios = self.order.chunk_by(named_alike).map(|tasks| {
             let task = |(_, task): &(String, String)| Task::new(Some(task.clone()), 0, 0);

@@ -3,10 +3,10 @@
 //! and signals, whatever machine they are on.
 
 use crate::control::{Command, CommandResult, ControlCall, Done, Interrupt, Refusal};
-use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::{Directive, DirectivePhase};
 use crate::engine::protocol::journal::{DirectorEvent, PlanFacts};
+use crate::engine::protocol::plan_requests::PlanCommand;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::ending::EndFacts;
@@ -160,7 +160,7 @@ impl Director {
                 self.roster.started_all(from);
                 self.open_if_all_started();
             }
-            SignalKind::PlanRequest(plan_request) => self.heed_plan(plan_request),
+            SignalKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
             SignalKind::Ended { departures } => {
                 self.roster.ended(from, departures);
                 self.store.worker_ended(from);
@@ -174,8 +174,8 @@ impl Director {
             }
             SignalKind::Warning(text) => self.store.warn(text),
             SignalKind::Joined { identity, text } => self.take_in(from, identity, text),
-            SignalKind::Away(text) => self.miss(from, text),
-            SignalKind::Back(text) => self.welcome(from, text),
+            SignalKind::Away(text) => self.mark_away(from, text),
+            SignalKind::Back(text) => self.mark_back(from, text),
             SignalKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
@@ -231,8 +231,8 @@ impl Director {
     }
 
     /// Does what the plan asks for.
-    fn heed_plan(&mut self, asked: PlanCommand) {
-        match asked {
+    fn handle_plan_request(&mut self, plan_request: PlanCommand) {
+        match plan_request {
             PlanCommand::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
             PlanCommand::Fail(why) => self.lifecycle.note_failed(why),
         }
@@ -253,7 +253,7 @@ impl Director {
         match call {
             ControlCall::Command(command, reply) => {
                 let at = self.now();
-                let result = self.obey(command.clone());
+                let result = self.carry_out(command.clone());
                 if result.is_ok() {
                     self.journal.note(at, || DirectorEvent::Command(command));
                 }
@@ -271,7 +271,7 @@ impl Director {
     }
 
     /// Obeys a command, or returns why it cannot.
-    pub(super) fn obey(&mut self, command: Command) -> CommandResult {
+    pub(super) fn carry_out(&mut self, command: Command) -> CommandResult {
         let now = self.now();
         match command {
             Command::Stop if self.is_stopping() => Err(Refusal::Stopping),
@@ -292,16 +292,16 @@ impl Director {
             _ if self.is_stopping() => Err(Refusal::Stopping),
             Command::Pause if self.directives.borrow().clock.is_paused() => Err(Refusal::Paused),
             Command::Pause => {
-                self.measurements.begin_if_due(now);
+                self.measurements.reset_if_due(now);
                 self.steering.pause(now, &mut self.store);
                 Ok(Done::Paused)
             }
             Command::Resume => self.steering.resume(now, &mut self.store),
             Command::ResetStatistics => {
-                self.measurements.begin_on_request(now)?;
+                self.measurements.reset_on_request(now)?;
                 Ok(Done::Reset)
             }
-            change => self.steering.obey(change, now, &mut self.store),
+            change => self.steering.carry_out(change, now, &mut self.store),
         }
     }
 
@@ -333,7 +333,7 @@ impl Director {
         plan_version
             .program
             .share_as(&self.directives.borrow().plan_version.program);
-        self.measurements.begin_with_plan(self.now());
+        self.measurements.reset_with_plan(self.now());
         self.views.settings_changed();
         self.publish(|directive| {
             directive.plan_version = plan_version;
@@ -404,7 +404,7 @@ impl Director {
     }
 
     /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
-    fn miss(&mut self, worker: usize, text: String) {
+    fn mark_away(&mut self, worker: usize, text: String) {
         if !self.roster.away(worker) {
             return;
         }
@@ -423,7 +423,7 @@ impl Director {
     }
 
     /// Goes on with a worker that is back.
-    fn welcome(&mut self, worker: usize, text: String) {
+    fn mark_back(&mut self, worker: usize, text: String) {
         if !self.roster.back(worker) {
             return;
         }
@@ -477,7 +477,7 @@ impl Director {
             why: why.clone(),
         };
         self.journal.note(at, action);
-        self.measurements.begin_if_due(at);
+        self.measurements.reset_if_due(at);
         self.record_users_due();
         self.note(cause, why);
         let now = self.now();

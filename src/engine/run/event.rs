@@ -2,8 +2,8 @@
 //! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
 
 use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
-use crate::engine::protocol::asked::PlanCommand;
 use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::plan_requests::PlanCommand;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask};
 use crate::engine::run::memory::MemoryWatch;
@@ -45,7 +45,7 @@ pub(crate) struct EventResult {
 
 impl EventResult {
     /// Returns whether the end of `test_start` is that of the run.
-    pub(crate) fn keeps_users_from_starting(&self) -> bool {
+    pub(crate) fn prevents_users(&self) -> bool {
         let stops = self.command.is_some() || self.stopped().is_some();
         self.raised.is_some() || stops || self.trouble.is_some()
     }
@@ -184,8 +184,8 @@ impl<'a> RunningEvent<'a> {
                     self.cut_off(self.why);
                 }
                 _ = look.tick(), if is_well => if let Some(caught) = watchdog.look(Instant::now()) {
-                    let complaint = stuck_event_error(self.event, director.name, caught);
-                    self.happened.trouble = Some(complaint);
+                    let error = stuck_event_error(self.event, director.name, caught);
+                    self.happened.trouble = Some(error);
                     self.cut_off(EventCutoff::Trouble);
                     // Its thread never hands anything over.
                     return None;

@@ -25,8 +25,8 @@ pub(super) struct Lead<'a> {
 impl Lead<'_> {
     /// Leads the run until nobody takes part any more.
     pub(super) async fn lead(mut self) {
-        let begin = self.director.context.start;
-        let mut tick = tokio::time::interval_at(begin + self.next_tick(), TICK);
+        let start = self.director.context.start;
+        let mut tick = tokio::time::interval_at(start + self.next_tick(), TICK);
         while !self.director.is_over() {
             let NextDue { end, reset, until } = self.director.due();
             let instant = |due: Option<Duration>| self.director.context.instant(due?);
@@ -43,7 +43,7 @@ impl Lead<'_> {
                     let _ignored = reply.send(self.director.take_offer(plan_version));
                 }
                 () = at(stop_at), if stop_at.is_some() => self.director.stop(Cause::TimeUp, None),
-                () = at(reset_at), if reset_at.is_some() => self.director.measurements.begin_at_its_time(),
+                () = at(reset_at), if reset_at.is_some() => self.director.measurements.reset_at_its_time(),
                 () = at(until), if until.is_some() => match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),
                     Life::Going | Life::Aborting { .. } => return self.director.leave_behind(),

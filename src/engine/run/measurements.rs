@@ -144,7 +144,7 @@ impl Measurements {
     }
 
     /// Resets the figures when the moment of `--warmup` or `--reset-stats` has come.
-    pub(crate) fn begin_at_its_time(&mut self) {
+    pub(crate) fn reset_at_its_time(&mut self) {
         let clock = self.directives.borrow().clock;
         let Some(at) = self.due.and_then(|due| clock.moment(due)) else {
             return;
@@ -154,16 +154,16 @@ impl Measurements {
     }
 
     /// Resets the figures if that moment has come, before the clock is changed.
-    pub(crate) fn begin_if_due(&mut self, now: Duration) {
+    pub(crate) fn reset_if_due(&mut self, now: Duration) {
         let clock = self.directives.borrow().clock;
         let at = self.due.and_then(|due| clock.moment(due));
         if at.is_some_and(|at| at <= now) {
-            self.begin_at_its_time();
+            self.reset_at_its_time();
         }
     }
 
     /// Resets the figures because a view asks for it. Nothing is done while a reset is under way.
-    pub(crate) fn begin_on_request(&mut self, now: Duration) -> Result<(), Refusal> {
+    pub(crate) fn reset_on_request(&mut self, now: Duration) -> Result<(), Refusal> {
         if self.under_way.is_some() {
             return Err(Refusal::Resetting);
         }
@@ -172,12 +172,12 @@ impl Measurements {
     }
 
     /// Resets the figures because users take another version of the plan.
-    pub(crate) fn begin_with_plan(&mut self, now: Duration) {
+    pub(crate) fn reset_with_plan(&mut self, now: Duration) {
         self.schedule(now + AHEAD, ResetCause::PlanVersion);
     }
 
     /// Takes over the moment at which shards were told that the measurement under way begins.
-    pub(crate) fn set_begin(&mut self, measurement: Measurement) {
+    pub(crate) fn set_start(&mut self, measurement: Measurement) {
         if let (Some(under_way), MeasurementStart::At(at)) =
             (&mut self.under_way, measurement.start)
             && under_way.epoch == measurement.epoch
@@ -232,7 +232,7 @@ impl Measurements {
         let later = delivery.split_off(next);
         if (!reached.is_empty() || later.is_some()) && self.under_way.is_none() {
             // The shard was faster than the timer here, or than the stop that called it off.
-            self.begin_at_its_time();
+            self.reset_at_its_time();
             if let Some(at) = self.called_off.take() {
                 self.start(at, self.cause_due());
             }
@@ -276,7 +276,7 @@ impl Measurements {
                     ..report
                 });
             }
-            ResetCause::PlanVersion | ResetCause::Requested => self.keep_report(at, store),
+            ResetCause::PlanVersion | ResetCause::Requested => self.retain_report(at, store),
             ResetCause::Started => {}
         }
         self.epoch = under_way.epoch;
@@ -308,7 +308,7 @@ impl Measurements {
     }
 
     /// Keeps the report of the measurement that ends here, without what would make it large.
-    fn keep_report(&mut self, at: Duration, store: &mut Store) {
+    fn retain_report(&mut self, at: Duration, store: &mut Store) {
         let mut report = store.report(at);
         report.part = None;
         for row in &mut report.requests {

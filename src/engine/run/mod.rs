@@ -99,17 +99,17 @@ pub(crate) async fn run_at(
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let (past, events) = (place.take_past(), place.events());
-    let begins_paused = run.local.paused && past.is_none();
+    let starts_paused = run.local.paused && past.is_none();
     let mut pending = PendingRun::new(run, past.as_ref(), events.clone());
     snapshots.send_replace(Some(Arc::new(pending.snapshot())));
     let test_start = match &past {
         None => pending.run_event(PlanEvent::TestStart, &mut calls).await?,
         Some(_) => EventResult::default(),
     };
-    if test_start.keeps_users_from_starting() {
+    if test_start.prevents_users() {
         return pending.end_without_users(test_start, &mut calls).await;
     }
-    pending.set_begin(&place, past.as_ref())?;
+    pending.set_start(&place, past.as_ref())?;
     let mut director = pending.into_director(&place, snapshots);
     for why in test_start.failed() {
         director.lifecycle.note_failed(why);
@@ -118,7 +118,7 @@ pub(crate) async fn run_at(
         Some(past) => Replay::new(&mut director).play(past, &mut calls).await,
         None => ReplayEnd::Leads,
     };
-    if begins_paused {
+    if starts_paused {
         director.steering.pause(Duration::ZERO, &mut director.store);
     }
     if played == ReplayEnd::Leads {

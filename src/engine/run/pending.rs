@@ -135,7 +135,7 @@ impl PendingRun {
     ///
     /// # Errors
     /// Trouble with the figures of an earlier `test_start` that cannot be read.
-    pub(super) fn set_begin(
+    pub(super) fn set_start(
         &mut self,
         place: &ShardPlacement,
         past: Option<&PastRun>,
@@ -243,15 +243,15 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
 }
 
 /// Returns how a run has ended whose events were these, without a user in between; its timetable ends at `end`.
-fn ending(begun: &EventResult, cleaned_up: &EventResult, end: Option<Duration>) -> Ending {
-    let reason = begun.stopped();
-    let has_trouble = begun.trouble.is_some() || cleaned_up.trouble.is_some();
-    let cause = match (&begun.command, &cleaned_up.command) {
+fn ending(test_start: &EventResult, cleaned_up: &EventResult, end: Option<Duration>) -> Ending {
+    let reason = test_start.stopped();
+    let has_trouble = test_start.trouble.is_some() || cleaned_up.trouble.is_some();
+    let cause = match (&test_start.command, &cleaned_up.command) {
         _ if has_trouble => Cause::Trouble,
         (Some(Command::Abort), _) | (_, Some(Command::Abort)) => Cause::Aborted,
         (Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,
         (Some(_), _) => Cause::StoppedByUser,
-        (None, _) if begun.raised.is_none() && reason.is_some() => Cause::StoppedByPlan,
+        (None, _) if test_start.raised.is_none() && reason.is_some() => Cause::StoppedByPlan,
         (None, _) => Cause::NotStarted,
     };
     let mut ending = Ending::new(cause, Duration::ZERO, end);
@@ -260,8 +260,8 @@ fn ending(begun: &EventResult, cleaned_up: &EventResult, end: Option<Duration>) 
     ending.reason = reason
         .filter(|_| cause == Cause::StoppedByPlan)
         .map(str::to_owned);
-    ending.failed = begun.failed().chain(cleaned_up.failed()).collect();
-    let raised = begun.raised.as_ref().or(cleaned_up.raised.as_ref());
+    ending.failed = test_start.failed().chain(cleaned_up.failed()).collect();
+    let raised = test_start.raised.as_ref().or(cleaned_up.raised.as_ref());
     ending.raised = raised.cloned();
     ending
 }

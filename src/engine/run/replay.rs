@@ -148,7 +148,7 @@ impl<'a> Replay<'a> {
         match action {
             DirectorEvent::Command(command) => {
                 // The other director has answered it.
-                let _again = self.director.obey(command);
+                let _again = self.director.carry_out(command);
             }
             DirectorEvent::Stop { cause, why } => self.director.stop(cause, why),
             DirectorEvent::PlanVersion(facts) => {
@@ -171,21 +171,21 @@ impl<'a> Replay<'a> {
     /// Takes over the last order that workers were given: a command that reached none of them does not count. What
     /// has changed since with the passing of time stays.
     fn follow_last_order(&mut self) {
-        let known = self.director.directives.borrow().clone();
-        let number = known.plan_version.number;
+        let current = self.director.directives.borrow().clone();
+        let number = current.plan_version.number;
         let order = self.order.take();
         let Some(order) = order.filter(|order| order.plan_version == number) else {
             return;
         };
-        let mut directive = order.directive(known.plan_version);
-        self.director.measurements.set_begin(directive.measurement);
+        let mut directive = order.directive(current.plan_version);
+        self.director.measurements.set_start(directive.measurement);
         if self.director.is_stopping() {
-            directive.phase = known.phase;
+            directive.phase = current.phase;
         }
-        if directive.measurement.epoch < known.measurement.epoch {
-            directive.measurement = known.measurement;
+        if directive.measurement.epoch < current.measurement.epoch {
+            directive.measurement = current.measurement;
         }
-        directive.version = directive.version.max(known.version);
+        directive.version = directive.version.max(current.version);
         self.director.publish(|published| *published = directive);
     }
 
@@ -203,7 +203,7 @@ impl<'a> Replay<'a> {
             if end == Some(next) {
                 self.director.stop(Cause::TimeUp, None);
             } else if reset == Some(next) {
-                self.director.measurements.begin_at_its_time();
+                self.director.measurements.reset_at_its_time();
             } else if until == Some(next) {
                 match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),

@@ -152,7 +152,7 @@ impl Steering {
     }
 
     /// Obeys a command that changes the load.
-    pub(crate) fn obey(
+    pub(crate) fn carry_out(
         &mut self,
         command: Command,
         now: Duration,
@@ -171,20 +171,20 @@ impl Steering {
             // These are obeyed elsewhere.
             _ => return Err(Refusal::Over),
         };
-        let wanted = match command {
+        let goal = match command {
             Command::AddUsers(more) | Command::AddUsersOf(_, more) => {
-                let (users, _) = self.wanted_now(lane, now);
+                let (users, _) = self.current_goal(lane, now);
                 LoadTarget::Users(users.saturating_add_signed(more))
             }
             Command::AddRate(more) | Command::AddRateOf(_, more) => {
-                let (_, rate) = self.wanted_now(lane, now);
+                let (_, rate) = self.current_goal(lane, now);
                 LoadTarget::Rate(added_rate(rate.ok_or(Refusal::NoRate)?, more))
             }
             Command::SetUsers(users) | Command::SetUsersOf(_, users) => LoadTarget::Users(users),
             Command::SetRate(rate) | Command::SetRateOf(_, rate) => LoadTarget::Rate(rate),
             _ => return Err(Refusal::Over),
         };
-        self.set_load(lane, wanted, now, store)
+        self.set_load(lane, goal, now, store)
     }
 
     /// Returns the lane for a command that names no scenario.
@@ -205,8 +205,8 @@ impl Steering {
                 .filter_map(|lane| lane.owner.as_deref())
                 .collect();
             Refusal::NoOwnLoad {
-                wanted: owner.to_owned(),
-                known: if owners.is_empty() {
+                requested: owner.to_owned(),
+                available: if owners.is_empty() {
                     "none".to_owned()
                 } else {
                     owners.join(", ")
@@ -217,7 +217,7 @@ impl Steering {
 
     /// Returns the users and the rate that a change counts from: what somebody has set, else those of the timetable
     /// at this moment. Numbers of users are those of the whole load, whichever part this process has.
-    fn wanted_now(&self, number: usize, now: Duration) -> (u64, Option<f64>) {
+    fn current_goal(&self, number: usize, now: Duration) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
         let lane = &directive.timetable.lanes[number];
         let is_own = lane.owner.is_some();
@@ -271,7 +271,7 @@ impl Steering {
     fn set_load(
         &mut self,
         number: usize,
-        wanted: LoadTarget,
+        goal: LoadTarget,
         now: Duration,
         store: &mut Store,
     ) -> CommandResult {
@@ -279,7 +279,7 @@ impl Steering {
         let lane = &directive.timetable.lanes[number];
         let since = directive.clock.elapsed(now).saturating_sub(lane.start);
         let hatch_rate = self.context.config.hatch_rate;
-        let (steered, done) = steered(&lane.load, since, hatch_rate, wanted)?;
+        let (steered, done) = steered(&lane.load, since, hatch_rate, goal)?;
         // At a rate, the number of users is a limit, not the load.
         let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
         // A scenario with a load of its own has no part in the stages of the others, either.
@@ -315,11 +315,11 @@ fn steered(
     load: &LaneLoad,
     since: Duration,
     hatch_rate: f64,
-    wanted: LoadTarget,
+    goal: LoadTarget,
 ) -> Result<(LaneLoad, Done), Refusal> {
-    match (load, wanted) {
+    match (load, goal) {
         (_, LoadTarget::Users(users)) if users > MOST_USERS => Err(Refusal::TooManyUsers {
-            wanted: users,
+            requested: users,
             most: MOST_USERS,
         }),
         (LaneLoad::Users(shape), LoadTarget::Users(users)) => {

@@ -116,7 +116,7 @@ impl Shard {
         let mut tick = interval_at(self.context.start + TICK, TICK);
         while !self.users.are_gone() {
             self.rest(channels);
-            self.tell_started(channels);
+            self.report_started(channels);
             self.users.publish_room();
             let due = self.users.due();
             let measurement_start = self.measurement_start;
@@ -179,11 +179,11 @@ impl Shard {
         self.shared.all_started.set(!directive.all_started);
         self.shared.run.set_clock(directive.clock);
         let plan_version = directive.plan_version.clone();
-        let known = std::mem::replace(&mut self.users.directive, directive).plan_version;
+        let previous = std::mem::replace(&mut self.users.directive, directive).plan_version;
         self.measure();
-        if !Arc::ptr_eq(&plan_version, &known) {
+        if !Arc::ptr_eq(&plan_version, &previous) {
             // Taken over when its measurement begins, so that its requests count there.
-            self.users.directive.plan_version = known;
+            self.users.directive.plan_version = previous;
             self.next = Some(plan_version);
             if self.measurement_start.is_none() {
                 self.renew();
@@ -254,7 +254,7 @@ impl Shard {
     }
 
     /// Tells the director, once, that this shard has started as many users as it will have at a time.
-    fn tell_started(&mut self, channels: &Channels) {
+    fn report_started(&mut self, channels: &Channels) {
         if !self.reported_started && self.users.have_all_started() {
             self.reported_started = true;
             channels.send(SignalKind::AllStarted);

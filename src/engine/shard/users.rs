@@ -129,7 +129,7 @@ impl ShardUsers {
 
     /// Starts users or stops those whose time is over at `elapsed` of the timetable, and serves the arrivals that are due.
     pub(super) fn step(&mut self, channels: &Channels, elapsed: Duration) {
-        let begin = Instant::now();
+        let stepped_at = Instant::now();
         let timetable = self.directive.timetable.clone();
         for lane in 0..self.crews.len() {
             let Some(users) = timetable.users(lane) else {
@@ -142,7 +142,7 @@ impl ShardUsers {
                 && let Some(start) = pool.next(users)
             {
                 self.start(channels, lane, start);
-                if !self.going || begin.elapsed() > AT_A_TIME {
+                if !self.going || stepped_at.elapsed() > AT_A_TIME {
                     return;
                 }
             }

@@ -2,13 +2,13 @@
 
 mod back_off;
 pub(super) mod gate;
-mod hearing;
 mod in_flight;
 mod naming;
 pub(super) mod on_call;
 mod open_requests;
 pub(super) mod pace;
 mod perform;
+mod plan_hook;
 pub(super) mod prefetch;
 pub(super) mod role;
 pub(super) mod run_state;
@@ -118,7 +118,7 @@ impl User {
     /// user is boxed: a future holds twice what is moved into it, once for before and once for while it runs.
     pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
-        if self.begin(false, born).await {
+        if self.run_on_start(false, born).await {
             self.iterate().await;
             self.note_finished();
             self.end().await;
@@ -128,7 +128,7 @@ impl User {
 
     /// Runs the `on_start` tasks, after a stop only if `anyway`, the first from `born` on. If one of them raises, the user
     /// is lost and leaves: returns false.
-    async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
+    async fn run_on_start(&mut self, anyway: bool, born: Instant) -> bool {
         let mut start = born;
         for task in self.role.schedule.on_start(&mut self.random) {
             if self.runner.ended || (self.stop.is_requested() && !anyway) {
@@ -142,7 +142,7 @@ impl User {
             }
             start = end;
         }
-        self.note_begun();
+        self.note_started();
         true
     }
 
@@ -285,7 +285,7 @@ impl User {
     }
 
     /// Runs one task to its end and counts it, and returns whether it ended without raising, and when.
-    async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
+    async fn run_task(&mut self, index: usize, start: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         self.runner.requests.task = Some(index);
@@ -296,7 +296,7 @@ impl User {
         let raised = self.runner.follow(first, name).await;
         let end = Instant::now();
         let lost = self.shared.lost() - lost;
-        let start = (begin + lost).min(end);
+        let start = (start + lost).min(end);
         self.count_task(index, start, end - start, raised.as_ref());
         (raised.is_none(), end)
     }
@@ -347,7 +347,7 @@ impl User {
     }
 
     /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
-    fn note_begun(&self) {
+    fn note_started(&self) {
         let quits = self.runner.ended && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
             if quits {

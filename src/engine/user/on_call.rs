@@ -34,7 +34,7 @@ impl OnCall {
             let delay = Instant::now().saturating_duration_since(scheduled);
             self.user.shared.recorder.borrow_mut().arrival(delay);
             self.user.runner.requests.delay = Some(delay);
-            if !began && !self.user.begin(true, born).await {
+            if !began && !self.user.run_on_start(true, born).await {
                 return key;
             }
             began = true;

@@ -4,9 +4,9 @@
 
 use crate::config::RequestNames;
 use crate::engine::protocol::context::cadence;
-use crate::engine::user::hearing::{CountedRequest, tell_plan};
 use crate::engine::user::naming::row_name;
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
+use crate::engine::user::plan_hook::{CountedRequest, report_to_plan};
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::show::{show, show_verdict};
@@ -170,12 +170,12 @@ impl TaskRequests {
     /// of one task for all users of the shard: a run that is aborted ends soon.
     pub(super) fn settle_cut_off(&mut self, vm: &mut Vm) {
         let is_open = !self.open.is_empty() || !self.earlier.is_empty();
-        if !is_open || !vm.hears_requests() {
+        if !is_open || !vm.observes_requests() {
             return self.settle_all(vm);
         }
         let (start, before) = (Instant::now(), self.shared.late_reporting.get());
         if before > self.shared.config.lua_time {
-            vm.stop_hearing();
+            vm.stop_observing();
             let warning = "on(\"request\") was not called for all requests of users that were cut off: it takes too long";
             self.shared.recorder.borrow_mut().warn(warning.to_owned());
         }
@@ -192,7 +192,7 @@ impl TaskRequests {
             identity: RequestOrigin::of(self.number, &self.role, self.task),
         };
         let cycles = &mut self.cycles;
-        let (hears, shown) = (vm.hears_requests(), self.shared.show);
+        let (observes, shown) = (vm.observes_requests(), self.shared.show);
         let mut counted = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.settle(|place, finished| {
@@ -206,7 +206,7 @@ impl TaskRequests {
                 conclusion.identity.task(),
                 finished,
             );
-            if hears && finished.was_sent() {
+            if observes && finished.was_sent() {
                 counted.push(CountedRequest::of(place, finished));
             }
         });
@@ -215,7 +215,7 @@ impl TaskRequests {
         if !counted.is_empty() {
             let names = self.shared.config.request_names;
             let mut operations = [(counted, std::mem::take(&mut self.open))];
-            tell_plan(vm, &self.role, self.task, names, &operations);
+            report_to_plan(vm, &self.role, self.task, names, &operations);
             self.open = std::mem::take(&mut operations[0].1);
         }
         self.open.clear();
@@ -231,7 +231,7 @@ impl TaskRequests {
                 operations.push((counted, operation));
             }
         }
-        tell_plan(vm, &self.role, self.task, names, &operations);
+        report_to_plan(vm, &self.role, self.task, names, &operations);
     }
 
     /// Counts the requests of an earlier operation finally; returns what the plan is to be told of them.
@@ -245,14 +245,14 @@ impl TaskRequests {
             session: &self.session,
             identity: self.identity(),
         };
-        let (hears, shown) = (vm.hears_requests(), self.shared.show);
+        let (observes, shown) = (vm.observes_requests(), self.shared.show);
         let mut counted = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
         vm.unpark(&earlier.responses, |place, finished| {
             conclusion.of(place, finished, &mut recorder);
             let op = earlier.operation.request_at(place);
             show_verdict(shown, op, conclusion.identity.task(), finished);
-            if hears && finished.was_sent() {
+            if observes && finished.was_sent() {
                 counted.push(CountedRequest::of(place, finished));
             }
         });
@@ -278,7 +278,7 @@ impl TaskRequests {
             }),
             None => self.open.clear(),
         }
-        if vm.wants_collection() {
+        if vm.needs_collection() {
             self.reclaim(vm);
         }
     }

@@ -94,10 +94,10 @@ mod tests {
     fn a_denial_is_found_by_its_subject_until_the_connection_is_made_anew() {
         let mut denials = Denials::default();
         assert_eq!(denied_by("Maximum Payload Violation"), None);
-        let said = "Permissions Violation for Publish to \"lgoose.run.r.down.beat\"";
-        let said = denied_by(said).expect("a denial");
-        assert!(denials.note(said));
-        assert!(!denials.note(said));
+        let text = "Permissions Violation for Publish to \"lgoose.run.r.down.beat\"";
+        let denial = denied_by(text).expect("a denial");
+        assert!(denials.note(denial));
+        assert!(!denials.note(denial));
         let found = denials.find("lgoose.run.r.").map(String::as_str);
         assert_eq!(found, Some("publish to \"lgoose.run.r.down.beat\""));
         assert_eq!(denials.find("lgoose.run.other."), None);

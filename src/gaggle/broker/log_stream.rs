@@ -62,7 +62,7 @@ pub(in crate::gaggle) async fn make_log_stream(
 /// Removes the log stream of a run with everything in it.
 pub(in crate::gaggle) async fn remove_log_stream(broker: &Broker, run: &str) {
     // If this fails, the broker forgets it in time.
-    let _kept = broker.jetstream.delete_stream(names::log_stream(run)).await;
+    let _stored = broker.jetstream.delete_stream(names::log_stream(run)).await;
 }
 
 /// Consumer of a run's log stream.

@@ -55,11 +55,11 @@ impl WorkerInputs {
     /// Makes this the latest order, unless it is already.
     pub(super) fn revise(&self, order: RunOrder) {
         self.order.send_if_modified(|latest| {
-            let known = latest.as_ref();
-            if known.is_some_and(|known| known.order == order) {
+            let current = latest.as_ref();
+            if current.is_some_and(|current| current.order == order) {
                 return false;
             }
-            let revision = known.map_or(1, |known| known.revision + 1);
+            let revision = current.map_or(1, |current| current.revision + 1);
             *latest = Some(RevisedOrder { revision, order });
             true
         });
@@ -87,17 +87,17 @@ impl WorkerInputs {
     }
 
     /// Returns the request that has a worker start users.
-    pub(super) fn begin_request(&self, line: &ManagerConnection) -> WorkerRequest {
+    pub(super) fn start_request(&self, line: &ManagerConnection) -> WorkerRequest {
         let (at, since_origin) = self.start.expect("a run that begins has a beginning");
         let latest = self.order.borrow().clone();
         let RevisedOrder { revision, order } = latest.expect("a run that begins has an order");
-        let begin = RequestKind::Start {
+        let start = RequestKind::Start {
             at: line.clock.at(at.into_std()),
             since_origin,
             revision,
             order: Box::new(order),
         };
-        WorkerRequest::new(&line.run, begin)
+        WorkerRequest::new(&line.run, start)
     }
 
     /// Gives a worker that joins a running run everything that the others have.
@@ -117,8 +117,8 @@ impl WorkerInputs {
             let share = WorkerRequest::new(run, RequestKind::Share(shared.clone()));
             broker.request(id, &share, REPLY_TIMEOUT).await?;
         }
-        let begin = self.begin_request(line);
-        broker.request(id, &begin, REPLY_TIMEOUT).await?;
+        let start = self.start_request(line);
+        broker.request(id, &start, REPLY_TIMEOUT).await?;
         member.offset = offset;
         member.last_signal = Instant::now();
         Ok(())

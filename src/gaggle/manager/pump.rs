@@ -235,9 +235,9 @@ impl ManagerLoop {
         }
         self.inputs.start(start.at, start.since_origin);
         self.record(start.at, start.since_origin).await;
-        let begin = self.inputs.begin_request(&self.line);
+        let start = self.inputs.start_request(&self.line);
         let ids = self.intake.roll.ids();
-        let beginning = ids.map(|id| self.line.broker.request(id, &begin, REPLY_TIMEOUT));
+        let beginning = ids.map(|id| self.line.broker.request(id, &start, REPLY_TIMEOUT));
         let replies = futures_util::future::join_all(beginning).await;
         for (number, reply) in replies.into_iter().enumerate() {
             let member = &mut self.intake.roll.0[number];
@@ -256,11 +256,11 @@ impl ManagerLoop {
         let ahead = start.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
         let times = (ahead, since_origin);
-        let kept = self
+        let stored = self
             .chronicle
             .store_record(broker, run, &self.intake.roll, times)
             .await;
-        if let Err(error) = kept {
+        if let Err(error) = stored {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");
             self.intake.warn(&text);
         }
@@ -283,7 +283,7 @@ impl ManagerLoop {
         // In what follows, the director may no longer wait for the end.
         let Some(workers) = self.intake.roll.event_workers() else {
             let none = Err("no worker is left to run it".to_owned());
-            let _given_up = result.send(events::end(event, none));
+            let _abandoned = result.send(events::end(event, none));
             return;
         };
         let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
@@ -296,14 +296,14 @@ impl ManagerLoop {
                     self.inputs.shared = ended.shared.clone();
                     self.chronicle.test_start = Some(ended.bytes.clone());
                 }
-                let _given_up = result.send(events::end(event, ended));
+                let _abandoned = result.send(events::end(event, ended));
             }
             PlanEvent::TestStop => {
                 let at = self.inputs.elapsed();
                 self.chronicle
                     .write(at, ManagerLogEvent::Action(DirectorEvent::TestStop));
                 tokio::spawn(async move {
-                    let _given_up = result.send(events::end(event, running.await));
+                    let _abandoned = result.send(events::end(event, running.await));
                 });
             }
         }
@@ -316,18 +316,18 @@ impl ManagerLoop {
             reply,
         } = offer;
         let Some(plan) = &mut self.inputs.plan else {
-            let _given_up = reply.send(Err(Refusal::NoReload));
+            let _abandoned = reply.send(Err(Refusal::NoReload));
             return;
         };
         let (broker, run) = (&self.line.broker, &self.line.run);
         let roll = &mut self.intake.roll;
         if let Err(error) = plan.replace(broker, run, roll, &plan_version).await {
-            let _given_up = reply.send(Err(Refusal::Plan(Arc::new(error))));
+            let _abandoned = reply.send(Err(Refusal::Plan(Arc::new(error))));
             return;
         }
         let loaded = self.ends.loaded.clone();
         tokio::spawn(async move {
-            let _given_up = reply.send(loaded.offer(plan_version).await);
+            let _abandoned = reply.send(loaded.offer(plan_version).await);
         });
     }
 
@@ -354,10 +354,10 @@ impl ManagerLoop {
     async fn replace(&mut self, number: usize) {
         let (broker, run) = (&self.line.broker, &self.line.run);
         let roll = &self.intake.roll;
-        let known: Vec<String> = roll.ids().cloned().collect();
+        let excluded: Vec<String> = roll.ids().cloned().collect();
         let threads = roll.0[number].shards.len() as u64;
         let lost = roll.0[number].name().to_owned();
-        let Some(presence) = claim_one(broker, run, threads, &known).await else {
+        let Some(presence) = claim_one(broker, run, threads, &excluded).await else {
             let text = format!("no free worker could take the place of '{lost}'");
             return self.signal_as_seen(number, SignalKind::Warning(text));
         };

@@ -28,11 +28,11 @@ impl DigestState {
         target: &Target,
         hop: &Hop,
     ) -> Option<HeaderValue> {
-        let known = self
+        let matching = self
             .challenges
             .iter_mut()
             .find(|(origin, _)| origin.same(&target.origin));
-        let (_, challenge) = known?;
+        let (_, challenge) = matching?;
         let context = AuthContext::new_with_method(
             credentials.user.as_str(),
             credentials.password.as_str(),
@@ -47,7 +47,7 @@ impl DigestState {
     }
 
     /// Keeps the challenge of a site.
-    pub(super) fn keep(&mut self, target: &Target, challenge: WwwAuthenticateHeader) {
+    pub(super) fn remember(&mut self, target: &Target, challenge: WwwAuthenticateHeader) {
         self.challenges
             .retain(|(origin, _)| !origin.same(&target.origin));
         if self.challenges.len() == MOST {

@@ -173,8 +173,8 @@ impl<'a> HopHead<'a> {
     /// defaults.
     pub(super) fn each_header(&self, mut put: impl FnMut(&HeaderName, &HeaderValue)) {
         let in_request =
-            |wanted: &HeaderName| self.request.headers.iter().any(|(name, _)| name == wanted);
-        let of_user = |wanted: &HeaderName| self.user.iter().any(|(name, _)| name == wanted);
+            |header: &HeaderName| self.request.headers.iter().any(|(name, _)| name == header);
+        let of_user = |header: &HeaderName| self.user.iter().any(|(name, _)| name == header);
         for (name, value) in &self.client.config.headers {
             if !in_request(name) && !of_user(name) && self.hop.sends(name, &self.request.body) {
                 put(name, value);
@@ -193,8 +193,8 @@ impl<'a> HopHead<'a> {
             put(&header::COOKIE, &cookies);
         }
         let of_run = &self.client.config.headers;
-        if let Some(answer) = &self.hop.authorization {
-            put(&header::AUTHORIZATION, answer);
+        if let Some(authorization) = &self.hop.authorization {
+            put(&header::AUTHORIZATION, authorization);
         } else if let Some(credentials) = &self.target.origin.credentials
             && !in_request(&header::AUTHORIZATION)
             && !of_user(&header::AUTHORIZATION)

@@ -368,7 +368,7 @@ impl Session {
             return false;
         };
         let mut digest = self.digest.borrow_mut();
-        digest.get_or_insert_default().keep(target, challenge);
+        digest.get_or_insert_default().remember(target, challenge);
         true
     }
 

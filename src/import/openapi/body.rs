@@ -106,12 +106,12 @@ fn multipart<'a>(maker: &mut CallMaker<'a, '_>, content: &'a Value, call: &mut O
         if is_file {
             let media = &content["encoding"][*name]["contentType"];
             let media = media.as_str().and_then(|media| media.split(',').next());
-            let (data, told) = maker.files.stand_in(name, media);
+            let (data, note) = maker.files.stand_in(name, media);
             let ending = crate::import::stand_in::stand_in(name, media).1;
             let file = LuaLiteral::text(&format!("file.{ending}"));
             part.push(("filename".to_owned(), file));
             part.push(("data".to_owned(), LuaLiteral::Expression(data)));
-            call.notes.push(told);
+            call.notes.push(note);
         } else {
             let Some(value) = sampler.of_schema(schema, name) else {
                 continue;

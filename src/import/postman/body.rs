@@ -71,9 +71,9 @@ pub(super) fn add_body(
             Some(content) => call.body = Some(maker.files.store(content.to_owned(), "txt")),
             None => {
                 let source = text_of(&body["file"]["src"]);
-                let (content, told) = maker.files.stand_in(&source, content_type);
+                let (content, note) = maker.files.stand_in(&source, content_type);
                 call.body = Some(content);
-                call.notes.push(told);
+                call.notes.push(note);
             }
         },
         _ => {}
@@ -143,8 +143,8 @@ fn part(maker: &mut BodyMaker<'_>, field: &Value, call: &mut OutlineCall) -> Lua
         let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
         let base = if base.is_empty() { "file" } else { base };
         part.push(("filename".to_owned(), LuaLiteral::text(base)));
-        let (data, told) = maker.files.stand_in(base, kind);
-        call.notes.push(told);
+        let (data, note) = maker.files.stand_in(base, kind);
+        call.notes.push(note);
         LuaLiteral::Expression(data)
     } else {
         maker.field(&name, &text_of(&field["value"]))

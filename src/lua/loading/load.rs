@@ -6,7 +6,7 @@ use crate::error::{Diagnostic, Error};
 use crate::files;
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
-use crate::lua::plan_files::{Bundle, GivenVariables, Program, check_costs, compile};
+use crate::lua::plan_files::{Bundle, EnvVariables, Program, check_costs, compile};
 use crate::plan::{Hook, Plan};
 #[cfg(any(test, feature = "gaggle"))]
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ const PRELUDE: &str = include_str!("../../../lua/prelude.lua");
 pub fn load(
     name: &str,
     source: &str,
-    variables: impl Into<GivenVariables>,
+    variables: impl Into<EnvVariables>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let unwatched = Arc::default();
@@ -39,7 +39,7 @@ pub fn load(
 pub(crate) fn load_watched(
     name: &str,
     source: &str,
-    variables: GivenVariables,
+    variables: EnvVariables,
     seed: u64,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
@@ -58,7 +58,7 @@ pub(crate) fn load_bundle(
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let folder = bundle.unpack()?;
     // The plan sees nothing of the environment here, which is somebody else's.
-    let variables = GivenVariables {
+    let variables = EnvVariables {
         configured: bundle.variables.clone(),
         allowed: Some(BTreeSet::new()),
     };
@@ -75,7 +75,7 @@ pub(crate) fn load_bundle(
 fn load_from(
     name: &str,
     source: &str,
-    variables: GivenVariables,
+    variables: EnvVariables,
     seed: u64,
     unpacked: Option<TempDir>,
     heartbeat: &Arc<Heartbeat>,

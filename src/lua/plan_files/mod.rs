@@ -25,4 +25,4 @@ pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{SourceFile, SourceLine, Sources};
-pub(crate) use variables::GivenVariables;
+pub(crate) use variables::EnvVariables;

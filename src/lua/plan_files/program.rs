@@ -5,7 +5,7 @@ use super::digest;
 use super::modules::Modules;
 use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
-use super::variables::{GivenVariables, PlanVariables};
+use super::variables::{EnvVariables, PlanVariables};
 use crate::config::LoadPart;
 use crate::error::Error;
 use crate::lua::state::SharedState;
@@ -66,7 +66,7 @@ impl Program {
         name: &str,
         source: &str,
         prelude: Vec<u8>,
-        variables: GivenVariables,
+        variables: EnvVariables,
         seed: u64,
         unpacked: Option<TempDir>,
     ) -> Program {

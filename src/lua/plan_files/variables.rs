@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The variables that are given to a plan, and which others it may read.
 #[derive(Debug, Clone, Default)]
-pub struct GivenVariables {
+pub struct EnvVariables {
     /// The variables that `-e` and `--env-file` set.
     pub configured: BTreeMap<String, String>,
     /// Names of the variables of the environment that it may read; `None` for all. To the plan, the others are not
@@ -14,9 +14,9 @@ pub struct GivenVariables {
     pub allowed: Option<BTreeSet<String>>,
 }
 
-impl From<BTreeMap<String, String>> for GivenVariables {
-    fn from(configured: BTreeMap<String, String>) -> GivenVariables {
-        GivenVariables {
+impl From<BTreeMap<String, String>> for EnvVariables {
+    fn from(configured: BTreeMap<String, String>) -> EnvVariables {
+        EnvVariables {
             configured,
             allowed: None,
         }
@@ -33,7 +33,7 @@ pub(in crate::lua) struct PlanVariables {
 }
 
 impl PlanVariables {
-    pub(super) fn new(configured: GivenVariables) -> PlanVariables {
+    pub(super) fn new(configured: EnvVariables) -> PlanVariables {
         PlanVariables {
             configured: configured.configured,
             allowed: configured.allowed,

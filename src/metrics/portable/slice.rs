@@ -160,9 +160,9 @@ impl Slice {
         self.arrivals.merge(&other.arrivals);
         self.late = self.late.merged(&other.late);
         for (key, row) in &other.errors {
-            let known = self.errors.entry(key.clone()).or_default();
-            known.count += row.count;
-            known.exemplars.merge(&row.exemplars);
+            let sum = self.errors.entry(key.clone()).or_default();
+            sum.count += row.count;
+            sum.exemplars.merge(&row.exemplars);
         }
         self.errors_left_out += other.errors_left_out;
         self.quiet.extend(&other.quiet);
@@ -331,8 +331,8 @@ fn rows<T, U>(named: &BTreeMap<PortableName, T>, form: impl Fn(&T) -> U) -> Vec<
 
 /// Returns the number of the row of that name, and makes one if there is none.
 fn row_number<T: Default>(rows: &mut Vec<NamedRow<T>>, name: &PortableName) -> u32 {
-    let known = rows.iter().position(|row| row.label.key() == *name);
-    let at = known.unwrap_or_else(|| {
+    let existing = rows.iter().position(|row| row.label.key() == *name);
+    let at = existing.unwrap_or_else(|| {
         rows.push(NamedRow::new(label(name)));
         rows.len() - 1
     });

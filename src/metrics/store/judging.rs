@@ -144,7 +144,7 @@ fn no_tags(
 ) -> String {
     let requests = &measured.requests;
     let tags_met = requests.by_tag.rows().map(|(tag, _)| tag);
-    let known: Vec<String> = tags_met
+    let existing: Vec<String> = tags_met
         .chain(labels.into_iter().flatten().cloned())
         .collect();
     let or_label = if labels.is_none() {
@@ -153,8 +153,8 @@ fn no_tags(
         ", and no label of workers has that name"
     };
     let mut unknown = tags.pairs().map(|(key, value)| format!("{key}={value}"));
-    match unknown.find(|tag| !known.contains(tag)) {
-        Some(tag) => match nearest(&tag, known.iter().map(String::as_str)) {
+    match unknown.find(|tag| !existing.contains(tag)) {
+        Some(tag) => match nearest(&tag, existing.iter().map(String::as_str)) {
             Some(near) => {
                 format!("no request had the tag '{tag}'{or_label}; did you mean '{near}'?")
             }

@@ -152,8 +152,8 @@ impl MeasuredWorkers {
     pub(super) fn add(&mut self, run: &mut ShardGroup, identity: WorkerIdentity) {
         let number = self.tallies.len();
         for text in identity.label_texts() {
-            let known = self.labels.iter().position(|label| label.text == text);
-            let at = match known {
+            let existing = self.labels.iter().position(|label| label.text == text);
+            let at = match existing {
                 Some(at) => at,
                 None if self.labels.len() == MOST_LABELS => {
                     run.warnings.add(format!(

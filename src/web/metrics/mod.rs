@@ -7,7 +7,7 @@ mod protobuf;
 mod tests;
 mod text;
 
-use super::answers::ErrorResponse;
+use super::responses::ErrorResponse;
 use super::site::WebState;
 use crate::metrics::Detail;
 use crate::telemetry::families;

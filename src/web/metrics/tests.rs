@@ -114,7 +114,7 @@ fn distribution(count: u64, exponential: &[(i32, u64)]) -> Distribution {
 }
 
 /// Returns figures of each kind, with all that makes them hard to write.
-fn known() -> Vec<Family> {
+fn sample_families() -> Vec<Family> {
     let labels = |all: &[(&'static str, &str)]| -> Labels {
         let all = all.iter();
         all.map(|(name, value)| (*name, (*value).to_owned()))
@@ -209,9 +209,9 @@ fn known() -> Vec<Family> {
 /// Both files in `golden/` were written by the crate `prometheus-client` 0.25, which has been tried with Prometheus.
 #[test]
 fn figures_of_all_kinds_are_written_byte_by_byte_as_the_reference_does() {
-    let text = Encoding::Text.write(&known());
+    let text = Encoding::Text.write(&sample_families());
     let text = String::from_utf8(text).expect("UTF-8");
     assert_eq!(text, include_str!("golden/metrics.txt"));
-    let bytes = Encoding::Protobuf.write(&known());
+    let bytes = Encoding::Protobuf.write(&sample_families());
     assert!(bytes == include_bytes!("golden/metrics.pb"));
 }

@@ -1,8 +1,8 @@
 //! Hands requests on to the run that goes on, by the client of hyper: each over a connection of its own to the run's process
 //! on this machine, which ends with the request. Measures nothing.
 
-use super::super::answers::ErrorResponse;
 use super::super::metrics::none;
+use super::super::responses::ErrorResponse;
 use super::super::{commands, status};
 use super::{ServeSite, runs};
 use crate::config::Format;

@@ -2,7 +2,7 @@
 //! of the OpenAPI document.
 
 use super::super::access::Access;
-use super::super::answers::PathParameter;
+use super::super::responses::PathParameter;
 use super::super::routes::{self as of_run, guarded, openapi, with_page};
 use super::super::turns::Permits;
 use super::{MADE, ServeSite, forward, page, runs};

@@ -1,6 +1,6 @@
 //! The list of plans and runs: plans that can be run, the queue, and finished runs.
 
-use super::super::answers::{ErrorResponse, PathParameter, json};
+use super::super::responses::{ErrorResponse, PathParameter, json};
 use super::super::{commands, reports};
 use super::{ServeSite, forward};
 use crate::config::Format;

@@ -155,12 +155,12 @@ impl TaskRunner {
     async fn wait(&mut self, time: Duration) -> Step {
         self.requests.enter_open(&mut self.vm);
         self.requests.reclaim(&mut self.vm);
-        let begin = self.requests.cycles.is_some().then(Instant::now);
+        let start = self.requests.cycles.is_some().then(Instant::now);
         let time = self.shared.pause(time);
         let allowed = self.shared.config.stop_timeout;
         let timers = &self.shared.timers;
         let waited = self.stop.wait_in_task(time, allowed, timers).await;
-        if let Some(start) = begin {
+        if let Some(start) = start {
             self.requests.paused(start.elapsed());
         }
         if waited {
@@ -196,7 +196,7 @@ impl TaskRunner {
     ) -> Waited<T> {
         self.requests.enter_open(&mut self.vm);
         self.vm.reclaim();
-        let begin = self.requests.cycles.is_some().then(Instant::now);
+        let start = self.requests.cycles.is_some().then(Instant::now);
         let is_stopping = self.stop.is_requested();
         let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
         let stopped = async {
@@ -212,8 +212,8 @@ impl TaskRunner {
             () = stopped => Waited::Stopped,
             () = time_up(most, &self.shared.timers) => Waited::TimeUp,
         };
-        if let Some(begin) = begin {
-            self.requests.paused(begin.elapsed());
+        if let Some(start) = start {
+            self.requests.paused(start.elapsed());
         }
         waited
     }

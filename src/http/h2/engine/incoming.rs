@@ -21,11 +21,11 @@ const MOST_CONTINUATIONS: u32 = 64;
 pub(super) fn read_frames(engine: &mut Engine, mut bytes: &[u8]) -> Result<(), H2ErrorCode> {
     // Complete the frame that the earlier bytes ended in, without taking more than that.
     while !engine.partial.is_empty() {
-        let wanted = match FrameHead::read(&engine.partial) {
+        let needed = match FrameHead::read(&engine.partial) {
             None => HEAD,
             Some(head) => HEAD + checked(head)?.length,
         };
-        let missing = wanted - engine.partial.len();
+        let missing = needed - engine.partial.len();
         if missing == 0 {
             let frame = std::mem::take(&mut engine.partial);
             take_frame(engine, &frame)?;

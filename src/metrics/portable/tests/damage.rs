@@ -49,20 +49,20 @@ impl ExchangeDetails for Page {
 
 /// Two shards that have measured one of everything.
 fn everything() -> PortableDelta {
-    let begin = Instant::now();
+    let start = Instant::now();
     let mut sum = PortableDelta::default();
     for shard in 0..SHARDS {
-        let mut recorder = Recorder::new(shard as usize).of_run(begin, begin, None);
+        let mut recorder = Recorder::new(shard as usize).of_run(start, start, None);
         recorder.watch_phases(vec![Phase::FirstByte]);
-        record_everything(&mut recorder, begin);
+        record_everything(&mut recorder, start);
         sum.merge(&PortableDelta::from(&recorder.take()));
     }
     sum.warn("a warning".to_owned());
     sum
 }
 
-fn record_everything(recorder: &mut Recorder, begin: Instant) {
-    let at = begin + TICK;
+fn record_everything(recorder: &mut Recorder, start: Instant) {
+    let at = start + TICK;
     recorder.user_started("visitor", at);
     let trace = Trace {
         first: TraceContext {
@@ -142,7 +142,7 @@ fn record_everything(recorder: &mut Recorder, begin: Instant) {
     };
     effort.lateness.record(cadence);
     recorder.effort(effort);
-    recorder.end(begin + ENDED);
+    recorder.end(start + ENDED);
 }
 
 /// Does with figures of another process whatever is done with them.

@@ -23,9 +23,9 @@ const TICKS: u32 = 12;
 /// they are handed over. The numbers of the plan's own metrics are whole, so that sums do not depend on the order.
 fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
     let mut random = StdRng::seed_from_u64(seed);
-    let begin = Instant::now();
+    let start = Instant::now();
     let recorder = |shard| {
-        let mut recorder = Recorder::new(shard).of_run(begin, begin, None);
+        let mut recorder = Recorder::new(shard).of_run(start, start, None);
         recorder.watch_phases(vec![Phase::FirstByte]);
         recorder
     };
@@ -33,7 +33,7 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
     let mut deltas = Vec::new();
     for tick in 0..TICKS {
         for recorder in &mut recorders {
-            let mut at = begin + TICK * tick;
+            let mut at = start + TICK * tick;
             recorder.user_started("visitor", at);
             for _ in 0..random.random_range(0..120) {
                 at += Duration::from_micros(random.random_range(0..2_000));
@@ -50,7 +50,7 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
                 connections: 7,
                 ..Effort::default()
             });
-            let now = begin + TICK * (tick + 1);
+            let now = start + TICK * (tick + 1);
             if tick + 1 == TICKS {
                 recorder.end(now)
             } else {

@@ -74,10 +74,10 @@ pub enum Refusal {
     #[error("the run is not paused")]
     NotPaused,
     /// More users than lgoose can run.
-    #[error("{} are too many: the most is {}", counted(*wanted, "user"), show_count(*most))]
+    #[error("{} are too many: the most is {}", counted(*requested, "user"), show_count(*most))]
     TooManyUsers {
         /// The number that was asked for.
-        wanted: u64,
+        requested: u64,
         /// The largest possible number.
         most: u64,
     },
@@ -88,12 +88,12 @@ pub enum Refusal {
     #[error("each scenario has a load of its own: say which is meant")]
     OwnLoads,
     /// No scenario of that name has its own load.
-    #[error("no scenario '{wanted}' has a load of its own; those that have: {known}")]
+    #[error("no scenario '{requested}' has a load of its own; those that have: {available}")]
     NoOwnLoad {
         /// The name that was asked for.
-        wanted: String,
+        requested: String,
         /// The names of the scenarios that have their own load.
-        known: String,
+        available: String,
     },
     /// The run has no stages.
     #[error("this run has no stages")]

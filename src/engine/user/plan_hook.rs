@@ -33,7 +33,7 @@ impl CountedRequest {
 }
 
 /// Tells the plan of requests of these operations of the role's task at `index`, or of an event.
-pub(super) fn tell_plan(
+pub(super) fn report_to_plan(
     vm: &mut Vm,
     role: &ScenarioContext,
     index: Option<usize>,
@@ -51,8 +51,8 @@ pub(super) fn tell_plan(
     let all = counted
         .iter()
         .flat_map(|(requests, operation)| requests.iter().map(move |one| (one, operation)));
-    vm.observe_requests(all.filter_map(|(one, asked)| {
-        let op = asked.request_at(one.place)?;
+    vm.observe_requests(all.filter_map(|(one, operation)| {
+        let op = operation.request_at(one.place)?;
         Some(HookRequest {
             tags: scenario.tags_of_request(index, op.tags.as_deref()),
             method: op.request.method.as_str(),

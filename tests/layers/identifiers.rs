@@ -12,7 +12,10 @@ use std::path::Path;
 const LIST: &str = "No identifier has one of these words: ";
 
 /// Identifiers that have such a word all the same, each with the reason.
-const ALLOWED: [(&str, &str); 1] = [("begun", "a key in the record of a run that `lgoose serve` keeps")];
+const ALLOWED: [(&str, &str); 1] = [(
+    "begun",
+    "a key in the record of a run that `lgoose serve` keeps",
+)];
 
 /// What is followed by a name that it declares.
 const DECLARING: [&str; 11] = [

@@ -1,7 +1,7 @@
 //! Chromium (Debian's package `chromium`), driven by its DevTools protocol over a pipe: messages of JSON, each ended by a zero
 //! byte (<https://chromedevtools.github.io/devtools-protocol/>).
 
-use crate::program::{scratch, wait_until};
+use crate::program::{DEADLINE, scratch, wait_until};
 use crate::skipping::skip;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -14,10 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-
-/// Time after which an answer that does not come fails a test.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser of its own, with an empty profile; ended when this is dropped.
 pub(crate) struct Browser {
@@ -261,7 +257,7 @@ impl Pipe {
         let sent = self.input.write_all(format!("{message}\0").as_bytes());
         sent.expect("the browser runs");
         loop {
-            let answer = self.output.recv_timeout(PATIENCE);
+            let answer = self.output.recv_timeout(DEADLINE);
             let answer = answer.unwrap_or_else(|error| panic!("{method}: {error}"));
             if answer["id"] == self.sent {
                 return if answer["error"].is_null() {

@@ -1,7 +1,7 @@
 //! Runs on several workers over a real broker: they are one run, whatever breaks on the way.
 
 use crate::broker::Broker;
-use crate::program::{Ended, Lgoose, Running, plan, wait_until};
+use crate::program::{DEADLINE, Ended, Lgoose, Running, plan, wait_until};
 use crate::report::{Report, read, run};
 use crate::server::Server;
 use rustix::process::Signal;
@@ -376,7 +376,7 @@ fn users_stop_when_nobody_can_be_reached() {
     running.signal(Signal::KILL);
     let begin = Instant::now();
     while server.count("GET /bye") < 3 {
-        assert!(begin.elapsed() < Duration::from_secs(65), "they go on");
+        assert!(begin.elapsed() < DEADLINE, "they go on");
         pass(Duration::from_millis(500));
     }
     assert!(

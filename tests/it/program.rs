@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The deadline, far longer than any test takes, also on a busy machine: it ends what hangs and does not judge speed.
-const DEADLINE: Duration = Duration::from_secs(300);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Returns a path inside the repository.
 pub(crate) fn in_repository(path: &str) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Commands during a run, as a view sends them: runs inside this process, steered by what the site has seen.
 
+use crate::program::DEADLINE;
 use crate::server::Server;
 use lgoose::Test;
 use lgoose::Value;
@@ -37,7 +38,7 @@ impl Wheel {
     async fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
         let begin = Instant::now();
         while !ready() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "in vain: {what}");
+            assert!(begin.elapsed() < DEADLINE, "in vain: {what}");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

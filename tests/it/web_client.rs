@@ -1,16 +1,12 @@
 //! A client of the HTTP interface of a run, which sends what it is told, also what no browser would send.
 
-use crate::program::{Lgoose, Running, wait_until};
+use crate::program::{DEADLINE, Lgoose, Running, wait_until};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 /// The token of all runs here.
 pub(crate) const TOKEN: &str = "0123456789abcdef";
-
-/// Time after which an answer that does not come fails a test.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A run that is served over HTTP.
 pub(crate) struct Served {
@@ -91,7 +87,7 @@ impl Web {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket");
         stream
     }
 

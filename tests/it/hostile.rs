@@ -248,14 +248,16 @@ const HOSTILE: [(&str, &str, &str); 46] = [
     ),
 ];
 
-/// Runs two users; returns the most memory that the process has had until it ended, in bytes, and its exit code.
-pub(crate) fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) {
+/// Runs two users, with these options; returns the most memory that the process has had until it ended, in bytes, and its
+/// exit code.
+pub(crate) fn watch(path: &str, url: &str, report: &Path, more: &[&str]) -> (u64, Option<i32>) {
     let output = format!("json={}", report.display());
     let mut child = Command::new(env!("CARGO_BIN_EXE_lgoose"))
         .args([
             path, "-H", url, "-u", "2", "-r", "1000", "-i", "2", "-q", "-o", &output,
         ])
         .args(["--lua-time", "20s"])
+        .args(more)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -280,18 +282,18 @@ fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_
     let file = format!("hostile {name}").replace(' ', "_");
     let path = plan(&format!("{file}.lua"), &source);
     let report = scratch(&format!("{file}.json"));
-    let (peak, code) = watch(&path, &server.url(), &report);
+    let (peak, code) = watch(&path, &server.url(), &report, &[]);
     (peak, code, saved(&report))
 }
 
 /// What a run with that peak takes beside an empty one, in bytes.
-fn more_than_empty(peak: u64) -> u64 {
+pub(crate) fn more_than_empty(peak: u64) -> u64 {
     static EMPTY: OnceLock<u64> = OnceLock::new();
     let empty = EMPTY.get_or_init(|| peak_of("empty", "", &Server::start()).0);
     peak.saturating_sub(*empty)
 }
 
-pub(crate) fn assert_is_contained(peak: u64) {
+fn assert_is_contained(peak: u64) {
     let more = more_than_empty(peak);
     assert!(more < MOST, "{} MiB more than an empty run", more >> 20);
 }
@@ -307,7 +309,7 @@ fn expectations_on_many_answers_that_decode_to_much_take_the_memory_of_one() {
          user:fetch(urls, { expect = { text = '\\0\\0' } }) end }",
     );
     let report = scratch("decoded.json");
-    let (peak, code) = watch(&path, &site.url(), &report);
+    let (peak, code) = watch(&path, &site.url(), &report, &[]);
     assert_eq!(code, Some(0));
     assert_is_contained(peak);
 }
@@ -321,7 +323,7 @@ fn a_field_that_is_expected_of_a_large_response_takes_no_memory_for_the_others()
         "task { function(user) user:get('/', { expect = { json = { ['1000001'] = 0, ['1.'] = 0 } } }) end }",
     );
     let report = scratch("large_json.json");
-    let (peak, code) = watch(&path, &site.url(), &report);
+    let (peak, code) = watch(&path, &site.url(), &report, &[]);
     assert_eq!(code, Some(0));
     assert_is_contained(peak);
     assert_eq!(saved(&report)["errors"], serde_json::json!([]));
@@ -343,7 +345,7 @@ fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
          end }",
     );
     let report = scratch("fetched.json");
-    let (peak, _) = watch(&path, &site.url(), &report);
+    let (peak, _) = watch(&path, &site.url(), &report, &[]);
     let report = saved(&report);
     let rows = report["requests"].as_array().expect("rows");
     let large = rows

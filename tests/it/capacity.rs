@@ -96,7 +96,9 @@ fn a_limit_on_connections_is_the_number_of_users_that_is_found() {
         (&capacity["users"], &capacity["low"], &capacity["high"]),
         (&3.into(), &3.0.into(), &4.0.into())
     );
-    assert_eq!(capacity["limited_by"], "failures < 1%");
+    // On a busy machine the users that are served get so slow that most requests are those that are not.
+    let limits = ["failures < 1%", "failures"].map(Value::from);
+    assert!(limits.contains(&capacity["limited_by"]), "{capacity}");
     assert_eq!(
         steps(&report),
         [

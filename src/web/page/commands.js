@@ -10,7 +10,8 @@ const SURE = {
   abort: ['Abort the run?', 'The run ends at once, in the middle of its tasks. The report is made of what was measured so far.', 'Abort'],
 };
 
-let busy = false, allowed = false;
+// Ends when the latest command has been answered: commands are sent one after another, and none is left out.
+let latest = Promise.resolve(), allowed = false;
 
 // Whose load is set, where scenarios have loads of their own.
 const whose = new Choice('Load of', () => {
@@ -27,9 +28,11 @@ export function tell(text, failed = false) {
   answer.textContent = text;
 }
 
-async function send(name, body) {
-  if (busy) return;
-  busy = true;
+function send(name, body) {
+  latest = latest.then(() => post(name, body));
+}
+
+async function post(name, body) {
   find('#commands').setAttribute('aria-busy', 'true');
   try {
     const answer = await fetch(`/api/v1/${name}`, {
@@ -40,7 +43,6 @@ async function send(name, body) {
   } catch {
     tell(`lgoose does not answer: '${name}' may not have been done`, true);
   }
-  busy = false;
   find('#commands').removeAttribute('aria-busy');
 }
 

@@ -101,6 +101,7 @@ mod packed;
 mod pem;
 mod phases;
 mod plan;
+mod protocols;
 #[cfg(feature = "web")]
 mod serve;
 mod tags;

@@ -90,6 +90,18 @@ impl Phases {
         self.in_order()[phase as usize]
     }
 
+    /// The time that a phase took, to add to it.
+    pub(crate) fn of_mut(&mut self, phase: Phase) -> &mut Duration {
+        match phase {
+            Phase::Dns => &mut self.dns,
+            Phase::Connect => &mut self.connect,
+            Phase::Tls => &mut self.tls,
+            Phase::Send => &mut self.send,
+            Phase::FirstByte => &mut self.first_byte,
+            Phase::Receive => &mut self.receive,
+        }
+    }
+
     /// The phases in the order they happen.
     pub fn in_order(&self) -> [Duration; 6] {
         [

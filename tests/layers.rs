@@ -36,10 +36,11 @@ control   metrics error units
 config    threshold error units
 http      pem phases trace wildcard error units
 plan      config tags wildcard error units
+protocols http metrics phases tags
 cli       threshold config error units
 import    files error
-lua       plan threshold config http metrics tags files error units
-engine    lua plan config http metrics control machine phases tags trace error units
+lua       plan threshold config protocols http metrics tags files error units
+engine    lua plan config protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error
 output    compare metrics config trace error units

@@ -6,7 +6,8 @@
 //! to 0.17; the site here is noisier.
 
 use crate::metrics::{
-    GeneratorRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure, Store,
+    GeneratorRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure,
+    SampleResponse, Store, Traffic,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -130,10 +131,10 @@ pub(super) fn simulated(site: &SimulatedSite, seconds: usize, seed: u64) -> Repo
                     latency,
                     delay: None,
                     phases: Phases::default(),
-                    status: if failed { 503 } else { 200 },
+                    response: SampleResponse::of_status(if failed { 503 } else { 200 }),
                     redirects: 0,
                     retries: 0,
-                    bytes: 100,
+                    traffic: Traffic::received(100),
                     failure: failed.then_some(SampleFailure {
                         message: "status 503",
                         line: None,

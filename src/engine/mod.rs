@@ -5,7 +5,7 @@
 //! its plan asks for; [`load_model`] decides which user starts when, in runs of users and in runs at a rate.
 
 mod load_model;
-mod protocol;
+mod messages;
 mod run;
 mod shard;
 #[cfg(test)]
@@ -14,22 +14,22 @@ mod timing;
 mod user;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::directive::{Directive, DirectivePhase};
+pub(crate) use messages::directive::{Directive, DirectivePhase};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::journal::{
+pub(crate) use messages::journal::{
     DirectorEvent, DirectorLogEntry, PastRun, PlanFacts, ReplayEvent, ReplayMoment,
 };
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::offer::VersionOffer;
-pub(crate) use protocol::offer::{PlanVersions, VersionOffers};
+pub(crate) use messages::offer::VersionOffer;
+pub(crate) use messages::offer::{PlanVersions, VersionOffers};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::order::RunOrder;
-pub(crate) use protocol::plan_version::PlanVersion;
+pub(crate) use messages::order::RunOrder;
+pub(crate) use messages::plan_version::PlanVersion;
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::signal::{Signal, SignalKind};
+pub(crate) use messages::signal::{Signal, SignalKind};
 #[cfg(feature = "gaggle")]
-pub(crate) use protocol::worker_logs::LogFetcher;
-pub(crate) use protocol::worker_logs::WorkerLogs;
+pub(crate) use messages::worker_logs::LogFetcher;
+pub(crate) use messages::worker_logs::WorkerLogs;
 pub use run::Outcome;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};

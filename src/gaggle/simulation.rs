@@ -12,7 +12,7 @@ use super::worker::compare_clocks;
 use crate::engine::WorkerSignal;
 use crate::error::Error;
 use crate::gaggle::BrokerAddress;
-use crate::metrics::{Effort, Phases, PortableDelta, Recorder, Sample};
+use crate::metrics::{Effort, Phases, PortableDelta, Recorder, Sample, SampleResponse, Traffic};
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -247,10 +247,10 @@ impl SimulatedFigures {
                 latency,
                 delay: None,
                 phases: Phases::default(),
-                status: 200,
+                response: SampleResponse::of_status(200),
                 redirects: 0,
                 retries: 0,
-                bytes: 500,
+                traffic: Traffic::received(500),
                 failure: None,
                 context: None,
             });

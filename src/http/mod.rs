@@ -38,9 +38,7 @@ pub use config::ClientConfig;
 #[cfg(test)]
 pub(crate) use connect::ResponseDelay;
 pub(crate) use connect::{Resolver, Tls, TlsOptions};
-pub(crate) use failure::ErrorClass;
-#[cfg(test)]
-pub(crate) use failure::Failure;
+pub(crate) use failure::{ErrorClass, Failure};
 pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom};
 pub(crate) use message::{
     CacheUse, DigestCredentials, Discard, Redirects, Referrer, RequestExtras,

@@ -2,6 +2,7 @@
 //! responses whose verdict the plan may still change, and shows the plan the requests that have been counted.
 
 use crate::error::Error;
+use crate::http::Failure;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::hooks::{self, HookRequest};
@@ -14,6 +15,7 @@ use crate::lua::sandbox::{self, VmHost, stream};
 use crate::lua::state::SharedValue;
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Hook, PlanEvent};
+use crate::protocols::{CallValue, ChannelId};
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
@@ -282,6 +284,26 @@ impl Vm {
     fn is_full(&self) -> bool {
         let limit = self.host.limits.memory;
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
+    }
+
+    /// Resumes the task after [`Op::Call`] with whether it succeeded, and with what it gives or why it failed.
+    pub(crate) fn resume_call(&mut self, outcome: Result<CallValue, Failure>) -> Step {
+        if self.is_full() {
+            return self.raise_full(outcome.is_err());
+        }
+        let value = match &outcome {
+            Ok(CallValue::Nothing) => Ok(Value::Nil),
+            Ok(CallValue::Bytes(bytes)) => self.lua.create_string(bytes).map(Value::String),
+            Ok(CallValue::Channel(ChannelId(number))) => Ok(Value::Integer(*number as i64)),
+            Err(failure) => self
+                .lua
+                .create_string(failure.to_string())
+                .map(Value::String),
+        };
+        match value {
+            Ok(value) => self.step(Converted((outcome.is_ok(), value))),
+            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
+        }
     }
 
     /// Resumes the task after [`Op::Take`] with what was taken.

@@ -147,7 +147,9 @@ impl Cycles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{CoMitigation, Phases, RunIdentity, Sample, Store};
+    use crate::metrics::{
+        CoMitigation, Phases, RunIdentity, Sample, SampleResponse, Store, Traffic,
+    };
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -170,10 +172,10 @@ mod tests {
                     delay: None,
                     latency,
                     phases: Phases::default(),
-                    status: 200,
+                    response: SampleResponse::of_status(200),
                     redirects: 0,
                     retries: 0,
-                    bytes: 0,
+                    traffic: Traffic::received(0),
                     failure: None,
                     context: None,
                 });

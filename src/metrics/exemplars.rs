@@ -44,7 +44,7 @@ impl Exemplar {
                 0 => String::new(),
                 _ => start_of(&details.final_url(), MOST_URL).to_owned(),
             },
-            status: sample.status,
+            status: sample.response.status(),
             latency_ms: ms(sample.latency),
             phases_ms: PhasesMs::in_order(phases),
             request_headers: lines(&exchange.request_headers),

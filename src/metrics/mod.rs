@@ -86,8 +86,8 @@ pub(crate) use request_log::{
 #[cfg(feature = "gaggle")]
 pub(crate) use request_log::{LineCounts, LogSelection, pack_entries, pieces};
 pub(crate) use sample::{
-    Context, ExchangeDetails, ProvisionalCounts, RequestId, Sample, SampleFailure, TaskContext,
-    TaskId, TaskRun,
+    Context, ExchangeDetails, ProvisionalCounts, RequestId, Sample, SampleFailure, SampleResponse,
+    TaskContext, TaskId, TaskRun, Traffic,
 };
 pub use snapshot::{
     Aim, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, Progress, RunPhase,

@@ -7,7 +7,7 @@ use super::counted::Counted;
 use super::latency::{Burst, ExactFigures, nanoseconds};
 use super::phase_times::PhaseDeltas;
 use super::plausible;
-use super::sample::Sample;
+use super::sample::{Sample, SampleResponse, Traffic};
 use super::timed::Timed;
 use super::traced::NameTraces;
 use crate::phases::Phase;
@@ -142,15 +142,18 @@ impl RequestDelta {
         if sample.failure.is_some() {
             self.failed_at_once.record(ns);
         }
-        counts.bytes += sample.bytes;
+        counts.bytes += sample.traffic.received;
+        counts.messages.add(&sample.traffic);
         counts.redirects += u64::from(sample.redirects);
         counts.retries += u64::from(sample.retries);
-        counts.add_status(sample.status, 1);
+        if sample.response != SampleResponse::WithoutStatus {
+            counts.add_status(sample.response.status(), 1);
+        }
         for (sum, phase) in counts.phases.iter_mut().zip(sample.phases.in_order()) {
             sum.ns += nanoseconds(phase);
             sum.count += u64::from(!phase.is_zero());
         }
-        let responded = sample.status != 0;
+        let responded = sample.response != SampleResponse::Missing;
         self.phase_times.record(&sample.phases, responded, watched);
     }
 
@@ -230,6 +233,7 @@ pub(super) struct RequestCounts {
     pub(super) redirects: u64,
     #[serde(deserialize_with = "plausible::count")]
     pub(super) retries: u64,
+    pub(super) messages: MessageCounts,
     #[serde(deserialize_with = "status_counts")]
     pub(super) status: Vec<(u16, u64)>,
     pub(super) phases: [PhaseSum; 6],
@@ -270,6 +274,7 @@ impl RequestCounts {
         self.revised |= other.revised;
         self.service = self.service.merged(&other.service);
         self.bytes += other.bytes;
+        self.messages.merge(&other.messages);
         self.redirects += other.redirects;
         self.retries += other.retries;
         for (status, count) in &other.status {
@@ -289,6 +294,31 @@ impl RequestCounts {
             status,
             ..RequestCounts::default()
         };
+    }
+}
+
+/// What protocols other than HTTP have sent and received beside bytes received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MessageCounts {
+    #[serde(deserialize_with = "plausible::bytes")]
+    pub(super) bytes_sent: u64,
+    #[serde(deserialize_with = "plausible::count")]
+    pub(super) sent: u64,
+    #[serde(deserialize_with = "plausible::count")]
+    pub(super) received: u64,
+}
+
+impl MessageCounts {
+    fn add(&mut self, traffic: &Traffic) {
+        self.bytes_sent += traffic.sent;
+        self.sent += traffic.messages_sent;
+        self.received += traffic.messages_received;
+    }
+
+    fn merge(&mut self, other: &MessageCounts) {
+        self.bytes_sent += other.bytes_sent;
+        self.sent += other.sent;
+        self.received += other.received;
     }
 }
 

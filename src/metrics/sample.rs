@@ -1,4 +1,4 @@
-//! Samples: finished requests as the HTTP session hands them to its shard's recorder.
+//! Samples: finished requests of any protocol, as the engine hands them to its shard's recorder.
 
 use crate::phases::Phases;
 use crate::trace::Trace;
@@ -20,32 +20,84 @@ impl RequestId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(pub(super) u32);
 
-/// One finished request. A chain of redirects is one sample.
+/// One finished request of HTTP or call of another protocol. A chain of redirects is one sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// The name it counts under, from [`Recorder::request`](super::Recorder::request).
+    /// The kind, name and tags it counts under, from [`Recorder::request`](super::Recorder::request).
     pub request: RequestId,
     /// When it began; it counts in the second in which it ended, which is `latency` later.
     pub start: Instant,
-    /// Time from the call until the last byte of the body of the final response.
+    /// Time from the call until the last byte of the response, with HTTP of the body of the final one.
     pub latency: Duration,
     /// Delay of the start against the schedule in a run at a rate. The latency as a visitor sees it is `delay` and
     /// `latency` together. `None` in a run of users.
     pub delay: Option<Duration>,
     /// Phases of the latency.
     pub phases: Phases,
-    /// Status of the final response; 0 when there was none.
-    pub status: u16,
+    /// What came back.
+    pub response: SampleResponse,
     /// Redirect hops before the final response.
     pub redirects: u32,
     /// How often it was sent again on a new connection because the site had closed a kept one.
     pub retries: u32,
-    /// Bytes received, body and head, over all hops.
-    pub bytes: u64,
+    /// What has flowed each way, over all hops.
+    pub traffic: Traffic,
     /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<SampleFailure<'a>>,
     /// Facts for logs and exemplars, in addition to the figures; without them, neither has this request.
     pub context: Option<Context<'a>>,
+}
+
+/// What came back for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleResponse {
+    /// No response.
+    Missing,
+    /// A response of a protocol whose responses have no status.
+    WithoutStatus,
+    /// A response with that status; with HTTP, that of the final response.
+    Status(u16),
+}
+
+impl SampleResponse {
+    /// Returns what came back with that status, of which 0 stands for no response.
+    pub fn of_status(status: u16) -> SampleResponse {
+        match status {
+            0 => SampleResponse::Missing,
+            status => SampleResponse::Status(status),
+        }
+    }
+
+    /// Returns the status; 0 without one.
+    pub fn status(self) -> u16 {
+        match self {
+            SampleResponse::Missing | SampleResponse::WithoutStatus => 0,
+            SampleResponse::Status(status) => status,
+        }
+    }
+}
+
+/// What has flowed each way for a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes received, with HTTP heads and bodies.
+    pub received: u64,
+    /// Bytes sent; not measured for HTTP.
+    pub sent: u64,
+    /// Messages received, of a protocol that has messages.
+    pub messages_received: u64,
+    /// Messages sent, likewise.
+    pub messages_sent: u64,
+}
+
+impl Traffic {
+    /// Returns the traffic of a request of which only the bytes received are known.
+    pub fn received(bytes: u64) -> Traffic {
+        Traffic {
+            received: bytes,
+            ..Traffic::default()
+        }
+    }
 }
 
 /// Origin of a request.
@@ -65,22 +117,30 @@ pub struct Context<'a> {
     pub details: &'a dyn ExchangeDetails,
 }
 
-/// Details of an exchange, asked for only where a log or an exemplar wants them.
+/// Details of an exchange, asked for only where a log or an exemplar wants them. What a protocol does not have is empty.
 pub trait ExchangeDetails: std::fmt::Debug {
-    /// Returns the method asked for.
+    /// Returns the method asked for, or the kind of another protocol's call.
     fn method(&self) -> &str;
-    /// Passes the URL asked for to `put` in two pieces, once.
+    /// Passes the URL or the target asked for to `put` in two pieces, once.
     fn url(&self, put: &mut dyn FnMut(&str, &str));
     /// Returns the URL of the final response if it is not the one asked for; else empty.
-    fn final_url(&self) -> String;
+    fn final_url(&self) -> String {
+        String::new()
+    }
     /// Returns the class of a failure without a response; else empty.
     fn class(&self) -> &str;
     /// Returns the headers as sent.
-    fn request_headers(&self) -> Vec<(String, Vec<u8>)>;
+    fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
+        Vec::new()
+    }
     /// Returns the headers of the response.
-    fn response_headers(&self) -> Vec<(String, Vec<u8>)>;
+    fn response_headers(&self) -> Vec<(String, Vec<u8>)> {
+        Vec::new()
+    }
     /// Returns the body of the response.
-    fn body(&self) -> &[u8];
+    fn body(&self) -> &[u8] {
+        &[]
+    }
     /// Returns the reason that the page gives for a failure, on one line.
     fn page_says(&self) -> Option<String> {
         None

@@ -4,8 +4,8 @@ use super::delta::TaskDelta;
 use super::filled::FilledLatencies;
 use super::latency::{self, ExactFigures, summary as latency};
 use super::phase_times::PhaseTallies;
-use super::report::{CoFigures, Figures, Latency, PhasesMs};
-use super::request::{PhaseSum, RequestCounts, RequestDelta};
+use super::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
+use super::request::{MessageCounts, PhaseSum, RequestCounts, RequestDelta};
 use super::threshold_figures::ThresholdFigures;
 use super::traced::NameTraces;
 use crate::threshold::Threshold;
@@ -160,6 +160,7 @@ impl RequestTally {
             retries: counts.retries,
             rate: per_second(counts.count(), measured),
             bytes: counts.bytes,
+            messages: messages(&counts.messages),
             latency_ms: latency(&self.exact(), &self.all),
             latency_ok_ms,
             service_ms: self
@@ -175,6 +176,15 @@ impl RequestTally {
             histogram: base64_v2(&self.all),
         }
     }
+}
+
+/// Returns the messages of a row of a report; `None` where nothing but HTTP was counted.
+fn messages(counts: &MessageCounts) -> Option<Messages> {
+    (*counts != MessageCounts::default()).then_some(Messages {
+        sent: counts.sent,
+        received: counts.received,
+        bytes_sent: counts.bytes_sent,
+    })
 }
 
 /// Totals of one task or transaction over the whole run.

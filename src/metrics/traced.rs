@@ -88,7 +88,7 @@ impl TracedRequest {
             scenario: context.scenario.to_owned(),
             task: context.task.to_owned(),
             url: start_of(&url, MOST_URL).to_owned(),
-            status: sample.status,
+            status: sample.response.status(),
             error: sample.failure.map(|failure| failure.message.to_owned()),
             latency_ms: ms(sample.latency),
             delay_ms: sample.delay.map_or(0.0, ms),

@@ -3,8 +3,8 @@
 use crate::engine::load_model::dispatcher::Dispatcher;
 use crate::engine::load_model::timetable::{LaneLoad, Timetable};
 use crate::engine::load_model::user_pool::{UserPool, UserStart};
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::Directive;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::directive::Directive;
 use std::time::Duration;
 
 /// A shard's own users of one lane.

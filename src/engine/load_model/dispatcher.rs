@@ -5,7 +5,7 @@ use super::share::ShardShare;
 use crate::config::Spacing;
 use crate::engine::load_model::dispatch_pool::DispatchPool;
 use crate::engine::load_model::timetable::{Lane, LaneLoad, arrivals};
-use crate::engine::protocol::context::RunContext;
+use crate::engine::messages::context::RunContext;
 use crate::plan::Arrivals;
 use std::time::Duration;
 use tokio::sync::mpsc;

@@ -3,12 +3,12 @@
 //! and signals, whatever machine they are on.
 
 use crate::control::{Command, CommandResult, ControlCall, Done, Interrupt, Refusal};
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, DirectivePhase};
-use crate::engine::protocol::journal::{DirectorEvent, PlanFacts};
-use crate::engine::protocol::plan_requests::PlanCommand;
-use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::directive::{Directive, DirectivePhase};
+use crate::engine::messages::journal::{DirectorEvent, PlanFacts};
+use crate::engine::messages::plan_requests::PlanCommand;
+use crate::engine::messages::plan_version::PlanVersion;
+use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::engine::run::ending::EndFacts;
 use crate::engine::run::journal::DirectorLog;
 use crate::engine::run::life::{Life, Lifecycle, RunStop};

@@ -2,9 +2,9 @@
 //! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
 
 use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::plan_requests::PlanCommand;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::plan_requests::PlanCommand;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask};
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::settings::settings_of;

@@ -2,9 +2,9 @@
 //! Its requests count separately from those of other users, under the event's name. Knows its orders, not who gives
 //! them.
 
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::plan_requests::PlanCommand;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::plan_requests::PlanCommand;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::user::run_state::ShardRun;
 use crate::engine::user::stop::StopSignal;
 use crate::engine::user::{ScenarioContext, ShardState, User};

@@ -1,7 +1,7 @@
 //! The director's journal: records what it was told besides signals, for a director that takes over. In a director
 //! that takes over, it shows how far the other's journal was replayed.
 
-use crate::engine::protocol::journal::{DirectorEvent, DirectorLogEntry};
+use crate::engine::messages::journal::{DirectorEvent, DirectorLogEntry};
 use std::time::Duration;
 use tokio::sync::mpsc;
 

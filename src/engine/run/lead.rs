@@ -2,8 +2,8 @@
 //! handle each. Knows nothing of their meaning.
 
 use crate::control::ControlCalls;
-use crate::engine::protocol::offer::{VersionOffer, VersionOffers};
-use crate::engine::protocol::signal::Signal;
+use crate::engine::messages::offer::{VersionOffer, VersionOffers};
+use crate::engine::messages::signal::Signal;
 use crate::engine::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::engine::run::life::Life;
 use crate::engine::run::shards::Shards;

@@ -2,9 +2,9 @@
 //! tell. Knows neither figures nor the timetable.
 
 use crate::engine::load_model::dispatcher::Transfers;
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::signal::Signal;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::directive::Directive;
+use crate::engine::messages::signal::Signal;
 use crate::engine::run::ports::PortWatch;
 use crate::engine::run::watchdog::{StuckShard, Watchdog};
 use crate::engine::shard::channels::Channels;

@@ -6,7 +6,7 @@
 use crate::config::RunConfig;
 use crate::control::Refusal;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::directive::{Directive, Measurement, MeasurementStart};
+use crate::engine::messages::directive::{Directive, Measurement, MeasurementStart};
 use crate::engine::run::roster::Roster;
 use crate::metrics::{Delivery, Delta, EventKind, NameSeries, Report, Store};
 use std::time::Duration;

@@ -29,9 +29,9 @@ pub use outcome::Outcome;
 
 use crate::config::{LocalConfig, RunConfig};
 use crate::control::{Command, ControlCalls};
-use crate::engine::protocol::context::{RunContext, context, own_limits};
-use crate::engine::protocol::offer::VersionOffers;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::{RunContext, context, own_limits};
+use crate::engine::messages::offer::VersionOffers;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::event::{EventDirector, EventResult, run_event};
 use crate::engine::run::lead::Lead;

@@ -1,7 +1,7 @@
 //! Outcome of a run: its report, completed with how the run ended and what decided its load.
 
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::settings::{settings_of, thresholds};
 use crate::error::Error;
 use crate::lua::Program;

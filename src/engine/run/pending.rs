@@ -5,12 +5,12 @@ use crate::config::{LoadPart, RunConfig};
 use crate::control::{Command, ControlCalls, Interrupt};
 use crate::engine::load_model::clock::RunClock;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::context::{RunContext, cadence};
-use crate::engine::protocol::directive::{
+use crate::engine::messages::context::{RunContext, cadence};
+use crate::engine::messages::directive::{
     Directive, DirectivePhase, Measurement, MeasurementStart,
 };
-use crate::engine::protocol::journal::PastRun;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::journal::PastRun;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::Run;
 use crate::engine::run::director::Director;
 use crate::engine::run::event::{EventDirector, EventResult, run_event};

@@ -2,11 +2,11 @@
 //! moment, so that the figures are those of a single director.
 
 use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
-use crate::engine::protocol::directive::DirectivePhase;
-use crate::engine::protocol::journal::{
+use crate::engine::messages::directive::DirectivePhase;
+use crate::engine::messages::journal::{
     DirectorEvent, PastRun, PlanFacts, ReplayEvent, ReplayMoment,
 };
-use crate::engine::protocol::order::RunOrder;
+use crate::engine::messages::order::RunOrder;
 use crate::engine::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::engine::run::life::Life;
 use crate::engine::run::worker_watch::WorkerWatch;

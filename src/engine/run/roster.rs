@@ -1,7 +1,7 @@
 //! Roster of a run: each participant, a shard of this process or a worker, takes part from the start to its last
 //! signal. One that is lost or away is not waited for.
 
-use crate::engine::protocol::departures::Departures;
+use crate::engine::messages::departures::Departures;
 use std::ops::Range;
 
 /// The participants of a run by their numbers.

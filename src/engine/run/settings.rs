@@ -3,7 +3,7 @@
 use crate::config::{
     ClientKind, Http, Load, LocalConfig, MitigationCadence, Proxy, RunConfig, ShowLevel, Spacing,
 };
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;

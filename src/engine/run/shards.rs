@@ -1,9 +1,9 @@
 //! Shards of a run as its director has them: threads of this process, or workers on other machines.
 
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::journal::{DirectorLogEntry, PastRun};
-use crate::engine::protocol::signal::Signal;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::directive::Directive;
+use crate::engine::messages::journal::{DirectorLogEntry, PastRun};
+use crate::engine::messages::signal::Signal;
 use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::engine::run::journal::DirectorLog;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};

@@ -4,8 +4,8 @@
 use crate::config::{Load, LoadPart, MOST_USERS, RunConfig};
 use crate::control::{Command, CommandResult, Done, Refusal};
 use crate::engine::load_model::timetable::{LaneLoad, Timetable};
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::{Directive, DirectivePhase};
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::directive::{Directive, DirectivePhase};
 use crate::engine::run::milestones::Milestones;
 use crate::metrics::{Aim, EventKind, LiveLoad, RunPhase, Store};
 use crate::units;

@@ -1,11 +1,11 @@
 //! A worker's side of a run on many machines: drives its shards, adds up what they measured, hands that over once a
 //! second, and reports what only this machine can tell. Knows its orders, not who gives them.
 
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::directive::{Directive, DirectivePhase};
-use crate::engine::protocol::plan_requests::PlanCommand;
-use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::departures::Departures;
+use crate::engine::messages::directive::{Directive, DirectivePhase};
+use crate::engine::messages::plan_requests::PlanCommand;
+use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::memory::MemoryWatch;

@@ -1,6 +1,6 @@
 //! Events of a run whose users are on workers: one of the workers runs the plan's function and sends its result.
 
-use crate::engine::protocol::plan_requests::PlanCommand;
+use crate::engine::messages::plan_requests::PlanCommand;
 use crate::engine::run::Run;
 use crate::engine::run::event_user::{
     EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,

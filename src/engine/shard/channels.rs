@@ -1,9 +1,9 @@
 //! Channels between a shard and the director, and between shards.
 
 use crate::engine::load_model::dispatcher::Transfers;
-use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::messages::departures::Departures;
+use crate::engine::messages::directive::Directive;
+use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::metrics::{Delivery, Delta, Recorder};
 use std::cell::RefCell;
 use tokio::sync::{mpsc, watch};

@@ -6,11 +6,11 @@ mod effort;
 mod probe;
 mod users;
 
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::directive::{Directive, DirectivePhase};
-use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::protocol::signal::SignalKind;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::departures::Departures;
+use crate::engine::messages::directive::{Directive, DirectivePhase};
+use crate::engine::messages::plan_version::PlanVersion;
+use crate::engine::messages::signal::SignalKind;
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::effort::EffortMeter;
 use crate::engine::shard::probe::probe;

@@ -3,11 +3,11 @@
 
 use super::rehearsal::{plan_version, start_beside, start_event_beside};
 use crate::config::{LoadPart, RunConfig};
-use crate::engine::protocol::directive::Directive;
-use crate::engine::protocol::journal::{DirectorLogEntry, PastRun, ReplayEvent, ReplayMoment};
-use crate::engine::protocol::order::RunOrder;
-use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::messages::directive::Directive;
+use crate::engine::messages::journal::{DirectorLogEntry, PastRun, ReplayEvent, ReplayMoment};
+use crate::engine::messages::order::RunOrder;
+use crate::engine::messages::plan_version::PlanVersion;
+use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::shards::{LoadStart, WorkerLink};

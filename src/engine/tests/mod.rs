@@ -1,6 +1,7 @@
 //! Tests of whole runs in simulated time, against a site that is a script: when users and requests began and ended,
 //! compared with the shape of the load. Time stands still while anything is to be done, so the figures are exact.
 
+mod calls;
 mod gaggle;
 mod labels;
 mod lost;

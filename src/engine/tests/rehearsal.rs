@@ -4,10 +4,10 @@
 use super::gaggle::Gaggle;
 use crate::config::{Config, LoadPart, RunConfig, Settings};
 use crate::control::{Command, Control};
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::journal::PlanFacts;
-use crate::engine::protocol::offer::PlanVersions;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::journal::PlanFacts;
+use crate::engine::messages::offer::PlanVersions;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::local_shards::StartShard;
 use crate::engine::run::shards::ShardPlacement;

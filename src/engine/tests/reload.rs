@@ -4,7 +4,7 @@ use super::rehearsal::{TestRun, plan_version};
 use super::{COMES_AND_GOES, TICKS, ms, numbers};
 use crate::config::{Config, Settings};
 use crate::control::Refusal;
-use crate::engine::protocol::offer::PlanVersions;
+use crate::engine::messages::offer::PlanVersions;
 use std::sync::Arc;
 
 /// Makes a plan whose users report under a letter when they come, work and go.

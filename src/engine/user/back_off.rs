@@ -2,7 +2,7 @@
 //! ended.
 
 use crate::engine::timing::timers::Timers;
-use crate::http::Exchange;
+use crate::http::Failure;
 use std::time::Duration;
 
 /// Wait of a user after its first failed connection, and its longest; each further failure doubles it. A site that is
@@ -20,21 +20,20 @@ pub(super) struct BackOff {
 }
 
 impl BackOff {
-    /// Decides by requests that have ended how long the user waits before its next one.
-    pub(super) fn record<'a>(&mut self, exchanges: impl Iterator<Item = &'a Exchange> + Clone) {
-        if exchanges.clone().any(|exchange| exchange.outcome.is_ok()) {
-            self.refusals = 0;
-            self.rest = None;
-            return;
+    /// Decides by how requests have ended, each with its failure if it got no response, how long the user waits before its
+    /// next one.
+    pub(super) fn record<'a>(&mut self, failures: impl Iterator<Item = Option<&'a Failure>>) {
+        let mut refused = false;
+        for failure in failures {
+            let Some(failure) = failure else {
+                self.refusals = 0;
+                self.rest = None;
+                return;
+            };
+            refused |= failure.is_connect();
         }
-        let refused = |exchange: &Exchange| {
-            exchange
-                .outcome
-                .as_ref()
-                .is_err_and(|failure| failure.is_connect())
-        };
         self.rest = Some(Duration::ZERO);
-        if exchanges.into_iter().any(refused) {
+        if refused {
             let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
             self.refusals += 1;
             self.rest = Some(pause.min(LONGEST_BACK_OFF));

@@ -2,23 +2,84 @@
 //! end.
 
 use crate::engine::user::open_requests::RequestOutcome;
+use crate::engine::user::shared::ShardState;
 use crate::engine::user::task_requests::TaskRequests;
-use crate::http::{ErrorClass, Exchange};
+use crate::http::{ErrorClass, Exchange, Failure};
 use crate::lua::RequestOp;
-use crate::metrics::{InFlightSlot, Phases, RequestId, Sample, SampleFailure};
+use crate::metrics::{
+    InFlightSlot, Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
+};
 use crate::trace::{Trace, TraceContext};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The flight of a request or call, from its beginning to its end.
+pub(super) struct Flight<'a> {
+    shared: &'a ShardState,
+    start: Instant,
+    /// Time for which the shard had stood still before.
+    lost: Duration,
+    /// `None` once it has ended.
+    slot: Option<InFlightSlot>,
+}
+
+impl<'a> Flight<'a> {
+    /// Begins it.
+    pub(super) fn new(shared: &'a ShardState, start: Instant) -> Flight<'a> {
+        shared.see(start);
+        let slot = shared.recorder.borrow_mut().start_request(start.into_std());
+        Flight {
+            shared,
+            start,
+            lost: shared.lost(),
+            slot: Some(slot),
+        }
+    }
+
+    /// Returns when it began.
+    pub(super) fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// Returns how long the process has stood still since it began, until `now`.
+    pub(super) fn lost(&self, now: Instant) -> Duration {
+        self.shared.see(now);
+        self.shared.lost() - self.lost
+    }
+
+    /// Ends it: it began then and took so long.
+    pub(super) fn end(&mut self, start: Instant, latency: Duration, responded: bool) {
+        if let Some(slot) = self.slot.take() {
+            let mut recorder = self.shared.recorder.borrow_mut();
+            recorder.end_request(slot, start.into_std(), latency, responded);
+        }
+    }
+
+    /// Ends it where it is dropped, and returns when it began and how long it took; `None` if it has ended before.
+    pub(super) fn cut_off(&mut self) -> Option<(Instant, Duration)> {
+        self.slot.as_ref()?;
+        let start = self.start + self.lost(Instant::now());
+        let latency = start.elapsed();
+        self.end(start, latency, false);
+        Some((start, latency))
+    }
+}
+
+/// Returns whether the other side was heard of, if only by a refusal.
+pub(super) fn responded<T>(outcome: &Result<T, Failure>) -> bool {
+    let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
+    match outcome {
+        Ok(_) => true,
+        Err(failure) => !silent(failure.class),
+    }
+}
+
+/// A request of HTTP under way.
 pub(crate) struct InFlight<'a> {
     requests: &'a TaskRequests,
     op: &'a RequestOp,
     row: RequestId,
-    start: Instant,
-    /// Time for which the shard had stood still before.
-    lost: Duration,
-    /// Flight of the request; `None` once it has ended.
-    flight: Option<InFlightSlot>,
+    flight: Flight<'a>,
     /// The trace context that its first hop carries, and whether the plan has set it.
     trace: Option<(TraceContext, bool)>,
 }
@@ -32,58 +93,35 @@ impl<'a> InFlight<'a> {
         start: Instant,
         trace: Option<&Trace>,
     ) -> Self {
-        requests.shared.see(start);
-        let mut recorder = requests.shared.recorder.borrow_mut();
         InFlight {
             requests,
             op,
             row: requests.open.rows[place],
-            start,
-            lost: requests.shared.lost(),
-            flight: Some(recorder.start_request(start.into_std())),
+            flight: Flight::new(&requests.shared, start),
             trace: trace.map(|trace| (trace.first, trace.set_by_plan)),
         }
     }
 
     /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
     pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
-        self.requests.shared.see(exchange.start + exchange.latency);
-        let lost = self.requests.shared.lost() - self.lost;
+        let lost = self.flight.lost(exchange.start + exchange.latency);
         if !lost.is_zero() {
             let lost = lost.min(exchange.latency);
             exchange.start += lost;
             exchange.latency -= lost;
             exchange.timings = exchange.timings.without(lost);
         }
-        self.start = exchange.start;
-        let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
-        let responded = match &exchange.outcome {
-            Ok(_) => true,
-            Err(failure) => !silent(failure.class),
-        };
-        self.land(exchange.latency, responded);
+        let responded = responded(&exchange.outcome);
+        self.flight.end(exchange.start, exchange.latency, responded);
         lost
-    }
-
-    fn land(&mut self, latency: Duration, responded: bool) {
-        if let Some(flight) = self.flight.take() {
-            let start = self.start.into_std();
-            let mut recorder = self.requests.shared.recorder.borrow_mut();
-            recorder.end_request(flight, start, latency, responded);
-        }
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        if self.flight.is_none() {
+        let Some((start, latency)) = self.flight.cut_off() else {
             return;
-        }
-        self.requests.shared.see(Instant::now());
-        let lost = self.requests.shared.lost() - self.lost;
-        self.start += lost;
-        let latency = self.start.elapsed();
-        self.land(latency, false);
+        };
         let requests = self.requests;
         let trace = self
             .trace
@@ -97,14 +135,14 @@ impl Drop for InFlight<'_> {
         };
         requests.shared.recorder.borrow_mut().record(&Sample {
             request: self.row,
-            start: self.start.into_std(),
+            start: start.into_std(),
             latency,
             delay: requests.open.delay,
             phases: Phases::default(),
-            status: 0,
+            response: SampleResponse::Missing,
             redirects: 0,
             retries: 0,
-            bytes: 0,
+            traffic: Traffic::default(),
             failure: Some(SampleFailure {
                 message: ErrorClass::Aborted.name(),
                 line: None,

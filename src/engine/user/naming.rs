@@ -4,6 +4,7 @@ use crate::config::RequestNames;
 use crate::lua::RequestOp;
 use crate::metrics::RequestId;
 use crate::plan::{are_alike, path_of, without_ids};
+use crate::protocols::CallOp;
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
@@ -36,6 +37,15 @@ pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames
         (None, RequestNames::Task) if !task.is_empty() => task.into(),
         (None, RequestNames::Task) => path_of(&op.request.url).into(),
         (None, RequestNames::Path) => without_ids(path_of(&op.request.url)),
+    }
+}
+
+/// Returns the name under which a call is counted, without its kind: its own, else the task's or its target.
+pub(super) fn call_name<'a>(op: &'a CallOp, task: &'a str, names: RequestNames) -> &'a str {
+    match (&op.name, names) {
+        (Some(name), _) => name,
+        (None, RequestNames::Task) if !task.is_empty() => task,
+        (None, _) => op.call.target(),
     }
 }
 

@@ -4,7 +4,9 @@
 use crate::engine::user::role::ScenarioContext;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, Parked, RequestOp};
-use crate::metrics::{Context, ExchangeDetails, RequestId, Sample, SampleFailure};
+use crate::metrics::{
+    Context, ExchangeDetails, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
+};
 use crate::trace::Trace;
 use crate::units::masked_url;
 use bytes::Bytes;
@@ -99,10 +101,10 @@ impl LatestOperation {
             latency: exchange.latency,
             delay: self.delay,
             phases: exchange.timings,
-            status: finished.status(),
+            response: SampleResponse::of_status(finished.status()),
             redirects: exchange.redirects,
             retries: exchange.retries,
-            bytes: exchange.bytes,
+            traffic: Traffic::received(exchange.bytes),
             failure: verdict.map(|message| SampleFailure {
                 message,
                 line: finished.line.as_deref(),
@@ -160,13 +162,23 @@ impl<'a> RequestOrigin<'a> {
         connection: Option<NonZeroU64>,
         outcome: &'a RequestOutcome<'a>,
     ) -> Context<'a> {
+        self.context_of(connection, outcome.trace, outcome)
+    }
+
+    /// Returns the context of a request or call with these details.
+    pub(crate) fn context_of(
+        self,
+        connection: Option<NonZeroU64>,
+        trace: Option<&'a Trace>,
+        details: &'a dyn ExchangeDetails,
+    ) -> Context<'a> {
         Context {
             user: self.user,
             scenario: self.scenario,
             task: self.task,
             connection,
-            trace: outcome.trace,
-            details: outcome,
+            trace,
+            details,
         }
     }
 }

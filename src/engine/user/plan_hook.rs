@@ -1,10 +1,12 @@
 //! Tells a plan of its user's requests after they were counted, if it has a function for that.
 
 use crate::config::RequestNames;
-use crate::engine::user::naming::row_name;
+use crate::engine::user::finished_call::FinishedCall;
+use crate::engine::user::naming::{call_name, row_name};
 use crate::engine::user::open_requests::LatestOperation;
 use crate::engine::user::role::ScenarioContext;
 use crate::lua::{Finished, HookRequest, Vm};
+use crate::protocols::CallOp;
 use std::time::Duration;
 
 /// A request that has been counted.
@@ -44,10 +46,7 @@ pub(super) fn report_to_plan(
         return;
     }
     let scenario = &role.scenario;
-    let task = index.and_then(|task| scenario.tasks.get(task));
-    // An event's user has no task but the event.
-    let named = task.map_or(Some(scenario.name.as_str()), |task| task.name.as_deref());
-    let named = named.unwrap_or("");
+    let named = task_name(role, index);
     let all = counted
         .iter()
         .flat_map(|(requests, operation)| requests.iter().map(move |one| (one, operation)));
@@ -66,4 +65,36 @@ pub(super) fn report_to_plan(
             error: one.error.as_deref(),
         })
     }));
+}
+
+/// Tells the plan of a call of the role's task at `index`, or of an event.
+pub(super) fn report_call_to_plan(
+    vm: &mut Vm,
+    role: &ScenarioContext,
+    index: Option<usize>,
+    names: RequestNames,
+    (op, finished): (&CallOp, &FinishedCall),
+) {
+    let task = task_name(role, index);
+    vm.observe_requests(std::iter::once(HookRequest {
+        tags: role.scenario.tags_of_request(index, op.tags.as_deref()),
+        method: op.call.kind(),
+        name: call_name(op, task, names).into(),
+        scenario: &role.scenario.name,
+        task,
+        status: 0,
+        time: finished.latency,
+        bytes: finished.traffic.received,
+        redirects: 0,
+        error: finished.failure.as_deref(),
+    }));
+}
+
+/// Returns the name of the role's task at `index`, empty without one; an event's user has no task but the event.
+fn task_name(role: &ScenarioContext, index: Option<usize>) -> &str {
+    let scenario = &role.scenario;
+    match index.and_then(|task| scenario.tasks.get(task)) {
+        Some(task) => task.name.as_deref().unwrap_or(""),
+        None => &scenario.name,
+    }
 }

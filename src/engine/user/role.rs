@@ -1,7 +1,7 @@
 //! Roles of users: a scenario of the plan with what is derived from it once per shard. Made by shards and by events.
 
-use crate::engine::protocol::context::{OwnLimits, RunContext};
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::{OwnLimits, RunContext};
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::lua::Program;
 use crate::metrics::{Recorder, TagsId, TaskId};
 use crate::plan::{PlanEvent, Scenario, Schedule};

@@ -1,9 +1,9 @@
 //! The run as the plan of a shard's users sees it: its time, its users, and the channel for what the plan asks of it.
 
 use crate::engine::load_model::clock::RunClock;
-use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::plan_requests::PlanCommand;
-use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::messages::context::RunContext;
+use crate::engine::messages::plan_requests::PlanCommand;
+use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::lua::RunView;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Shows each request and its response, for `--once`, with which people check the first steps of a plan.
 
 use crate::config::ShowLevel;
+use crate::engine::user::finished_call::FinishedCall;
 use crate::error::{excerpt, printable};
 use crate::http::{CacheUse, Response};
 use crate::lua::{Finished, RequestOp};
+use crate::protocols::CallOp;
 use crate::trace::trace_id_text;
 use crate::units::{counted, masked_url, show_duration, show_size};
 use std::fmt::Write as _;
@@ -20,6 +22,23 @@ pub(crate) fn show(show: ShowLevel, op: &RequestOp, task: &str, finished: &Finis
     if show == ShowLevel::Messages {
         messages(&mut text, op, finished);
     }
+    tracing::info!(target: "http", "{}", printable(&text));
+}
+
+/// Writes one call of a protocol other than HTTP and its outcome to the log.
+pub(super) fn show_call(show: ShowLevel, op: &CallOp, task: &str, finished: &FinishedCall) {
+    if show == ShowLevel::Nothing {
+        return;
+    }
+    let text = format!(
+        "[{}] {} {}: {}, {}, {}",
+        op.name.as_deref().unwrap_or(task),
+        op.call.kind(),
+        op.call.target(),
+        finished.failure.as_deref().unwrap_or("ok"),
+        show_duration(finished.latency),
+        show_size(finished.traffic.received as f64),
+    );
     tracing::info!(target: "http", "{}", printable(&text));
 }
 

@@ -3,16 +3,21 @@
 //! dropped the response or the task ends. Knows neither when users run nor how requests are sent.
 
 use crate::config::RequestNames;
-use crate::engine::protocol::context::cadence;
-use crate::engine::user::naming::row_name;
+use crate::engine::messages::context::cadence;
+use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
+use crate::engine::user::naming::{call_name, row_name};
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
-use crate::engine::user::plan_hook::{CountedRequest, report_to_plan};
+use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
-use crate::engine::user::show::{show, show_verdict};
+use crate::engine::user::show::{show, show_call, show_verdict};
 use crate::http::{CacheUse, Exchange, Session};
 use crate::lua::{Finished, RequestOp, Vm};
-use crate::metrics::{Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure};
+use crate::metrics::{
+    Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
+};
+use crate::protocols::{CallOp, Channels};
+use crate::tags::Tags;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -21,6 +26,8 @@ use std::time::{Duration, Instant};
 pub(super) struct TaskRequests {
     pub(super) shared: Rc<ShardState>,
     pub(super) session: Rc<Session>,
+    /// Channels of protocols other than HTTP.
+    pub(super) channels: Channels,
     pub(super) role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     number: u64,
@@ -49,6 +56,7 @@ impl TaskRequests {
             cycles: cycles.map(|cadence| Box::new(Cycles::new(cadence, warns))),
             shared,
             session,
+            channels: Channels::default(),
             role,
             number,
             task: None,
@@ -122,14 +130,8 @@ impl TaskRequests {
         let name = row_name(op, task, names);
         let method = op.request.method.as_str();
         let recorder = &mut *self.shared.recorder.borrow_mut();
-        let tags = match (&op.tags, self.task) {
-            (None, task) => task.and_then(|task| self.role.tags.get(task)).copied(),
-            (Some(own), task) => {
-                let all = self.role.scenario.tags_of_request(task, Some(own));
-                Some(recorder.tags(&all))
-            }
-        };
-        let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());
+        let tags = self.tags_of(op.tags.as_deref(), recorder);
+        let row = recorder.tagged_request(method, &name, tags);
         if op.name.is_none() && names == RequestNames::Task && !task.is_empty() {
             let mixed = self.shared.paths.borrow_mut().differs(row, &op.request.url);
             if let Some([one, other]) = mixed {
@@ -140,6 +142,56 @@ impl TaskRequests {
             }
         }
         row
+    }
+
+    /// Returns the tags of a request that has these of its own.
+    fn tags_of(&self, own: Option<&Tags>, recorder: &mut Recorder) -> TagsId {
+        match (own, self.task) {
+            (None, task) => {
+                let tags = task.and_then(|task| self.role.tags.get(task));
+                tags.copied().unwrap_or_default()
+            }
+            (Some(own), task) => {
+                recorder.tags(&self.role.scenario.tags_of_request(task, Some(own)))
+            }
+        }
+    }
+
+    /// Returns the row in which a call that begins is counted, and the delay of its start.
+    pub(super) fn open_call(&mut self, op: &CallOp, task: &str) -> (RequestId, Option<Duration>) {
+        let name = call_name(op, task, self.shared.config.request_names);
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let tags = self.tags_of(op.tags.as_deref(), recorder);
+        let row = recorder.tagged_request(op.call.kind(), name, tags);
+        (row, self.delay.as_mut().map(std::mem::take))
+    }
+
+    /// Counts a call that has ended, shows it if that is asked for, and tells the plan of it.
+    pub(super) fn count_call(
+        &mut self,
+        vm: &mut Vm,
+        op: &CallOp,
+        task: &str,
+        finished: &FinishedCall,
+    ) {
+        self.record_call(op, finished);
+        if let Some(cycles) = &mut self.cycles {
+            cycles.request(finished.row, finished.latency);
+        }
+        show_call(self.shared.show, op, task, finished);
+        if vm.observes_requests() {
+            let names = self.shared.config.request_names;
+            report_call_to_plan(vm, &self.role, self.task, names, (op, finished));
+        }
+    }
+
+    /// Records a call that has ended or was cut off.
+    pub(super) fn record_call(&self, op: &CallOp, finished: &FinishedCall) {
+        let outcome = CallOutcome { op, finished };
+        self.shared.recorder.borrow_mut().record(&Sample {
+            context: Some(self.identity().context_of(None, None, &outcome)),
+            ..finished.sample()
+        });
     }
 
     /// Makes way for another operation: counts the requests of the latest one, finally unless the plan may judge them

@@ -205,7 +205,7 @@ impl SignalSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Effort, Phases, Recorder, Sample};
+    use crate::metrics::{Effort, Phases, Recorder, Sample, SampleResponse, Traffic};
     use std::time::{Duration, Instant};
 
     /// Returns workers' signals in the order of the stream: figures of several requests each, and an end for each
@@ -245,10 +245,10 @@ mod tests {
                         latency,
                         delay: None,
                         phases: Phases::default(),
-                        status: 200,
+                        response: SampleResponse::of_status(200),
                         redirects: 0,
                         retries: 0,
-                        bytes: n,
+                        traffic: Traffic::received(n),
                         failure: None,
                         context: None,
                     });

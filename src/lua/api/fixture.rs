@@ -1,11 +1,37 @@
-//! The members of userdata types as Rust registers them, for the test that compares the stubs with them. mlua does not
-//! list what a type has registered, so a registry of our own takes its place.
+//! For tests: a global that makes calls of a scripted protocol; and the members of userdata types as Rust registers them,
+//! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
+//! takes its place.
 
 use super::{data, elements, metric, page};
+use crate::lua::requests::{PlannedCall, marker};
+use crate::protocols::{CallOp, ScriptedCall};
 use mlua::{
-    AnyUserData, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, UserData,
-    UserDataFields, UserDataMethods,
+    AnyUserData, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table,
+    UserData, UserDataFields, UserDataMethods,
 };
+use std::time::Duration;
+
+/// Makes the global `test_call(script, options)`, which returns whether the call succeeded, and what it gives or why it
+/// failed; see [`ScriptedCall`].
+pub(super) fn test_call(lua: &Lua) -> Result<Function> {
+    let coroutine: Table = lua.globals().raw_get("coroutine")?;
+    let make = lua.create_function(|_, (script, options): (String, Option<Table>)| {
+        let mut op = CallOp::new(ScriptedCall::new(script));
+        if let Some(options) = options {
+            let name: Option<String> = options.raw_get("name")?;
+            op.name = name.map(Into::into);
+            let timeout: Option<f64> = options.raw_get("timeout")?;
+            op.timeout = timeout.map(Duration::from_secs_f64);
+        }
+        Ok(PlannedCall::new(op))
+    })?;
+    lua.load("local yield, CALL, make = ... return function(...) return yield(CALL, make(...)) end")
+        .call((
+            coroutine.raw_get::<Function>("yield")?,
+            marker("call"),
+            make,
+        ))
+}
 
 /// Returns every class of the stubs that is a userdata, with the names of its members.
 pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {

@@ -60,6 +60,8 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "warn" => lua.create_function(log::warn)?.into_lua(lua),
             "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
             "shared" => session::shared(lua),
+            #[cfg(test)]
+            "test_call" => super::fixture::test_call(lua)?.into_lua(lua),
             other => sandbox::standard(lua, other),
         };
     }

@@ -20,6 +20,11 @@ pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "the first protocol beside HTTP makes them")
+)]
+pub(super) use op::PlannedCall;
 pub(super) use op::{marker, markers};
 pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};

@@ -11,10 +11,12 @@ use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
 };
+use crate::protocols::CallOp;
 use crate::tags::Tags;
 use bytes::Bytes;
 use http::Method;
-use mlua::{LightUserData, Value};
+use mlua::{LightUserData, UserData, Value};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,8 @@ pub enum Op {
     Request(Box<RequestOp>),
     /// Sends requests side by side, six at a time per host; answered with a list.
     Fetch(Vec<RequestOp>),
+    /// Performs a call of a protocol other than HTTP; answered with what it gives, or why it failed.
+    Call(Box<CallOp>),
     /// Waits for this long; ends the task where a stop leaves no time for it.
     Wait(Duration),
     /// Takes a value from a queue that users share, and waits for one at most this long; answered with the value.
@@ -39,6 +43,26 @@ pub enum Op {
     /// Ends this user.
     Stop,
 }
+
+/// A call as a host function hands it to the Lua that yields it; taken out by the engine, once.
+#[derive(Debug)]
+pub(in crate::lua) struct PlannedCall {
+    op: RefCell<Option<Box<CallOp>>>,
+}
+
+impl PlannedCall {
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the first protocol beside HTTP makes them")
+    )]
+    pub(in crate::lua) fn new(op: CallOp) -> PlannedCall {
+        PlannedCall {
+            op: RefCell::new(Some(Box::new(op))),
+        }
+    }
+}
+
+impl UserData for PlannedCall {}
 
 /// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
 /// names the operation; requests of the usual methods have one each.
@@ -67,7 +91,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 17] = [
+const MARKERS: [&str; 18] = [
     "GET",
     "HEAD",
     "POST",
@@ -85,6 +109,7 @@ const MARKERS: [&str; 17] = [
     "await",
     "ready",
     "exit_iteration",
+    "call",
 ];
 
 impl Op {
@@ -122,6 +147,7 @@ impl Op {
             "exit_iteration" => Ok(Op::ExitIteration),
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
+            "call" => read_call(&a),
             "submit" => boxed(submit::read(&a, &b, &c, budget)),
             "request" => boxed(read_described(&a, budget)),
             _ => return None,
@@ -150,13 +176,17 @@ impl Op {
         budget: &mut Budget,
     ) -> Result<(), String> {
         let mut latest: Option<(Option<Rc<Tags>>, Rc<Tags>)> = None;
-        for op in self.requests_mut() {
-            let own = op.tags.take();
+        let (requests, call) = match self {
+            Op::Call(op) => (&mut [][..], Some(&mut op.tags)),
+            other => (other.requests_mut(), None),
+        };
+        for tags in requests.iter_mut().map(|op| &mut op.tags).chain(call) {
+            let own = tags.take();
             let all = match latest {
                 Some((headers, all)) if same(headers.as_ref(), own.as_ref()) => all,
                 _ => with_own(&user.all(), own.as_deref(), budget)?,
             };
-            op.tags = Some(all.clone());
+            *tags = Some(all.clone());
             latest = Some((own, all));
         }
         Ok(())
@@ -314,6 +344,14 @@ fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
         .queue
         .clone();
     Ok(Op::Take(queue, wait))
+}
+
+fn read_call(call: &Value) -> Result<Op, String> {
+    let held = call.as_userdata();
+    let held = held.and_then(|held| held.borrow::<PlannedCall>().ok());
+    let op = held.and_then(|held| held.op.take());
+    op.map(Op::Call)
+        .ok_or_else(|| "there is nothing to call".to_owned())
 }
 
 fn read_making(making: &Value) -> Result<PendingValue, String> {

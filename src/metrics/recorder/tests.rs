@@ -3,6 +3,7 @@
 use super::super::delta::SliceBorder;
 use super::*;
 use crate::metrics::{Phases, SampleFailure};
+use crate::metrics::{SampleResponse, Traffic};
 
 fn sample(start: Instant, request: RequestId, failure: Option<SampleFailure<'_>>) -> Sample<'_> {
     Sample {
@@ -11,10 +12,10 @@ fn sample(start: Instant, request: RequestId, failure: Option<SampleFailure<'_>>
         latency: Duration::from_millis(3),
         delay: None,
         phases: Phases::default(),
-        status: 200,
+        response: SampleResponse::of_status(200),
         redirects: 1,
         retries: 0,
-        bytes: 10,
+        traffic: Traffic::received(10),
         failure,
         context: None,
     }

@@ -249,6 +249,9 @@ pub struct Figures {
     pub rate: f64,
     /// Bytes received.
     pub bytes: u64,
+    /// Messages of protocols other than HTTP; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
     /// Latency of all requests, failed ones with the time they took; `null` if there were none.
     pub latency_ms: Option<Latency>,
     /// Latency of successful requests; `null` if there were none.
@@ -263,6 +266,19 @@ pub struct Figures {
     pub status: BTreeMap<String, u64>,
     /// Latencies in microseconds, as an HdrHistogram V2 (not compressed) in base64.
     pub histogram: String,
+}
+
+/// What protocols other than HTTP have sent and received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Messages {
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
 }
 
 /// Figures for one scenario.

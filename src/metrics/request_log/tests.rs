@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::metrics::{Phases, Recorder, SampleFailure};
+use crate::metrics::{SampleResponse, Traffic};
 use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -53,10 +54,10 @@ fn record(
             latency: Duration::from_millis(2),
             delay: None,
             phases: Phases::default(),
-            status: 200,
+            response: SampleResponse::of_status(200),
             redirects: 0,
             retries: 0,
-            bytes: 7,
+            traffic: Traffic::received(7),
             failure: failed.then_some(SampleFailure {
                 message: "bad",
                 line: Some("p.lua:3"),

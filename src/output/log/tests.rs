@@ -3,7 +3,8 @@
 use super::*;
 use crate::error::is_directing;
 use crate::metrics::{
-    Context, ExchangeDetails, Phases, Recorder, Sample, SampleFailure, TaskContext, TaskRun,
+    Context, ExchangeDetails, Phases, Recorder, Sample, SampleFailure, SampleResponse, TaskContext,
+    TaskRun, Traffic,
 };
 use std::time::{Duration, Instant};
 
@@ -62,10 +63,10 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
             latency: Duration::from_millis(1),
             delay: None,
             phases: Phases::default(),
-            status: 0,
+            response: SampleResponse::of_status(0),
             redirects: 1,
             retries: 0,
-            bytes: 0,
+            traffic: Traffic::received(0),
             failure,
             context: Some(Context {
                 user: 1,

@@ -1,11 +1,13 @@
 //! Runs the plan's code of a task or an event: carries out operation after operation, requests, fetches and waits,
 //! until the code ends. Driven by a user; knows no schedule.
 
+mod call;
 mod fetch;
 
 use crate::engine::timing::timers::Timers;
 use crate::engine::user::back_off::BackOff;
 use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::perform::call::CallInFlight;
 use crate::engine::user::perform::fetch::fetch;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::stop::StopSignal;
@@ -13,6 +15,7 @@ use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::http::CacheUse;
 use crate::lua::{Finished, Op, RaisedError, RequestOp, Step};
+use crate::protocols::CallOp;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -79,6 +82,7 @@ impl TaskRunner {
         match op {
             Op::Request(op) => self.request(op, task).await,
             Op::Fetch(ops) => self.fetch(ops, task).await,
+            Op::Call(op) => self.call(&op, task).await,
             Op::Wait(time) => self.wait(time).await,
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
                 Waited::Over(value) => self.vm.resume_value(Some(value)),
@@ -124,7 +128,8 @@ impl TaskRunner {
         let mut exchange = requests.session.send(&op.request, start, trace).await;
         let lost = flight.end(&mut exchange);
         requests.paused(lost);
-        self.back_off.record(std::iter::once(&exchange));
+        self.back_off
+            .record(std::iter::once(exchange.outcome.as_ref().err()));
         requests.make_room(&mut self.vm);
         let verdict = op.expect.verdict(&exchange);
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
@@ -140,8 +145,9 @@ impl TaskRunner {
         let lost = self.shared.lost();
         let (finished, full) = fetch(&self.requests, &ops, task).await;
         self.requests.paused(self.shared.lost() - lost);
-        let exchanges = finished.iter().map(|finished| &finished.exchange);
-        self.back_off.record(exchanges);
+        let outcomes = finished.iter().map(|finished| &finished.exchange.outcome);
+        self.back_off
+            .record(outcomes.map(|outcome| outcome.as_ref().err()));
         let is_fresh = |finished: &Finished| finished.exchange.cache() == CacheUse::Fresh;
         if finished.iter().all(is_fresh) {
             self.back_off.yield_next();
@@ -149,6 +155,23 @@ impl TaskRunner {
         self.requests.open.store_all(ops);
         self.requests.make_room(&mut self.vm);
         self.vm.resume_list(finished, full)
+    }
+
+    /// Performs a call of a protocol other than HTTP.
+    async fn call(&mut self, op: &CallOp, task: &str) -> Step {
+        self.requests.settle(&mut self.vm);
+        self.back_off.pass(&self.shared.timers).await;
+        let requests = &mut self.requests;
+        let (row, delay) = requests.open_call(op, task);
+        self.shared.pass_throttles(&requests.role.limits).await;
+        self.shared.gather().await;
+        let finished = CallInFlight::new(requests, op, row, delay).perform().await;
+        requests.paused(finished.lost);
+        self.back_off
+            .record(std::iter::once(finished.outcome.as_ref().err()));
+        requests.make_room(&mut self.vm);
+        requests.count_call(&mut self.vm, op, task, &finished);
+        self.vm.resume_call(finished.outcome)
     }
 
     /// Waits as the plan says.

@@ -2,8 +2,8 @@
 
 use crate::config::{Config, Settings};
 use crate::engine::load_model::user_pool::UserStart;
-use crate::engine::protocol::context::context;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::context::context;
+use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
 use crate::engine::user::run_state::ShardRun;
 use crate::engine::user::{ScenarioContext, ShardState, User};

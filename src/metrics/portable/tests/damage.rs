@@ -97,10 +97,10 @@ fn record_everything(recorder: &mut Recorder, start: Instant) {
                 first_byte: latency / 2,
                 ..Phases::default()
             },
-            status: if failure.is_some() { 503 } else { 200 },
+            response: SampleResponse::of_status(if failure.is_some() { 503 } else { 200 }),
             redirects: 1,
             retries: 1,
-            bytes: 900,
+            traffic: Traffic::received(900),
             failure,
             context: Some(Context {
                 user: 1,

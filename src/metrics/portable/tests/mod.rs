@@ -4,8 +4,8 @@ mod damage;
 
 use super::*;
 use crate::metrics::{
-    PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure, Store,
-    TaskRun, join,
+    PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure,
+    SampleResponse, Store, TaskRun, Traffic, join,
 };
 use crate::phases::Phase;
 use crate::threshold::Threshold;
@@ -82,10 +82,10 @@ fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usiz
             first_byte: latency / 2,
             ..Phases::default()
         },
-        status: if failure.is_some() { 503 } else { 200 },
+        response: SampleResponse::of_status(if failure.is_some() { 503 } else { 200 }),
         redirects: random.random_range(0..2),
         retries: 0,
-        bytes: random.random_range(0..9_000),
+        traffic: Traffic::received(random.random_range(0..9_000)),
         failure,
         context: None,
     });

@@ -67,10 +67,10 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
                     latency: latency.min(end - start),
                     delay: None,
                     phases: Phases::default(),
-                    status: if failed { 503 } else { 200 },
+                    response: SampleResponse::of_status(if failed { 503 } else { 200 }),
                     redirects: 0,
                     retries: 0,
-                    bytes: u64::from(n),
+                    traffic: Traffic::received(u64::from(n)),
                     failure: failed.then_some(SampleFailure {
                         message: "status 503",
                         line: None,

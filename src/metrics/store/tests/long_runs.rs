@@ -2,7 +2,7 @@
 //! happened.
 
 use super::super::*;
-use crate::metrics::{Phases, Recorder, Report, Sample};
+use crate::metrics::{Phases, Recorder, Report, Sample, SampleResponse, Traffic};
 
 const NAMES: u64 = 12;
 
@@ -28,10 +28,10 @@ fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Repor
                 latency,
                 delay: None,
                 phases: Phases::default(),
-                status: 200,
+                response: SampleResponse::of_status(200),
                 redirects: 0,
                 retries: 0,
-                bytes: 1,
+                traffic: Traffic::received(1),
                 failure: None,
                 context: None,
             });

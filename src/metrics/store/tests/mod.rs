@@ -7,7 +7,9 @@ mod tags;
 mod workers;
 
 use super::*;
-use crate::metrics::{Detail, Phases, Recorder, Report, Sample, SampleFailure, TaskRun};
+use crate::metrics::{
+    Detail, Phases, Recorder, Report, Sample, SampleFailure, SampleResponse, TaskRun, Traffic,
+};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -26,10 +28,10 @@ fn record(recorder: &mut Recorder, n: u64) {
             receive: Duration::from_micros(50),
             ..Phases::default()
         },
-        status: if failed { 503 } else { 200 },
+        response: SampleResponse::of_status(if failed { 503 } else { 200 }),
         redirects: n.is_multiple_of(4).into(),
         retries: n.is_multiple_of(5).into(),
-        bytes: n,
+        traffic: Traffic::received(n),
         failure: failed.then_some(SampleFailure {
             message: "status 503",
             line: Some("plan.lua:3"),
@@ -170,10 +172,10 @@ fn slow_failures_do_not_change_the_latency_of_successes() {
                 60 * SECOND
             },
             phases: Phases::default(),
-            status: 0,
+            response: SampleResponse::of_status(0),
             redirects: 0,
             retries: 0,
-            bytes: 0,
+            traffic: Traffic::received(0),
             failure: (n >= 90).then_some(SampleFailure {
                 message: "timeout",
                 line: None,
@@ -209,10 +211,10 @@ fn the_two_thousand_and_first_name_counts_as_other_with_a_warning() {
             latency: SECOND,
             delay: None,
             phases: Phases::default(),
-            status: 200,
+            response: SampleResponse::of_status(200),
             redirects: 0,
             retries: 0,
-            bytes: 0,
+            traffic: Traffic::received(0),
             failure: None,
             context: None,
         });

@@ -2,7 +2,8 @@
 //! end.
 
 use crate::metrics::{
-    Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, Store,
+    Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, SampleResponse,
+    Store, Traffic,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -54,10 +55,10 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
         latency: Duration::from_nanos(ns),
         delay: None,
         phases: Phases::default(),
-        status: 200,
+        response: SampleResponse::of_status(200),
         redirects: 0,
         retries: 0,
-        bytes: 1,
+        traffic: Traffic::received(1),
         failure: failed.then_some(SampleFailure {
             message: "not what was expected",
             line: None,

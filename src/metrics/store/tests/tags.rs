@@ -16,10 +16,10 @@ fn request(recorder: &mut Recorder, name: &str, region: &str, failed: bool) {
         latency: Duration::from_millis(if region == "eu" { 4 } else { 9 }),
         delay: None,
         phases: Phases::default(),
-        status: if failed { 503 } else { 200 },
+        response: SampleResponse::of_status(if failed { 503 } else { 200 }),
         redirects: 0,
         retries: 0,
-        bytes: 10,
+        traffic: Traffic::received(10),
         failure: failed.then_some(SampleFailure {
             message: "status 503",
             line: None,

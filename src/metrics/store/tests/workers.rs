@@ -41,10 +41,10 @@ fn requests(
             latency: latency.min(end),
             delay: None,
             phases: Phases::default(),
-            status: if failed { 503 } else { 200 },
+            response: SampleResponse::of_status(if failed { 503 } else { 200 }),
             redirects: 0,
             retries: 0,
-            bytes: 10,
+            traffic: Traffic::received(10),
             failure: failed.then_some(SampleFailure {
                 message: "status 503",
                 line: None,

@@ -3,7 +3,8 @@
 mod stretches;
 
 use crate::metrics::{
-    Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, Store, TaskRun, ThresholdRow,
+    Phases, Recorder, Report, RunIdentity, Sample, SampleFailure, SampleResponse, Store, TaskRun,
+    ThresholdRow, Traffic,
 };
 use crate::threshold::Threshold;
 use std::time::{Duration, Instant};
@@ -53,10 +54,10 @@ impl DrivenRun {
                 first_byte: latency / 2,
                 ..Phases::default()
             },
-            status: 200,
+            response: SampleResponse::of_status(200),
             redirects: 0,
             retries: 0,
-            bytes: 1_500,
+            traffic: Traffic::received(1_500),
             failure: (!ok).then_some(SampleFailure {
                 message: "bad",
                 line: None,

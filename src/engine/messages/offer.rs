@@ -1,7 +1,7 @@
 //! Offers of another version of the plan to a run that is under way; each is answered.
 
 use crate::control::Refusal;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::plan_version::PlanVersion;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 

@@ -3,9 +3,9 @@
 
 use crate::config::{OwnLoad, RunConfig};
 use crate::control::Command;
-use crate::engine::protocol::order::RunOrder;
-use crate::engine::protocol::plan_version::PlanVersion;
-use crate::engine::protocol::signal::Signal;
+use crate::engine::messages::order::RunOrder;
+use crate::engine::messages::plan_version::PlanVersion;
+use crate::engine::messages::signal::Signal;
 use crate::error::Error;
 use crate::lua::EnvVariables;
 use crate::metrics::Cause;

@@ -4,7 +4,7 @@
 
 use crate::engine::load_model::clock::RunClock;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::messages::plan_version::PlanVersion;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
 //! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
 
-use crate::engine::protocol::departures::Departures;
-use crate::engine::protocol::plan_requests::PlanCommand;
+use crate::engine::messages::departures::Departures;
+use crate::engine::messages::plan_requests::PlanCommand;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
 

@@ -1,0 +1,77 @@
+//! Protocols other than HTTP: what the engine asks of any of them, and what each measures. A protocol is a file or a folder
+//! here that implements [`Call`]; it knows neither Lua nor users. HTTP is [`crate::http`], whose requests take the same
+//! steps in the engine.
+
+mod channels;
+#[cfg(test)]
+mod fixture;
+mod meter;
+
+use crate::http::Failure;
+use crate::tags::Tags;
+use bytes::Bytes;
+use std::fmt::Debug;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) use channels::{ChannelId, Channels};
+#[cfg(test)]
+pub(crate) use fixture::ScriptedCall;
+pub(crate) use meter::Meter;
+
+/// What a plan asks of a protocol: to connect, to ask for something and wait for the response, to close. Each call is one
+/// request of the figures.
+pub trait Call: Debug {
+    /// Returns the kind, where a request has its method: `TCP`.
+    fn kind(&self) -> &'static str;
+
+    /// Returns what it is sent to, for logs and for the name of its row where nothing else gives one: `127.0.0.1:7`.
+    fn target(&self) -> &str;
+
+    /// Performs the call with the channels of its user, and notes in the meter what is measured while it goes on: what
+    /// the meter has counts also if the call is dropped, as it is at its timeout and when the run is aborted.
+    ///
+    /// # Errors
+    /// The reason why there is no usable response, which is counted.
+    fn perform<'a>(&'a self, channels: &'a Channels, meter: &'a Meter) -> CallFuture<'a>;
+}
+
+/// A call under way.
+pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, Failure>> + 'a>>;
+
+/// What a call gives the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallValue {
+    /// Nothing but that it succeeded.
+    Nothing,
+    /// Bytes, which the plan gets as a string.
+    Bytes(Bytes),
+    /// A channel that later calls may use, which the plan gets as a number.
+    Channel(ChannelId),
+}
+
+/// A call of a plan, and how to count it.
+#[derive(Debug)]
+pub struct CallOp {
+    /// The call.
+    pub call: Box<dyn Call>,
+    /// The name given in the plan.
+    pub name: Option<Rc<str>>,
+    /// The time after which it fails; that of the run's requests if there is none.
+    pub timeout: Option<Duration>,
+    /// The tags that it has in addition to those of its task.
+    pub(crate) tags: Option<Rc<Tags>>,
+}
+
+impl CallOp {
+    /// Makes one that is counted under the name of its task, or that of its target.
+    pub fn new(call: impl Call + 'static) -> CallOp {
+        CallOp {
+            call: Box::new(call),
+            name: None,
+            timeout: None,
+            tags: None,
+        }
+    }
+}

@@ -10,6 +10,7 @@ use crate::metrics::{Context, ExchangeDetails};
 use crate::tags::Tags;
 use crate::trace::{HopSpan, Trace, TraceContext};
 use std::num::{NonZeroU64, NonZeroU128};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const SHARDS: u64 = 2;
 const ENDED: Duration = Duration::from_secs(3);
@@ -206,13 +207,15 @@ fn whatever_is_put_in_the_place_of_any_byte_is_refused_or_can_be_used() {
     let bytes = plain(&everything());
     let mut refused = 0;
     for at in 0..bytes.len() {
-        for number in numbers() {
-            eprintln!("byte {at} of {}: {number:?}", bytes.len());
+        // Every other number, and the others for the next byte: places that are alike follow one another.
+        for number in numbers().into_iter().skip(at % 2).step_by(2) {
             let damaged = [&bytes[..at], number.as_slice(), &bytes[at + 1..]].concat();
-            refused += usize::from(!is_read(&damaged));
+            let read = catch_unwind(AssertUnwindSafe(|| is_read(&damaged)));
+            let read = read.unwrap_or_else(|_| panic!("{number:?} for byte {at} of {bytes:?}"));
+            refused += usize::from(!read);
         }
     }
-    assert!(refused > bytes.len(), "{refused}");
+    assert!(refused > bytes.len() / 2, "{refused}");
 }
 
 #[test]
@@ -224,7 +227,6 @@ fn bytes_cut_off_or_changed_at_random_are_refused_or_can_be_used() {
     }
     let packed = all.encode();
     for seed in 0..300 {
-        eprintln!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let (mut plain, mut packed) = (bytes.clone(), packed.clone());
         for _ in 0..random.random_range(1..4) {

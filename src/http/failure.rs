@@ -134,7 +134,7 @@ impl Failure {
     }
 
     /// The failure for an error while connecting to `address`.
-    pub(super) fn from_connect_error(error: &io::Error, address: &str) -> Self {
+    pub(crate) fn from_connect_error(error: &io::Error, address: &str) -> Self {
         match class_of(error) {
             Some(class) => Failure::new(class, address),
             None => Failure::new(ErrorClass::Connect, format!("{address}: {error}")),
@@ -147,7 +147,7 @@ impl Failure {
     }
 
     /// The failure for an error on an open connection.
-    pub(super) fn from_io_error(error: &io::Error) -> Self {
+    pub(crate) fn from_io_error(error: &io::Error) -> Self {
         // A server may refuse a client's certificate only after the handshake (RFC 8446, section 4.4.2.4).
         let of_tls = error
             .get_ref()

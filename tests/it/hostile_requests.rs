@@ -7,8 +7,9 @@ use crate::report::saved;
 
 /// The memory that a user may hold here, a quarter of the default, so that a quarter of the work goes beyond it.
 const MEMORY: &str = "16MiB";
-/// The most memory that a run may take beside an empty one, in bytes. What a test wants kept is more.
-const MOST: u64 = 96 << 20;
+/// The most memory that a run may take beside an empty one, in bytes; what the code of a test asks for is more. On a busy
+/// machine, what is freed goes back late.
+const MOST: u64 = 160 << 20;
 
 /// Runs two iterations of two users, of whom one runs that code; returns the report.
 fn contained(
@@ -44,7 +45,7 @@ fn heads_that_are_fetched_take_no_more_than_a_user_may_hold() {
     let head = fields.collect::<String>();
     let report = contained(
         "fetched_heads",
-        "local urls = {} for n = 1, 700 do urls[n] = '/large' .. n end user:fetch(urls)",
+        "local urls = {} for n = 1, 1000 do urls[n] = '/large' .. n end user:fetch(urls)",
         move |asked| {
             if asked.path.starts_with("/large") {
                 answer(200, &head, "small")
@@ -54,7 +55,7 @@ fn heads_that_are_fetched_take_no_more_than_a_user_may_hold() {
         },
     );
     assert_has_error(&report, "not enough memory");
-    assert_eq!(report["aggregated"]["count"], 2 * 700 + 4);
+    assert_eq!(report["aggregated"]["count"], 2 * 1000 + 4);
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn bodies_of_requests_that_wait_for_a_verdict_are_not_kept() {
     let report = contained(
         "judged_bodies",
         "local s, kept = ('x'):rep(300000), {}\n\
-         for n = 1, 400 do\n\
+         for n = 1, 700 do\n\
            kept[n] = user:post('/', nil, { json = { x = s, y = { 1, 2 }, n = n } }) kept[n]:pass()\n\
          end",
         small,
@@ -96,7 +97,7 @@ fn long_reasons_of_failed_requests_are_cut_for_good() {
     contained(
         "judged_reasons",
         "local s, kept = ('x'):rep(1 << 20), {}\n\
-         for n = 1, 200 do kept[n] = user:get '/' kept[n]:fail(n .. s) end",
+         for n = 1, 300 do kept[n] = user:get '/' kept[n]:fail(n .. s) end",
         small,
     );
 }
@@ -107,11 +108,11 @@ fn requests_share_the_tags_that_they_are_given() {
         (
             "tags_of_fetch",
             "for n, v in next, t do user.tags[n] = v end\n\
-             local urls = {} for n = 1, 7000 do urls[n] = '/' .. n end user:fetch(urls, { name = 'n' })",
+             local urls = {} for n = 1, 10000 do urls[n] = '/' .. n end user:fetch(urls, { name = 'n' })",
         ),
         (
             "tags_of_batch",
-            "local all = {} for n = 1, 7000 do all[n] = { path = '/' .. n, name = 'n', tags = t } end user:batch(all)",
+            "local all = {} for n = 1, 10000 do all[n] = { path = '/' .. n, name = 'n', tags = t } end user:batch(all)",
         ),
     ] {
         let tags = "local t = {} for n = 1, 100 do t[('k'):rep(90) .. n] = ('v'):rep(90) end\n";
@@ -125,7 +126,7 @@ fn transactions_of_coroutines_that_are_left_end_with_them() {
         "left_transactions",
         "local t = {} for n = 1, 100 do t[('k'):rep(90) .. n] = ('v'):rep(90) end\n\
          for _ = 1, 10 do\n\
-           for _ = 1, 400 do\n\
+           for _ = 1, 600 do\n\
              coroutine.wrap(function() user:transaction('t', { tags = t }, coroutine.yield) end)()\n\
            end\n\
            user:wait(0.001)\n\

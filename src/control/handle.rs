@@ -25,10 +25,10 @@ const NEWS: usize = 64;
 /// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
 /// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
 /// let handle = running.handle().clone();
-/// handle.ask(Command::SetUsers(3)).wait().expect("it is a run of users");
-/// let refused = handle.ask(Command::SetRate(5.0)).wait().expect_err("it has no rate");
+/// handle.send(Command::SetUsers(3)).wait().expect("it is a run of users");
+/// let refused = handle.send(Command::SetRate(5.0)).wait().expect_err("it has no rate");
 /// assert!(!refused.to_string().is_empty());
-/// handle.ask(Command::Stop).wait().expect("it is under way");
+/// handle.send(Command::Stop).wait().expect("it is under way");
 /// running.wait()?;
 /// # Ok(())
 /// # }
@@ -203,7 +203,7 @@ impl Handle {
     /// # fn has_region(now: &std::sync::Arc<lgoose::report::Snapshot>) -> bool {
     /// #     now.tags.iter().any(|tag| &**tag == "region=eu")
     /// # }
-    /// # handle.ask(lgoose::control::Command::Stop).wait().expect("it is under way");
+    /// # handle.send(lgoose::control::Command::Stop).wait().expect("it is under way");
     /// # running.wait()?;
     /// # Ok(())
     /// # }

@@ -92,7 +92,7 @@ fn the_report_has_exactly_the_eleven_rows_and_counts_what_the_site_counts() {
         "-r",
         "1000",
         "-t",
-        "2s",
+        "6s",
         "--seed",
         "1",
     ]);
@@ -172,7 +172,7 @@ fn of_thirty_users_twenty_four_are_visitors_and_six_are_members() {
         "-r",
         "1000",
         "-t",
-        "1s",
+        "5s",
     ]);
     assert_eq!(report.json["users"], 30);
     let users = [

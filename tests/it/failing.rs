@@ -60,7 +60,7 @@ fn every_kind_of_failure_is_counted_under_its_class() {
         ("/status/503", "", "status 503 Service Unavailable"),
         ("/close-early", "", "closed early"),
         ("/garbage", "", "protocol"),
-        ("/hold", "timeout = 0.05", "timeout"),
+        ("/hold", "timeout = 1", "timeout"),
         ("/redirect-nowhere", "", "bad redirect"),
         (
             "/form",

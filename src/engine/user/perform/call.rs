@@ -6,7 +6,7 @@ use crate::engine::user::in_flight::{Flight, responded};
 use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{ErrorClass, Failure};
 use crate::metrics::RequestId;
-use crate::protocols::{CallOp, Meter};
+use crate::protocols::{CallOp, CallValue, Meter};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -53,29 +53,26 @@ impl<'a> CallInFlight<'a> {
         let lost = self.flight.lost(now).min(took);
         let (start, latency) = (self.flight.start() + lost, took - lost);
         self.flight.end(start, latency, responded(&outcome));
+        self.finished(start, latency, lost, outcome)
+    }
+
+    fn finished(
+        &self,
+        start: Instant,
+        latency: Duration,
+        lost: Duration,
+        outcome: Result<CallValue, Failure>,
+    ) -> FinishedCall {
         FinishedCall {
+            row: self.row,
+            delay: self.delay,
             start,
             latency,
             lost,
             phases: self.meter.phases().without(lost),
+            traffic: self.meter.traffic(),
             failure: outcome.as_ref().err().map(ToString::to_string),
             outcome,
-            ..self.so_far()
-        }
-    }
-
-    /// Returns what has been measured of it so far, as of a call that was aborted.
-    fn so_far(&self) -> FinishedCall {
-        FinishedCall {
-            row: self.row,
-            delay: self.delay,
-            start: self.flight.start(),
-            latency: Duration::ZERO,
-            lost: Duration::ZERO,
-            phases: self.meter.phases(),
-            traffic: self.meter.traffic(),
-            outcome: Err(Failure::new(ErrorClass::Aborted, "")),
-            failure: Some(ErrorClass::Aborted.name().to_owned()),
         }
     }
 }
@@ -83,11 +80,8 @@ impl<'a> CallInFlight<'a> {
 impl Drop for CallInFlight<'_> {
     fn drop(&mut self) {
         if let Some((start, latency)) = self.flight.cut_off() {
-            let aborted = FinishedCall {
-                start,
-                latency,
-                ..self.so_far()
-            };
+            let aborted = Err(Failure::new(ErrorClass::Aborted, ""));
+            let aborted = self.finished(start, latency, Duration::ZERO, aborted);
             self.requests.record_call(self.op, &aborted);
         }
     }

@@ -207,15 +207,14 @@ fn whatever_is_put_in_the_place_of_any_byte_is_refused_or_can_be_used() {
     let bytes = plain(&everything());
     let mut refused = 0;
     for at in 0..bytes.len() {
-        // Every other number, and the others for the next byte: places that are alike follow one another.
-        for number in numbers().into_iter().skip(at % 2).step_by(2) {
+        for number in numbers() {
             let damaged = [&bytes[..at], number.as_slice(), &bytes[at + 1..]].concat();
             let read = catch_unwind(AssertUnwindSafe(|| is_read(&damaged)));
             let read = read.unwrap_or_else(|_| panic!("{number:?} for byte {at} of {bytes:?}"));
             refused += usize::from(!read);
         }
     }
-    assert!(refused > bytes.len() / 2, "{refused}");
+    assert!(refused > bytes.len(), "{refused}");
 }
 
 #[test]

@@ -16,14 +16,25 @@ pub(crate) struct EffortMeter {
     lag: Option<Duration>,
     /// Delays that the shard's probe notes.
     lateness: Rc<RefCell<Lateness>>,
+    /// Returns how long the thread was on a core, and how long it waited for one.
+    thread_time: fn() -> (Duration, Duration),
 }
 
 impl EffortMeter {
     pub(crate) fn new() -> EffortMeter {
-        EffortMeter::beside(Rc::default())
+        EffortMeter::beside(Rc::default(), thread_time)
     }
 
-    fn beside(lateness: Rc<RefCell<Lateness>>) -> EffortMeter {
+    /// Makes the meter of a shard in simulated time, beside which a thread takes no time.
+    #[cfg(test)]
+    pub(crate) fn idle() -> EffortMeter {
+        EffortMeter::beside(Rc::default(), <(Duration, Duration)>::default)
+    }
+
+    fn beside(
+        lateness: Rc<RefCell<Lateness>>,
+        thread_time: fn() -> (Duration, Duration),
+    ) -> EffortMeter {
         let (on_core, waited) = thread_time();
         EffortMeter {
             since: Instant::now(),
@@ -31,6 +42,7 @@ impl EffortMeter {
             waited,
             lag: None,
             lateness,
+            thread_time,
         }
     }
 
@@ -46,7 +58,7 @@ impl EffortMeter {
 
     /// Returns what the shard has used since the last call.
     pub(crate) fn take(&mut self, connections: u64) -> Effort {
-        let now = EffortMeter::beside(self.lateness.clone());
+        let now = EffortMeter::beside(self.lateness.clone(), self.thread_time);
         let last = std::mem::replace(self, now);
         let starved = self.waited.saturating_sub(last.waited);
         Effort {

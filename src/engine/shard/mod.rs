@@ -104,6 +104,19 @@ impl Shard {
         shard
     }
 
+    /// Makes a shard for simulated time: whatever else this machine does is none of its effort.
+    #[cfg(test)]
+    pub(crate) fn simulated(
+        index: usize,
+        context: &Arc<RunContext>,
+        channels: &mut Channels,
+    ) -> Shard {
+        Shard {
+            meter: EffortMeter::idle(),
+            ..Shard::new(index, context, channels)
+        }
+    }
+
     /// Drives users until the last has ended after a stop, or until the run is aborted.
     pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
         self.shared.tick(Instant::now());

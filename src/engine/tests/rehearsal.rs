@@ -220,7 +220,7 @@ pub(super) fn start_to_lose_one(
 }
 
 async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
-    let mut shard = Shard::new(index, &context, &mut channels);
+    let mut shard = Shard::simulated(index, &context, &mut channels);
     shard.drive(&mut channels, Alarm::Coarse).await;
     // Drops aborted users, as the runtime of a shard's own thread does.
     shard.users.tasks.shutdown().await;

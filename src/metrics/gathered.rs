@@ -71,7 +71,7 @@ impl GatheredDelta {
             for (row, latencies) in rows {
                 counts.exact = counts.exact.merged(&row.all);
                 counts.failures += row.failures_change();
-                counts.bytes += row.bytes;
+                counts.bytes += row.traffic.received;
                 *second += row.count();
                 for (us, count) in latencies.iter() {
                     counts.latencies.add(us, count);

@@ -142,8 +142,7 @@ impl RequestDelta {
         if sample.failure.is_some() {
             self.failed_at_once.record(ns);
         }
-        counts.bytes += sample.traffic.received;
-        counts.messages.add(&sample.traffic);
+        counts.traffic += sample.traffic;
         counts.redirects += u64::from(sample.redirects);
         counts.retries += u64::from(sample.retries);
         if sample.response != SampleResponse::WithoutStatus {
@@ -227,13 +226,11 @@ pub(super) struct RequestCounts {
     revised: bool,
     /// Latencies from the actual start, where `all` counts from the scheduled one.
     pub(super) service: ExactFigures,
-    #[serde(deserialize_with = "plausible::bytes")]
-    pub(super) bytes: u64,
+    pub(super) traffic: Traffic,
     #[serde(deserialize_with = "plausible::count")]
     pub(super) redirects: u64,
     #[serde(deserialize_with = "plausible::count")]
     pub(super) retries: u64,
-    pub(super) messages: MessageCounts,
     #[serde(deserialize_with = "status_counts")]
     pub(super) status: Vec<(u16, u64)>,
     pub(super) phases: [PhaseSum; 6],
@@ -273,8 +270,7 @@ impl RequestCounts {
         self.failures += other.failures;
         self.revised |= other.revised;
         self.service = self.service.merged(&other.service);
-        self.bytes += other.bytes;
-        self.messages.merge(&other.messages);
+        self.traffic += other.traffic;
         self.redirects += other.redirects;
         self.retries += other.retries;
         for (status, count) in &other.status {
@@ -294,31 +290,6 @@ impl RequestCounts {
             status,
             ..RequestCounts::default()
         };
-    }
-}
-
-/// What protocols other than HTTP have sent and received beside bytes received.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MessageCounts {
-    #[serde(deserialize_with = "plausible::bytes")]
-    pub(super) bytes_sent: u64,
-    #[serde(deserialize_with = "plausible::count")]
-    pub(super) sent: u64,
-    #[serde(deserialize_with = "plausible::count")]
-    pub(super) received: u64,
-}
-
-impl MessageCounts {
-    fn add(&mut self, traffic: &Traffic) {
-        self.bytes_sent += traffic.sent;
-        self.sent += traffic.messages_sent;
-        self.received += traffic.messages_received;
-    }
-
-    fn merge(&mut self, other: &MessageCounts) {
-        self.bytes_sent += other.bytes_sent;
-        self.sent += other.sent;
-        self.received += other.received;
     }
 }
 

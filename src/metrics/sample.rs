@@ -1,8 +1,11 @@
 //! Samples: finished requests of any protocol, as the engine hands them to its shard's recorder.
 
+use super::plausible;
 use crate::phases::Phases;
 use crate::trace::Trace;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// A request name known to one shard's [`Recorder`](super::Recorder); means nothing to another's.
@@ -77,17 +80,30 @@ impl SampleResponse {
     }
 }
 
-/// What has flowed each way for a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What has flowed each way for a request, or for all of a name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Bytes received, with HTTP heads and bodies.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub received: u64,
     /// Bytes sent; not measured for HTTP.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub sent: u64,
     /// Messages received, of a protocol that has messages.
+    #[serde(deserialize_with = "plausible::count")]
     pub messages_received: u64,
     /// Messages sent, likewise.
+    #[serde(deserialize_with = "plausible::count")]
     pub messages_sent: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, more: Traffic) {
+        self.received += more.received;
+        self.sent += more.sent;
+        self.messages_received += more.messages_received;
+        self.messages_sent += more.messages_sent;
+    }
 }
 
 impl Traffic {

@@ -5,7 +5,8 @@ use super::filled::FilledLatencies;
 use super::latency::{self, ExactFigures, summary as latency};
 use super::phase_times::PhaseTallies;
 use super::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
-use super::request::{MessageCounts, PhaseSum, RequestCounts, RequestDelta};
+use super::request::{PhaseSum, RequestCounts, RequestDelta};
+use super::sample::Traffic;
 use super::threshold_figures::ThresholdFigures;
 use super::traced::NameTraces;
 use crate::threshold::Threshold;
@@ -159,8 +160,8 @@ impl RequestTally {
             redirects: counts.redirects,
             retries: counts.retries,
             rate: per_second(counts.count(), measured),
-            bytes: counts.bytes,
-            messages: messages(&counts.messages),
+            bytes: counts.traffic.received,
+            messages: messages(counts.traffic),
             latency_ms: latency(&self.exact(), &self.all),
             latency_ok_ms,
             service_ms: self
@@ -179,11 +180,11 @@ impl RequestTally {
 }
 
 /// Returns the messages of a row of a report; `None` where nothing but HTTP was counted.
-fn messages(counts: &MessageCounts) -> Option<Messages> {
-    (*counts != MessageCounts::default()).then_some(Messages {
-        sent: counts.sent,
-        received: counts.received,
-        bytes_sent: counts.bytes_sent,
+fn messages(traffic: Traffic) -> Option<Messages> {
+    (traffic != Traffic::received(traffic.received)).then_some(Messages {
+        sent: traffic.messages_sent,
+        received: traffic.messages_received,
+        bytes_sent: traffic.sent,
     })
 }
 

@@ -167,7 +167,7 @@ impl ThresholdFigures {
         self.failures = self
             .failures
             .saturating_add_signed(counts.failures_change());
-        self.bytes += counts.bytes;
+        self.bytes += counts.traffic.received;
     }
 
     fn add_exact(&mut self, exact: &ExactFigures) {

@@ -38,8 +38,7 @@ fn stops_after(start: &'static str) -> String {
 
 /// Asserts that a request without a complete response times out in the phase `open`, after the phases `before`.
 fn assert_open(name: &str, url: &str, more: &[&str], error: &str, before: &[&str], open: &str) {
-    let text =
-        "task { function(user) user:get(\"/hold\", { name = \"page\", timeout = 0.4 }) end }";
+    let text = "task { function(user) user:get(\"/hold\", { name = \"page\", timeout = 2 }) end }";
     let path = plan(&format!("unanswered_{name}.lua"), text);
     let log = scratch(&format!("unanswered_{name}.csv"));
     let log = log.to_str().expect("a path of text");

@@ -189,6 +189,8 @@ fn after_the_end_the_report_is_the_one_that_was_written() {
         metrics.contains("lgoose_checks_total{check=\"well\",result=\"pass\"} 120"),
         "{metrics}"
     );
+    // Until the view knows that the run is over, 'q' asks whether to stop it.
+    view.wait_for("FINISHED");
     view.press("q");
     view.end();
 }

@@ -28,6 +28,39 @@ fn answered(tab: &Tab, begin: &str) {
 const COUNT: &str = "+[...document.querySelectorAll('#requests tr')].at(-1).cells[1].dataset.v";
 
 #[test]
+fn commands_wait_for_one_another_and_what_ends_a_run_waits_for_none() {
+    let Some(browser) = Browser::start("hanging") else {
+        return;
+    };
+    let server = Server::start();
+    let (path, url) = (plan("web_page_hanging.lua", STEADY), server.url());
+    let Served { running, web } = Served::start(&[&*path, "-H", &url]);
+    let tab = open(&browser, &web, DESK, "light");
+    // A command is answered when the test says so.
+    tab.js(
+        "window.sent = []; window.answers = {}; const real = window.fetch; \
+         window.fetch = (url, options) => { \
+           if (options?.method !== 'POST') return real(url, options); \
+           window.sent.push(url.replace('/api/v1/', '')); \
+           return new Promise(answer => { window.answers[url] = answer; }); \
+         }; 0",
+    );
+    let sent = |expected: &str| tab.wait_for(&format!("window.sent.join() === '{expected}'"));
+    tab.press("r");
+    sent("reload");
+    tab.press("p");
+    for (key, so_far) in [("q", "reload,stop"), ("x", "reload,stop,abort")] {
+        tab.press(key);
+        tab.js("document.querySelector('#confirm-yes').click()");
+        sent(so_far);
+    }
+    tab.js("window.answers['/api/v1/reload'](Response.json({ done: 'reloaded' }))");
+    sent("reload,stop,abort,pause");
+    web.post("/api/v1/stop", "{}");
+    running.end();
+}
+
+#[test]
 fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
     let Some(browser) = Browser::start("commands") else {
         return;

@@ -92,7 +92,7 @@ impl MeasuredRequests {
             generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
-            bytes += row.counts.bytes;
+            bytes += row.counts.traffic.received;
             let more = by_name::NameAddition {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),

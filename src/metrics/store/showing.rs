@@ -43,7 +43,7 @@ pub(super) fn snapshot(
     let total = &mut requests.total;
     let requests = LiveRequests {
         ok: total.live_ok(),
-        bytes: total.counts.bytes,
+        bytes: total.counts.traffic.received,
         total: live_row(&GroupedName::default(), total, active, recent.total_rates()),
         rows,
     };
@@ -100,7 +100,7 @@ pub(super) fn live_tag(group: &mut ShardGroup, tag: &str, in_full: bool) -> Opti
     let total = &mut tagged.total.tally;
     let requests = LiveRequests {
         ok: total.live_ok(),
-        bytes: total.counts.bytes,
+        bytes: total.counts.traffic.received,
         total: live_row(&GroupedName::default(), total, active, now),
         rows,
     };

@@ -72,7 +72,7 @@ impl WorkerTally {
         for row in rows.filter(|row| !row.counts.is_empty()) {
             self.exact = self.exact.merged(&row.counts.all);
             self.failures += row.counts.failures_change();
-            self.bytes += row.counts.bytes;
+            self.bytes += row.counts.traffic.received;
             self.rate.add(second, row.counts.count());
             sketcher.more(&row.all);
         }

@@ -10,6 +10,8 @@ const SURE = {
   abort: ['Abort the run?', 'The run ends at once, in the middle of its tasks. The report is made of what was measured so far.', 'Abort'],
 };
 
+const ENDING = ['stop', 'abort'];
+
 // Ends when the latest command has been answered: commands are sent one after another, and none is left out.
 let latest = Promise.resolve(), allowed = false;
 
@@ -29,7 +31,8 @@ export function tell(text, failed = false) {
 }
 
 function send(name, body) {
-  latest = latest.then(() => post(name, body));
+  // What ends a run does not wait for a command that hangs.
+  if (ENDING.includes(name)) post(name, body); else latest = latest.then(() => post(name, body));
 }
 
 async function post(name, body) {

@@ -42,9 +42,9 @@ pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap:
                 .iter()
                 .chain(&LETTERS)
                 .find(|(theirs, _)| *theirs == unknown);
-            match remedy {
-                Some((_, remedy)) => tip(&mut error, (*remedy).to_owned()),
-                None if let Some(remedy) = one_letter(&unknown) => tip(&mut error, remedy),
+            let remedy = remedy.map(|(_, remedy)| (*remedy).to_owned());
+            match remedy.or_else(|| one_letter(&unknown)) {
+                Some(remedy) => tip(&mut error, remedy),
                 // That it could be a value is no help for a flag that is misspelt.
                 None if word_is_value(&error) => {
                     error.remove(ContextKind::Suggested);

@@ -267,10 +267,12 @@ impl SliceDelta {
 
     /// Returns the row of a scenario, and makes it if it is new.
     pub(super) fn scenario(&mut self, name: &str) -> &mut ScenarioDelta {
-        match self.scenarios.iter().position(|row| &*row.name == name) {
-            Some(at) => &mut self.scenarios[at],
-            None => self.scenarios.push_mut(ScenarioDelta::new(name)),
-        }
+        let at = self.scenarios.iter().position(|row| &*row.name == name);
+        let at = at.unwrap_or_else(|| {
+            self.scenarios.push(ScenarioDelta::new(name));
+            self.scenarios.len() - 1
+        });
+        &mut self.scenarios[at]
     }
 
     /// Clears the counters and keeps rows and memory.

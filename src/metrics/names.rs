@@ -119,14 +119,15 @@ impl NameInterner {
             name: name.into(),
             tags: Arc::default(),
         }));
-        let group = match self.groups.iter().position(|one| &*one.name == group) {
-            Some(at) => &mut self.groups[at],
-            None => self.groups.push_mut(NameGroup {
+        let at = self.groups.iter().position(|one| &*one.name == group);
+        let at = at.unwrap_or_else(|| {
+            self.groups.push(NameGroup {
                 name: group.into(),
                 members: HashMap::default(),
-            }),
-        };
-        group.members.insert(name.into(), id);
+            });
+            self.groups.len() - 1
+        });
+        self.groups[at].members.insert(name.into(), id);
         id
     }
 }

@@ -55,7 +55,11 @@ impl RecentRequests {
     pub(super) fn tick(&mut self, now: Duration) {
         self.to = now;
         let mut reused = Vec::new();
-        while let Some((end, mut gone)) = self.ticks.pop_front_if(|(end, _)| *end + WINDOW <= now) {
+        let is_old =
+            |tick: Option<&(Duration, _)>| tick.is_some_and(|(end, _)| *end + WINDOW <= now);
+        while is_old(self.ticks.front())
+            && let Some((end, mut gone)) = self.ticks.pop_front()
+        {
             self.from = end;
             for (row, counts) in gone.drain(..) {
                 for sum in [&mut self.rows[row], &mut self.total] {

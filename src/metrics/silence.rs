@@ -106,8 +106,13 @@ impl Silences {
         // A quiet time that is over is needed until the overlapping ones of all shards are over: ten minutes are
         // enough.
         for shard in &mut self.shards {
-            let old = |quiet: &mut QuietTime| quiet.to.saturating_add(600_000_000_000) < until;
-            while shard.over.pop_front_if(old).is_some() {}
+            let recent = |quiet: &QuietTime| quiet.to.saturating_add(600_000_000_000) >= until;
+            let old = shard
+                .over
+                .iter()
+                .position(recent)
+                .unwrap_or(shard.over.len());
+            shard.over.drain(..old);
         }
         found
     }

@@ -36,10 +36,11 @@ impl UserCounts {
         }
         self.now += change;
         let at = self.since.iter().position(|(other, _)| *other == source);
-        let (_, since) = match at {
-            Some(at) => &mut self.since[at],
-            None => self.since.push_mut((source, SourceChanges::default())),
-        };
+        let at = at.unwrap_or_else(|| {
+            self.since.push((source, SourceChanges::default()));
+            self.since.len() - 1
+        });
+        let (_, since) = &mut self.since[at];
         since.rise = since.rise.max(since.change + rise);
         since.change += change;
     }

@@ -41,10 +41,10 @@ impl Throttle {
     /// `begin`.
     fn take(&self, now: Duration) -> u64 {
         let earliest = u64::try_from(now.saturating_sub(CATCH_UP).as_nanos()).unwrap_or(u64::MAX);
-        let after = |next: u64| next.max(earliest).saturating_add(self.interval_ns);
-        let taken = self
-            .next
-            .update(Ordering::Relaxed, Ordering::Relaxed, after);
+        let after = |next: u64| Some(next.max(earliest).saturating_add(self.interval_ns));
+        let (Ok(taken) | Err(taken)) =
+            self.next
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
         taken.max(earliest)
     }
 }

@@ -17,7 +17,7 @@ impl Tickets {
         let order = Ordering::Relaxed;
         let taken = self
             .0
-            .try_update(order, order, |remaining| remaining.checked_sub(1));
+            .fetch_update(order, order, |remaining| remaining.checked_sub(1));
         taken.is_ok()
     }
 }

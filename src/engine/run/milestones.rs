@@ -53,9 +53,9 @@ impl Milestones {
     /// Takes the next stage that has begun by `elapsed`, or the next own load of a scenario that has begun or ended:
     /// returns when it did, and its description.
     pub(crate) fn take_due(&mut self, elapsed: Duration) -> Option<(Duration, String)> {
-        let is_due = |(due, _): &mut (Duration, String)| *due <= elapsed;
-        let own = self.own_loads.pop_front_if(is_due);
-        own.or_else(|| self.to_come.pop_front_if(is_due))
+        let mut queues = [&mut self.own_loads, &mut self.to_come].into_iter();
+        let due = queues.find(|queue| queue.front().is_some_and(|(due, _)| *due <= elapsed));
+        due?.pop_front()
     }
 
     /// Moves all stages to come forward by `skipped`; the run then ends at `end`.

@@ -308,7 +308,7 @@ impl ShardUsers {
             .iter()
             .zip(&channels.transfers.others)
             .any(|(room, shard)| {
-                room.try_update(order, order, spare).is_ok() && shard.send(arrival).is_ok()
+                room.fetch_update(order, order, spare).is_ok() && shard.send(arrival).is_ok()
             })
     }
 

@@ -50,7 +50,11 @@ impl Outbox {
     }
 
     fn sent(&mut self, sequence: u64) {
-        if let Some((.., bytes)) = self.waiting.pop_front_if(|(first, ..)| *first == sequence) {
+        let is_first = self
+            .waiting
+            .front()
+            .is_some_and(|(first, ..)| *first == sequence);
+        if is_first && let Some((.., bytes)) = self.waiting.pop_front() {
             self.bytes -= bytes.len();
         }
     }

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// Key under which requests have the name of their scenario.
 pub(crate) const SCENARIO: &str = "scenario";
 
+/// Value that stands for all those of a key beyond their bound.
+pub(crate) const OTHER: &str = "(other)";
+
 /// The most bytes of a key and of a value.
 pub(crate) const MOST_BYTES: usize = 100;
 
@@ -37,6 +40,11 @@ impl Tags {
         }
         self.put(key, value);
         Ok(())
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(|value| &**value)
     }
 
     /// Sets the value of a key, whatever they are: for the names of scenarios.
@@ -86,7 +94,8 @@ impl Tags {
     /// Returns them as the name of a threshold writes them, `page=cart, region=eu`, but for that of the scenario.
     pub(crate) fn beside_scenario(&self) -> String {
         let mut text = String::new();
-        for (key, value) in self.pairs().filter(|(key, _)| *key != SCENARIO) {
+        let is_own = |(key, _): &(&str, &str)| ![SCENARIO, OTHER].contains(key);
+        for (key, value) in self.pairs().filter(is_own) {
             let separator = if text.is_empty() { "" } else { ", " };
             text.extend([separator, key, "=", value]);
         }

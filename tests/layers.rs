@@ -35,14 +35,14 @@ metrics   packed phases tags threshold trace units error
 control   metrics error units
 config    threshold error units
 http      pem phases trace wildcard error units
-plan      config tags wildcard error units
+plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
 import    files error
 lua       plan threshold config protocols http metrics tags files error units
-engine    lua plan config protocols http metrics control machine phases tags trace error units
+engine    lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
-compare   metrics error
+compare   metrics error units
 output    compare metrics config trace error units
 tui       metrics control console error units
 demo      error units

@@ -59,7 +59,7 @@
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies corrected for coordinated omission (default: "average", shown where it makes a difference)
 ---@field request_names? "task"|"path" # count requests without a name under their task, or under their path with ":id" for numbers, UUIDs and hashes (default: "task")
 ---@field no_intervals? boolean # leave the latencies of each second out of the report; `lgoose compare` needs them (default: false)
----@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
+---@field fail_on_error? boolean # make the exit code 1 if any request, task or check failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose, not the site, set the latency for a second or more (default: false)
 ---@field allow_short? boolean # let thresholds pass even if the run is stopped before its planned end (default: false)
 ---@field only_summary? boolean # print only the tables at the end (default: false)
@@ -79,8 +79,9 @@
 ---A limit is text: a figure, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". Without a name, it applies to
 ---all requests. With a name, it applies to that row of the report: `["GET /cart"] = "failures < 1%"`.
 ---
----A name is that of requests (with or without their method), a task, a transaction, a check or a custom metric. `checks` means
----all checks together, `iterations` the durations of iterations, and a label of workers (`["region=eu"]`) all their requests.
+---A name is that of requests (with or without their method), a task, a transaction, a custom metric or a check. If several have it,
+---the first of these that the run has seen is meant; `GET x`, `task x`, `metric x` and `check x` choose. `checks` means all checks
+---together, `iterations` the durations of iterations, and a label of workers (`["region=eu"]`) all their requests.
 ---Tags before a name select among its requests; tags alone select among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`.
 ---A threshold fails with "no data" if nothing has that name. Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
@@ -88,6 +89,7 @@
 ---   latency, such as "first_byte p95": dns, connect, tls, send, first_byte, receive
 --- * of checks: checks (in %), failures, rate (in /s), count
 --- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as for requests; rate in %
+--- * of iterations in a run at a rate, without a name: dropped (in %, or as a number)
 ---
 ---A table of such texts may set the following options for them.
 ---@class lgoose.Threshold

@@ -215,7 +215,7 @@ pub(crate) struct VerdictArgs {
     /// Replaces those of the plan.
     #[arg(long, value_name = "LIMIT", value_parser = threshold)]
     pub threshold: Vec<Threshold>,
-    /// Exit with 1 if any request or task failed, or test_stop raised an error or took too long
+    /// Exit with 1 if any request, task or check failed, or test_stop raised an error or took too long
     #[arg(long)]
     pub fail_on_error: bool,
     /// Exit with 1 if lgoose itself was the bottleneck for a second or more

@@ -3,6 +3,10 @@
 use super::track::{Choice, LatencyScale, Track, quantile, sums};
 use serde::Serialize;
 
+/// The fewest requests of a side, and the fewest that must lie beyond a percentile.
+const FEWEST_REQUESTS: f64 = 30.0;
+const FEWEST_BEYOND: f64 = 10.0;
+
 /// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -53,6 +57,14 @@ impl Figure {
             Figure::P99 => Some(0.99),
             Figure::Mean | Figure::Failures | Figure::Rate => None,
         }
+    }
+
+    /// Returns whether so many requests of a side are enough for a verdict.
+    pub(super) fn has_enough(self, requests: f64) -> bool {
+        let beyond = self
+            .quantile()
+            .map_or(f64::INFINITY, |quantile| 1.0 - quantile);
+        requests >= FEWEST_REQUESTS && requests * beyond >= FEWEST_BEYOND
     }
 
     /// Returns whether a higher value is better.

@@ -24,6 +24,8 @@ pub(super) struct SimulatedSite {
     pub(super) dependence: f64,
     /// Factor on all latencies.
     pub(super) slower: f64,
+    /// Share of failures, where a name has no greater one.
+    pub(super) failing: f64,
 }
 
 impl Default for SimulatedSite {
@@ -33,6 +35,7 @@ impl Default for SimulatedSite {
             noise: 0.02,
             dependence: 0.5,
             slower: 1.0,
+            failing: 0.0,
         }
     }
 }
@@ -123,7 +126,7 @@ pub(super) fn simulated(site: &SimulatedSite, seconds: usize, seed: u64) -> Repo
                 let ms = median_ms * factor * (0.45 * table[place]).exp() * site.slower;
                 let latency = Duration::from_secs_f64(ms / 1e3);
                 let end = Duration::from_millis(second as u64 * 1_000 + 500);
-                let failed = random.random_bool(*failing);
+                let failed = random.random_bool(failing.max(site.failing));
                 recorder.record(&Sample {
                     request,
                     // Requests of the first second may have begun before the run.

@@ -3,6 +3,7 @@
 use super::figure::Figure;
 use super::row::{Row, RowVerdict};
 use crate::error::nearest;
+use crate::units::show_count;
 use serde::{Serialize, Serializer};
 
 /// The grammar of a limit, for messages.
@@ -88,7 +89,8 @@ impl RegressionLimit {
         named && self.figure == row.figure
     }
 
-    /// Returns why the limit cannot be judged by the rows, if that is so: a limit that nothing is held to must not pass.
+    /// Returns why the limit cannot be judged by the rows, if that is so: a limit that nothing is held to must not pass,
+    /// nor one on what one side had and the other had not.
     pub(super) fn unjudged(&self, rows: &[Row]) -> Option<String> {
         let mut rows = rows.iter().filter(|row| self.concerns(row)).peekable();
         if rows.peek().is_none() {
@@ -98,8 +100,20 @@ impl RegressionLimit {
                 self.text
             ));
         }
-        let unknown = rows.all(|row| row.verdict == RowVerdict::TooFewData);
-        unknown.then(|| format!("there is too little data for the limit '{}'", self.text))
+        let rows: Vec<&Row> = rows.collect();
+        if rows.iter().all(|row| row.verdict == RowVerdict::TooFewData) {
+            return Some(format!(
+                "there is too little data for the limit '{}'",
+                self.text
+            ));
+        }
+        let one_sided = rows.iter().find(|row| row.has_one_side())?;
+        let [before, after] = one_sided.requests.map(show_count);
+        let name = one_sided.title();
+        Some(format!(
+            "the limit '{}' cannot be judged for {name}: {before} requests before and {after} after",
+            self.text
+        ))
     }
 }
 

@@ -45,7 +45,6 @@ pub(super) fn reasons(before: &[NamedReport], after: &[NamedReport]) -> Vec<Stri
             ));
         }
     }
-    reasons.extend(warm(&runs));
     reasons
 }
 
@@ -124,12 +123,6 @@ fn differences(a: &Report, b: &Report) -> Vec<String> {
         let (a, b) = (a.workers.len(), b.workers.len());
         found.push(format!("ran on {a} and {b} workers"));
     }
-    if a.seed != b.seed {
-        found.push(format!(
-            "have different seeds, {} and {}: give both runs the same '--seed'",
-            a.seed, b.seed
-        ));
-    }
     let [lgoose_a, lgoose_b] = [a, b].map(lgoose);
     if lgoose_a != lgoose_b {
         found.push(format!(
@@ -160,7 +153,7 @@ fn load(settings: &RunSettings) -> BTreeMap<String, Value> {
 }
 
 /// Returns which runs count their start-up.
-fn warm(runs: &[&NamedReport]) -> Option<String> {
+fn cold(runs: &[&NamedReport]) -> Option<String> {
     let counts_start = |run: &&&NamedReport| {
         let settings = run.report.settings.as_ref();
         settings.is_some_and(|settings| settings.warmup.is_none() && !settings.reset_stats)
@@ -173,17 +166,30 @@ fn warm(runs: &[&NamedReport]) -> Option<String> {
         [one, ..] => (format!("'{}' and others", one.file), "count"),
     };
     Some(format!(
-        "{subject} {verb} the time in which users and site warm up: leave it out with '--warmup 10s' in all of them"
+        "{subject} {verb} the time in which users and site warm up, which is in the figures of both sides: leave it out with \
+         '--warmup 10s' in all of them"
     ))
 }
 
 /// Returns what differs and need not matter.
 pub(super) fn notes(before: &[NamedReport], after: &[NamedReport]) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut runs = before.iter().chain(after);
+    let all: Vec<&NamedReport> = before.iter().chain(after).collect();
+    notes.extend(cold(&all));
+    let mut runs = all.into_iter();
     let Some(first) = runs.next() else {
         return notes;
     };
+    if let Some(other) = runs
+        .clone()
+        .find(|run| run.report.seed != first.report.seed)
+    {
+        notes.push(format!(
+            "'{}' and '{}' have different seeds, {} and {}: their users have not made the same choices, which may be a part \
+             of a difference; give all runs the same '--seed'",
+            first.file, other.file, first.report.seed, other.report.seed
+        ));
+    }
     let machine = |run: &NamedReport| {
         let settings = run.report.settings.as_ref()?;
         let mut machine = settings.machine.clone();
@@ -229,7 +235,7 @@ mod tests {
     #[test]
     fn each_difference_is_reported_with_its_files() {
         type Change = fn(&mut Report);
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 7] = [
             (
                 |r| settings(r).plan_sha256 = "2".into(),
                 "'a' and 'b' are of different plans",
@@ -239,16 +245,8 @@ mod tests {
                 "'a' and 'b' have different loads: 'users' is 0 and 50",
             ),
             (
-                |r| r.seed = 5,
-                "different seeds, 1 and 5: give both runs the same '--seed'",
-            ),
-            (
                 |r| settings(r).machine.lgoose = "0.2".into(),
                 "different versions of lgoose",
-            ),
-            (
-                |r| settings(r).warmup = None,
-                "'b' counts the time in which users and site warm up",
             ),
             (|r| r.settings = None, "'b' does not say how it was run"),
             (
@@ -289,6 +287,24 @@ mod tests {
                 "{message}: {found:?}"
             );
         }
+        // Whoever runs a plan twice has neither a seed nor a warm-up.
+        let first_try = |seed| {
+            move |r: &mut Report| {
+                settings(r).warmup = None;
+                r.seed = seed;
+            }
+        };
+        let (a, b) = ([named("a", first_try(1))], [named("b", first_try(5))]);
+        assert_eq!(reasons(&a, &b), Vec::<String>::new());
+        let remarks = notes(&a, &b);
+        assert!(
+            remarks[0].starts_with("the runs count the time in which"),
+            "{remarks:?}"
+        );
+        assert!(
+            remarks[1].contains("different seeds, 1 and 5"),
+            "{remarks:?}"
+        );
         let judged = |r: &mut Report| {
             settings(r).thresholds = vec!["p95 < 1s".into()];
             settings(r).fail_on_error = true;

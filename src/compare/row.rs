@@ -35,6 +35,24 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Returns the name for people: `'GET /cart'`, or all requests.
+    pub(super) fn title(&self) -> String {
+        match (&self.method, &self.name) {
+            (Some(method), Some(name)) => format!("'{method} {name}'"),
+            _ => "all requests".to_owned(),
+        }
+    }
+
+    /// Returns whether one side had requests enough for a verdict, and the other not half as many and too few.
+    pub(super) fn has_one_side(&self) -> bool {
+        let [before, after] = self
+            .requests
+            .map(|count| self.figure.has_enough(count as f64));
+        let [less, more] = [self.requests.iter().min(), self.requests.iter().max()]
+            .map(|count| count.copied().unwrap_or(0));
+        before != after && less < more / 2
+    }
+
     /// Returns how much worse the row is, in the unit of its change; negative if it is better.
     pub(super) fn worsening(&self) -> Option<f64> {
         let sign = if self.figure.is_better_high() {

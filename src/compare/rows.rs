@@ -16,9 +16,6 @@ const ROUNDS: usize = 2_000;
 const MOST_NAMES: usize = 200;
 /// The fewest intervals of a side: seconds, in runs of less than twenty minutes.
 const FEWEST_INTERVALS: usize = 20;
-/// The fewest requests of a side, and the fewest that must lie beyond a percentile.
-const FEWEST_REQUESTS: f64 = 30.0;
-const FEWEST_BEYOND: f64 = 10.0;
 
 /// Returns the rows, the most requested name first after the whole, and what is to be noted of them.
 pub(super) fn rows(before: &[NamedReport], after: &[NamedReport]) -> (Vec<Row>, Vec<String>) {
@@ -83,7 +80,7 @@ fn rows_of(label: &RowName, sides: &[Vec<ComparedRun<'_>>; 2]) -> Vec<Row> {
         let difference = difference.filter(|difference| difference.is_finite());
         let enough = [0, 1].into_iter().all(|side: usize| {
             let tracks = measured.as_ref().map(|(_, tracks)| &tracks[side]);
-            totals[side].are_enough(figure)
+            figure.has_enough(totals[side].count as f64)
                 && tracks.is_some_and(|tracks| {
                     tracks.iter().map(Track::intervals).sum::<usize>() >= FEWEST_INTERVALS
                 })
@@ -230,12 +227,6 @@ impl<'a> RowTotals<'a> {
             failures: sum(|figures| figures.failures),
             runs,
         }
-    }
-
-    fn are_enough(&self, figure: Figure) -> bool {
-        let beyond = figure.quantile().map_or(f64::INFINITY, |q| 1.0 - q);
-        let count = self.count as f64;
-        count >= FEWEST_REQUESTS && count * beyond >= FEWEST_BEYOND
     }
 
     /// Returns the figure over all runs; `None` without requests.

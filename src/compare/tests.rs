@@ -1,7 +1,7 @@
 //! How often a comparison is wrong, and how often it finds what is there, by simulated runs.
 
 use super::fixture::{SimulatedSite, simulated};
-use super::{Comparison, Figure, NamedReport, RowVerdict, compare};
+use super::{Comparison, Figure, NamedReport, RegressionLimit, RowVerdict, compare};
 
 /// The first seed: beyond all those by which the level of verdicts was chosen.
 const FIRST: u64 = 100_001;
@@ -55,6 +55,7 @@ const SLOWER: SimulatedSite = SimulatedSite {
     rate: 500.0,
     noise: 0.02,
     dependence: 0.5,
+    failing: 0.0,
 };
 
 #[test]
@@ -67,6 +68,51 @@ fn a_site_compared_with_itself_is_seldom_called_different() {
 fn a_shift_of_five_percent_is_found() {
     let found = found(&SimulatedSite::default(), &SLOWER, 10);
     assert!(found >= 8, "{found} of 10");
+}
+
+fn limit(text: &str) -> RegressionLimit {
+    RegressionLimit::read(text).expect("a limit")
+}
+
+#[test]
+fn a_site_that_fails_fast_is_a_regression_of_any_limit_but_one_on_failures() {
+    let well = SimulatedSite::default();
+    let failing = SimulatedSite {
+        slower: 0.2,
+        failing: 1.0,
+        ..SimulatedSite::default()
+    };
+    let sides = || ([named(&well, 60, 1)], [named(&failing, 60, 2)]);
+    for (limits, is_beyond) in [
+        (vec![limit("p95 5%")], true),
+        (vec![limit("p95 5%"), limit("failures 100%")], false),
+        (vec![], false),
+    ] {
+        let (before, after) = sides();
+        let found = compare(&before, &after, limits.clone());
+        assert!(found.comparable, "{:?}", found.reasons);
+        let beyond = found.rows.iter().any(|row| row.beyond_limit);
+        assert_eq!(beyond, is_beyond, "{limits:?}");
+    }
+}
+
+#[test]
+fn a_name_that_one_side_has_not_requested_cannot_be_judged() {
+    let site = SimulatedSite::default();
+    let (before, mut after) = ([named(&site, 60, 1)], [named(&site, 60, 2)]);
+    let requests = &mut after[0].report.requests;
+    requests.retain(|row| row.name != "article");
+    for text in ["p95 50%", "GET article: p95 50%"] {
+        let found = compare(&before, &after, vec![limit(text)]);
+        assert!(!found.comparable, "{text}");
+        let reason = &found.reasons[0];
+        assert!(
+            reason.contains("article") || reason.contains("too little data"),
+            "{reason}"
+        );
+    }
+    let found = compare(&before, &after, vec![limit("GET search: p95 50%")]);
+    assert!(found.comparable, "{:?}", found.reasons);
 }
 
 /// Shows a figure on standard error, as soon as it is known: all of them take minutes.

@@ -44,10 +44,12 @@ pub(super) fn decide(rows: &mut [Row], limits: &[RegressionLimit]) {
         let called = called.next().unwrap_or_default();
         row.verdict = verdict(row, called);
         let worse = row.worsening().unwrap_or_default();
-        row.beyond_limit = row.verdict.is_worse()
-            && limits
-                .iter()
-                .any(|limit| limit.concerns(row) && worse > limit.most);
+        let mut of_row = limits.iter().filter(|limit| limit.concerns(row)).peekable();
+        // More failures are a regression whatever was limited, unless a limit says how many may be.
+        row.beyond_limit = match (row.verdict, of_row.peek()) {
+            (RowVerdict::MoreFailures, None) => !limits.is_empty(),
+            (verdict, _) => verdict.is_worse() && of_row.any(|limit| worse > limit.most),
+        };
     }
 }
 

@@ -342,6 +342,10 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
             Diagnostic::new("'--reset-stats' waits for all users to run, and a rate of iterations has no such moment")
                 .help("give the time that should not count: '--warmup 30s'"),
         ),
+        _ if settings.run_time.is_some_and(|time| time.is_zero()) => Some(
+            Diagnostic::new("'--run-time' is 0, in which nothing can be measured")
+                .help("leave it out to run until Ctrl-C, or give a time such as '30s'; '--once' runs one iteration"),
+        ),
         _ if settings.reset_stats == Some(true) && settings.warmup.is_some() => Some(
             Diagnostic::new("'--reset-stats' and '--warmup' both say from when the figures count")
                 .help("give one of them: '--warmup' keeps what came before beside the report, '--reset-stats' drops it"),

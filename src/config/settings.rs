@@ -215,7 +215,7 @@ settings! {
     no_intervals: bool = Value::flag, or false;
     /// Limits on figures.
     thresholds: Vec<Threshold> = thresholds, or Vec::new();
-    /// Whether the exit code is 1 if any request or task failed.
+    /// Whether the exit code is 1 if any request, task or check failed.
     fail_on_error: bool = Value::flag, or false;
     /// Whether the exit code is 1 if lgoose and not the target set the latency.
     fail_on_saturation: bool = Value::flag, or false;

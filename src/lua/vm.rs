@@ -20,6 +20,7 @@ use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The state of a task after it was resumed.
 #[derive(Debug)]
@@ -503,6 +504,12 @@ impl Vm {
         if self.lua.gc_step().is_ok() {
             self.drop_dead();
         }
+    }
+
+    /// Notes that lgoose made the user wait, which is no part of its transactions.
+    pub fn hold_up(&self, waited: Duration) {
+        let held_up = &self.host.held_up;
+        held_up.set(held_up.get() + waited);
     }
 
     /// Frees the responses that the latest collection has found dead.

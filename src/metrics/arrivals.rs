@@ -18,6 +18,9 @@ pub(super) struct ArrivalDelta<L = Burst> {
     pub(super) all: L,
     #[serde(deserialize_with = "plausible::count")]
     dropped: u64,
+    /// Those among the dropped ones that were started, and ended before their first request.
+    #[serde(deserialize_with = "plausible::count")]
+    given_up: u64,
 }
 
 impl<L> ArrivalDelta<L> {
@@ -27,6 +30,7 @@ impl<L> ArrivalDelta<L> {
             delays: self.delays,
             all: form(&self.all),
             dropped: self.dropped,
+            given_up: self.given_up,
         }
     }
 }
@@ -36,6 +40,7 @@ impl ArrivalDelta<Counted> {
         self.delays = self.delays.merged(&other.delays);
         self.all.merge(&other.all);
         self.dropped += other.dropped;
+        self.given_up += other.given_up;
     }
 }
 
@@ -50,14 +55,26 @@ impl ArrivalDelta {
         self.dropped += 1;
     }
 
+    /// Takes a start back that has led to no request.
+    pub(super) fn given_up(&mut self) {
+        self.dropped += 1;
+        self.given_up += 1;
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.delays.count + self.dropped == 0
+    }
+
+    /// Returns how many iterations were started, and how many found no free user.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let started = self.delays.count.saturating_sub(self.given_up);
+        (started, self.dropped)
     }
 
     /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.delays = ExactFigures::default();
-        self.dropped = 0;
+        (self.dropped, self.given_up) = (0, 0);
         self.all.clear();
     }
 }
@@ -68,6 +85,7 @@ pub(super) struct ArrivalLog {
     delays: ExactFigures,
     all: Option<Histogram<u64>>,
     dropped: u64,
+    given_up: u64,
 }
 
 impl ArrivalLog {
@@ -75,14 +93,17 @@ impl ArrivalLog {
         if !delta.is_empty() {
             self.delays = self.delays.merged(&delta.delays);
             self.dropped += delta.dropped;
+            self.given_up += delta.given_up;
             delta
                 .all
                 .add_to(self.all.get_or_insert_with(latency::histogram));
         }
     }
 
-    pub(super) fn dropped_count(&self) -> u64 {
-        self.dropped
+    /// Returns how many iterations were started, and how many found no free user.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let started = self.delays.count.saturating_sub(self.given_up);
+        (started, self.dropped)
     }
 
     /// Returns the delay that 99 % of the starts did not exceed; zero in a run of users.
@@ -94,9 +115,10 @@ impl ArrivalLog {
     /// Returns the row of the report; `None` in a run of users.
     pub(super) fn row(&self) -> Option<ArrivalsRow> {
         let all = self.all.as_ref()?;
+        let (started, dropped) = self.counts();
         Some(ArrivalsRow {
-            started: self.delays.count,
-            dropped: self.dropped,
+            started,
+            dropped,
             delay_ms: latency::summary(&self.delays, all),
         })
     }
@@ -108,7 +130,7 @@ impl ArrivalsRow {
         let (dropped, due) = (self.dropped, self.started + self.dropped);
         (dropped > 0).then(|| {
             format!(
-                "{} of {} iterations found no free user and were dropped, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users'",
+                "{} of {} iterations found no free user, or no turn under a limit on the rate, and were dropped, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users' or that limit",
                 show_count(dropped),
                 show_count(due)
             )

@@ -41,6 +41,19 @@ pub(super) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
         .expect("a growing histogram takes what another one holds");
 }
 
+/// Returns one histogram without the values of another, as far as it has them: a verdict on a request may be counted
+/// elsewhere than the request.
+pub(super) fn less(all: &Histogram<u64>, others: &Histogram<u64>) -> Histogram<u64> {
+    let mut left = histogram();
+    each_recorded(all, |us, count| {
+        let count = count.saturating_sub(others.count_at(us));
+        if count > 0 {
+            record_many(&mut left, us, count);
+        }
+    });
+    left
+}
+
 /// Passes each value of a histogram with its count to `give`, in rising order.
 pub(super) fn each_recorded(histogram: &Histogram<u64>, mut visit: impl FnMut(u64, u64)) {
     for value in histogram.iter_recorded() {

@@ -6,6 +6,7 @@
 
 use crate::tags::Tags;
 use foldhash::HashMap;
+use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -49,17 +50,24 @@ pub(super) struct NameInterner {
     labels: Vec<Arc<GroupedName>>,
 }
 
-/// The most bytes of a name; longer ones are cut in the middle. Thousands of longer ones would fill the memory.
+/// The most bytes of a name; of longer ones, the middle is replaced. Thousands of longer ones would fill the memory.
 const MOST_BYTES: usize = 500;
 
-/// Returns the name under which a name is counted, which is cut if it is too long.
+/// Returns the name under which a name is counted. One that is too long has a digest of the whole in its middle, so that
+/// no two are counted together that are the same but there.
 fn bounded(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES {
         return name.into();
     }
-    let start = name.floor_char_boundary(MOST_BYTES / 2);
-    let end = name.ceil_char_boundary(name.len() - MOST_BYTES / 2 + '…'.len_utf8());
-    format!("{}…{}", &name[..start], &name[end..]).into()
+    let digest = Sha256::digest(name);
+    let digest: String = digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let kept = (MOST_BYTES - digest.len()) / 2 - '…'.len_utf8();
+    let start = name.floor_char_boundary(kept);
+    let end = name.ceil_char_boundary(name.len() - kept);
+    format!("{}…{digest}…{}", &name[..start], &name[end..]).into()
 }
 
 /// Names of one group with their numbers.
@@ -142,6 +150,19 @@ mod tests {
         assert_eq!(names.intern("GET", "/").id, 0);
         assert_eq!(names.intern("POST", "/").id, 1);
         assert_eq!(names.intern("GET", "/").id, 0);
+    }
+
+    #[test]
+    fn long_names_that_differ_in_their_middle_are_two_names() {
+        let mut names = NameInterner::default();
+        let long = |middle: &str| format!("{}{middle}{}", "é".repeat(1_000), "z".repeat(1_000));
+        assert_eq!(names.intern("GET", &long("a")).id, 0);
+        assert_eq!(names.intern("GET", &long("b")).id, 1);
+        assert_eq!(names.intern("GET", &long("a")).id, 0);
+        for label in names.labels() {
+            assert!(label.name.len() <= MOST_BYTES, "{}", label.name.len());
+            assert!(label.name.starts_with('é') && label.name.ends_with('z'));
+        }
     }
 
     #[test]

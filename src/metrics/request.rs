@@ -25,6 +25,9 @@ pub(super) struct RequestDelta<L = Burst> {
     /// Latencies of the requests that had failed when they ended, whatever the plan says later: points over time
     /// cannot wait.
     pub(super) failed_at_once: L,
+    /// Latencies of the requests that the plan has failed since they ended, and of those that it has passed.
+    pub(super) failed_later: L,
+    pub(super) passed_later: L,
     /// Latencies of all requests from their actual start, where `all` counts from the scheduled one; else empty.
     pub(super) service: L,
     /// Latencies filled in for late users; allocated with the first.
@@ -52,6 +55,8 @@ impl<L> RequestDelta<L> {
             all: form(&self.all),
             failures: form(&self.failures),
             failed_at_once: form(&self.failed_at_once),
+            failed_later: form(&self.failed_later),
+            passed_later: form(&self.passed_later),
             service: form(&self.service),
             filled: filled.map(|filled| Box::new(filled.map(&form))),
             traced: self.traced.clone(),
@@ -79,6 +84,8 @@ impl RequestDelta<Counted> {
             all,
             failures,
             failed_at_once,
+            failed_later,
+            passed_later,
             service,
             filled,
             traced,
@@ -89,6 +96,8 @@ impl RequestDelta<Counted> {
         self.all.merge(all);
         self.failures.merge(failures);
         self.failed_at_once.merge(failed_at_once);
+        self.failed_later.merge(failed_later);
+        self.passed_later.merge(passed_later);
         self.service.merge(service);
         if let Some(filled) = filled {
             self.filled.get_or_insert_default().merge(filled);
@@ -108,12 +117,15 @@ impl RequestDelta<Counted> {
             all,
             failures,
             failed_at_once,
+            failed_later,
+            passed_later,
             service,
             filled,
             traced: _,
             phase_times,
         } = self;
-        for counted in [all, failures, failed_at_once, service] {
+        let failed = [failures, failed_at_once, failed_later, passed_later];
+        for counted in failed.into_iter().chain([all, service]) {
             counted.condense(most);
         }
         for timed in filled
@@ -162,6 +174,12 @@ impl RequestDelta {
         if fails != failed {
             self.counts.failures += i64::from(fails) - i64::from(failed);
             self.counts.revised = true;
+            let later = if fails {
+                &mut self.failed_later
+            } else {
+                &mut self.passed_later
+            };
+            later.record(response_ns(sample));
         }
     }
 
@@ -184,13 +202,16 @@ impl RequestDelta {
             all,
             failures,
             failed_at_once,
+            failed_later,
+            passed_later,
             service,
             filled,
             traced,
             phase_times,
         } = self;
         counts.clear();
-        for burst in [all, failures, failed_at_once, service] {
+        let failed = [failures, failed_at_once, failed_later, passed_later];
+        for burst in failed.into_iter().chain([all, service]) {
             burst.clear();
         }
         for timed in filled

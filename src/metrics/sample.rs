@@ -2,6 +2,7 @@
 
 use super::plausible;
 use crate::phases::Phases;
+use crate::tags::Tags;
 use crate::trace::Trace;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
@@ -137,6 +138,10 @@ pub struct Context<'a> {
 pub trait ExchangeDetails: std::fmt::Debug {
     /// Returns the method asked for, or the kind of another protocol's call.
     fn method(&self) -> &str;
+    /// Returns the tags that it has beside those that its task declares.
+    fn tags(&self) -> Option<&Tags> {
+        None
+    }
     /// Passes the URL or the target asked for to `put` in two pieces, once.
     fn url(&self, put: &mut dyn FnMut(&str, &str));
     /// Returns the URL of the final response if it is not the one asked for; else empty.

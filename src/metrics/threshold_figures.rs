@@ -10,6 +10,13 @@ use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
+/// Why figures are not judged that may lack a part.
+pub(super) const MAY_LACK: &str = "some of it may be counted as '(other)', since there are too many names or tags; \
+     keep ids out of them";
+
+/// Why figures of one name are not judged that are of several kinds of metrics.
+const SEVERAL_KINDS: &str = "metrics of two kinds have that name; give each a name of its own";
+
 /// Figures of one subject at one moment.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdFigures {
@@ -29,6 +36,11 @@ pub(super) struct ThresholdFigures {
     pub(super) values: SubjectValues,
     /// Latencies of the failed requests, if only the successful ones are wanted.
     pub(super) without: Option<Histogram<u64>>,
+    /// Whether count, sum and extremes are those of all requests although only the successful ones are wanted: in a
+    /// slice, a request counts as what it was when it ended until the plan says otherwise.
+    pub(super) is_of_all: bool,
+    /// Why they are not to be judged, if so.
+    pub(super) flaw: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +48,8 @@ pub(super) enum ThresholdSubject {
     Requests,
     /// Runs of tasks and transactions.
     Tasks,
+    /// Iterations that were due in a run at a rate.
+    Arrivals,
     Checks,
     Metric(MetricKind),
 }
@@ -56,18 +70,20 @@ impl ThresholdFigures {
             bytes: 0,
             sum: 0.0,
             min: f64::INFINITY,
-            max: 0.0,
+            max: f64::NEG_INFINITY,
             last: None,
             oldest: 0.0,
             values: match subject {
                 ThresholdSubject::Requests | ThresholdSubject::Tasks => {
                     SubjectValues::Latencies(latency::histogram())
                 }
-                ThresholdSubject::Checks | ThresholdSubject::Metric(_) => {
-                    SubjectValues::Numbers(Spread::default())
-                }
+                ThresholdSubject::Arrivals
+                | ThresholdSubject::Checks
+                | ThresholdSubject::Metric(_) => SubjectValues::Numbers(Spread::default()),
             },
             without: None,
+            is_of_all: false,
+            flaw: None,
         }
     }
 
@@ -84,6 +100,12 @@ impl ThresholdFigures {
             values: SubjectValues::Numbers(values.clone()),
             ..ThresholdFigures::nothing(subject)
         }
+    }
+
+    /// Adds iterations that were due.
+    pub(super) fn add_arrivals(&mut self, (started, dropped): (u64, u64)) {
+        self.count += started + dropped;
+        self.failures += dropped;
     }
 
     /// Adds tasks or transactions.
@@ -139,11 +161,19 @@ impl ThresholdFigures {
             return;
         }
         let put = |to: &mut Histogram<u64>| row.all.add_to(to);
-        let less = |to: &mut Histogram<u64>| row.failures.add_to(to);
         if let (LatencySubset::Corrected, Some(filled)) = (of.among, &row.filled) {
             self.add_phase(&filled.exact, |all| filled.latencies.add_to(all));
         }
-        self.add_counts(of.among, &row.counts, put, less);
+        if of.among == LatencySubset::Ok {
+            let without = self.without.get_or_insert_with(latency::histogram);
+            row.failed_at_once.add_to(without);
+            row.failed_later.add_to(without);
+            if let SubjectValues::Latencies(all) = &mut self.values {
+                row.passed_later.add_to(all);
+            }
+            self.is_of_all = true;
+        }
+        self.add_counts(LatencySubset::All, &row.counts, put, |_| ());
     }
 
     fn add_counts(
@@ -181,6 +211,10 @@ impl ThresholdFigures {
 
     /// Adds the figures of another row, or of a later stretch of the same.
     pub(super) fn add(&mut self, other: &ThresholdFigures) {
+        if self.subject != other.subject && self.count > 0 && other.count > 0 {
+            self.flaw = Some(SEVERAL_KINDS);
+        }
+        self.flaw = self.flaw.or(other.flaw);
         self.count += other.count;
         self.failures += other.failures;
         self.bytes += other.bytes;
@@ -198,6 +232,7 @@ impl ThresholdFigures {
             }
             _ => {}
         }
+        self.is_of_all |= other.is_of_all;
         if let Some(more) = &other.without {
             latency::add(self.without.get_or_insert_with(latency::histogram), more);
         }
@@ -228,10 +263,15 @@ impl ThresholdFigures {
     /// Returns the figure of a threshold in its unit, over that many seconds; `None` without data.
     ///
     /// # Errors
-    /// Says what the subject is and which figures it has, if the threshold's is none of them.
+    /// Says what the subject is and which figures it has, if the threshold's is none of them; or why
+    /// they are not to be judged.
     pub(super) fn value(&self, of: &Threshold, seconds: f64) -> Result<Option<f64>, &'static str> {
+        if let Some(flaw) = self.flaw {
+            return Err(flaw);
+        }
         let (figure, unit) = (of.figure, of.unit);
-        if of.phase.is_some() && self.subject != ThresholdSubject::Requests {
+        let of_requests = of.phase.is_some() || of.among != LatencySubset::All;
+        if of_requests && self.subject != ThresholdSubject::Requests {
             return Err(self.figures());
         }
         let count = self.count as f64;
@@ -240,6 +280,11 @@ impl ThresholdFigures {
         // A verdict may arrive before the request that it is about.
         let passes = self.count.saturating_sub(self.failures);
         Ok(match (self.subject, figure, unit) {
+            // Where none was due, none was dropped.
+            (ThresholdSubject::Arrivals, FigureKind::Dropped, Unit::Percent) => {
+                share(self.failures).or(Some(0.0))
+            }
+            (ThresholdSubject::Arrivals, FigureKind::Dropped, _) => Some(self.failures as f64),
             (
                 ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
                 FigureKind::Rate,
@@ -323,10 +368,9 @@ impl ThresholdFigures {
         let successes;
         let values = match (&self.values, &self.without) {
             (SubjectValues::Latencies(all), Some(failed)) => {
-                let mut ok = all.clone();
-                // A verdict may arrive before the request that it is about.
-                if ok.subtract(failed).is_err() {
-                    ok = all.clone();
+                let ok = latency::less(all, failed);
+                if self.is_of_all {
+                    return self.of_successes(figure, &ok);
                 }
                 successes = SubjectValues::Latencies(ok);
                 &successes
@@ -349,9 +393,31 @@ impl ThresholdFigures {
         Ok(Some(value.clamp(self.min, self.max)))
     }
 
+    /// Returns a figure of successful requests whose exact figures are not known; `None` without any.
+    fn of_successes(
+        &self,
+        figure: FigureKind,
+        ok: &Histogram<u64>,
+    ) -> Result<Option<f64>, &'static str> {
+        if ok.is_empty() {
+            return Ok(None);
+        }
+        let us = match figure {
+            FigureKind::Avg => ok.mean(),
+            FigureKind::Min => ok.min() as f64,
+            FigureKind::Max => ok.max() as f64,
+            FigureKind::Percentile(percent) => ok.value_at_quantile(percent / 100.0) as f64,
+            _ => return Err(self.figures()),
+        };
+        Ok(Some((us / 1e3).clamp(self.min, self.max)))
+    }
+
     /// Names the subject and the figures that it has.
     fn figures(&self) -> &'static str {
         match self.subject {
+            ThresholdSubject::Arrivals => {
+                "iterations that were due have 'dropped' in % or as a number"
+            }
             ThresholdSubject::Requests | ThresholdSubject::Tasks => {
                 "requests and tasks have p50 to p99.99, avg, min and max in us, ms or s, failures in % or as a \
                  number, rate in /s, and count; requests also have bytes and phases, and all together 'oldest'"

@@ -4,12 +4,9 @@
 
 use super::display::{one_line, request_name};
 use crate::error::Error;
-use crate::metrics::Report;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram;
+use crate::metrics::{Report, read_histogram};
+use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
@@ -35,13 +32,15 @@ pub(crate) fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
         .add_comment("[Histogram log format version 1.3]")
         .with_max_value_divisor(US_PER_MS);
     if let Ok(started) = report.started.parse::<jiff::Timestamp>() {
-        builder.with_start_time(SystemTime::from(started));
+        // Intervals count from the beginning of the measurement, which a warm-up or a reset has moved.
+        let origin = Duration::from_nanos(report.origin_ns);
+        builder.with_start_time(SystemTime::from(started) + origin);
     }
     let mut log = builder
         .begin_log_with(&mut out, &mut serializer)
         .map_err(trouble)?;
     for interval in intervals(report) {
-        let histogram = decoded(interval.encoded).ok_or_else(|| {
+        let histogram = read_histogram(interval.encoded).ok_or_else(|| {
             let name = &interval.name;
             let reason = format!("a histogram of '{name}' in the report cannot be read");
             Error::cannot(ACTION, reason)
@@ -123,12 +122,6 @@ fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::cannot(ACTION, error)
 }
 
-/// Reads a histogram of a report; `None` if it is missing or cannot be read.
-pub(crate) fn decoded(base64: &str) -> Option<Histogram<u64>> {
-    let bytes = BASE64.decode(base64).ok()?;
-    Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
-}
-
 /// Tags made of names, unique, and without the spaces and commas that the log does not allow.
 #[derive(Default)]
 struct HdrTags(HashSet<String>);
@@ -155,11 +148,19 @@ impl HdrTags {
 mod tests {
     use super::*;
     use crate::output::fixture;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+    use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 
     /// Tag, histogram and seconds of each interval, and the seconds since 1970 of the log's start.
     type DecodedLog = (Vec<(Option<String>, Histogram<u64>, f64)>, f64);
+
+    fn decoded(base64: &str) -> Option<Histogram<u64>> {
+        let bytes = BASE64.decode(base64).ok()?;
+        Deserializer::new().deserialize(&mut &bytes[..]).ok()
+    }
 
     fn read(log: &[u8]) -> DecodedLog {
         let mut intervals = Vec::new();
@@ -185,7 +186,8 @@ mod tests {
         let report = fixture::report();
         let log = to_log(&report).expect("histograms of the fixture");
         let (intervals, start) = read(&log);
-        assert!((start - 1_773_480_413.589).abs() < 0.001, "{start}");
+        let begun = 1_773_480_413.589 + report.origin_ns as f64 / 1e9;
+        assert!((start - begun).abs() < 0.001, "{start}");
         assert_eq!(intervals.len(), 1 + 3 * report.requests.len());
         let (tag, all, seconds) = &intervals[0];
         assert_eq!((tag, all.len(), *seconds), (&None, 390, 1.0));
@@ -202,6 +204,15 @@ mod tests {
             assert_eq!(lengths, [1.0, 1.002, 0.25], "{tag}");
         }
         assert_eq!(intervals[1].0.as_deref(), Some("GET_front_page"));
+    }
+
+    #[test]
+    fn what_follows_a_warm_up_stands_where_it_was() {
+        let mut report = fixture::report();
+        let before = read(&to_log(&report).expect("histograms of the fixture")).1;
+        report.origin_ns += 7_500_000_000;
+        let after = read(&to_log(&report).expect("histograms of the fixture")).1;
+        assert!((after - before - 7.5).abs() < 0.001, "{before} {after}");
     }
 
     #[test]

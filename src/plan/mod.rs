@@ -18,7 +18,8 @@ mod shape;
 mod wait;
 
 use crate::config::{Load, OwnLoad, RunConfig};
-use crate::tags::{SCENARIO, Tags};
+use crate::tags::{SCENARIO, Tags, split_selector};
+use crate::threshold::Threshold;
 use crate::units::counted;
 #[cfg(feature = "cli")]
 pub(crate) use announcement::announcement;
@@ -43,6 +44,8 @@ pub struct Plan {
     pub hooks: Vec<Hook>,
     /// The scenarios in the order of their declaration.
     pub scenarios: Vec<Scenario>,
+    /// The counters that its top level makes: they are 0 until something is added.
+    pub counters: Vec<String>,
 }
 
 impl Plan {
@@ -134,6 +137,41 @@ impl Plan {
             "no user plays {names}: {users} are too few for their share; raise '--users', or give them more 'weight' or \
              a number of 'users'"
         ))
+    }
+
+    /// Returns a warning for each threshold whose name is that of a task, too, in which requests without a name count
+    /// under it: what the threshold is about, and how to choose.
+    pub(crate) fn ambiguous_thresholds(&self, thresholds: &[Threshold]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for threshold in thresholds.iter().filter(|one| one.can_be_of_tasks()) {
+            let Some(whole) = threshold.name.as_deref() else {
+                continue;
+            };
+            let (tags, name) = split_selector(whole).unwrap_or((Tags::default(), whole));
+            let of_scenario = tags.only(SCENARIO);
+            if of_scenario != tags {
+                continue;
+            }
+            let mut scenarios = self.scenarios.iter().filter(|scenario| {
+                of_scenario
+                    .get(SCENARIO)
+                    .is_none_or(|own| own == scenario.name)
+            });
+            let is_task = scenarios.any(|scenario| {
+                let mut tasks = scenario.tasks.iter();
+                tasks.any(|task| task.title() == name)
+            });
+            if is_task {
+                let before = &whole[..whole.len() - name.len()];
+                let warning = format!(
+                    "the threshold '{whole}: {threshold}' is about the requests named '{name}', as requests without a name \
+                     in that task are, and not about the task: '{before}task {name}: …' chooses the task, \
+                     '{before}GET {name}: …' the requests"
+                );
+                warnings.push(warning);
+            }
+        }
+        warnings
     }
 }
 

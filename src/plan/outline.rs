@@ -132,8 +132,6 @@ mod tests {
             ..Scenario::new(name)
         };
         let plan = Plan {
-            events: Vec::new(),
-            hooks: Vec::new(),
             scenarios: vec![
                 scenario("visitor", 4, vec![task("front page", 15, false)]),
                 scenario(
@@ -142,6 +140,7 @@ mod tests {
                     vec![task("log in", 1, true), task("read", 2, false)],
                 ),
             ],
+            ..Plan::default()
         };
         let expected = "visitor: weight 4 (80 % of the users), shuffled order
   an iteration of 15 tasks

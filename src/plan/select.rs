@@ -128,9 +128,8 @@ mod tests {
 
     fn plan() -> Plan {
         Plan {
-            events: Vec::new(),
-            hooks: Vec::new(),
             scenarios: ["visitor", "member", "admin"].map(Scenario::new).into(),
+            ..Plan::default()
         }
     }
 

@@ -1,8 +1,7 @@
 //! Figures of one name with their labels, and what several kinds of them share.
 
 use super::distribution::Distribution;
-use crate::metrics::Figures;
-use crate::output::hdr;
+use crate::metrics::{Figures, read_histogram};
 use std::collections::BTreeMap;
 
 /// Labels of a figure.
@@ -80,7 +79,7 @@ pub(crate) fn by_status(labels: &Labels, figures: &Figures) -> Vec<(Labels, Figu
 
 /// Returns the latencies of requests; `None` without any.
 pub(crate) fn latencies(figures: &Figures) -> Option<FigureValue> {
-    let histogram = hdr::decoded(&figures.histogram)?;
+    let histogram = read_histogram(&figures.histogram)?;
     let mean_ms = figures.latency_ms.map_or(0.0, |latency| latency.avg);
     let sum = mean_ms * histogram.len() as f64 / 1e3;
     Some(FigureValue::Histogram(Box::new(Distribution::of(

@@ -80,6 +80,8 @@ pub enum FigureKind {
     Value,
     /// The bytes received.
     Bytes,
+    /// The number or the share of iterations that found no free user, in a run at a rate.
+    Dropped,
 }
 
 /// The comparison of figure and limit.
@@ -134,6 +136,19 @@ impl Threshold {
             FigureKind::Bytes => matches!(self.unit, Unit::Size(_)),
             _ => false,
         }
+    }
+
+    /// Returns whether requests and tasks both can have the figure.
+    pub fn can_be_of_tasks(&self) -> bool {
+        self.phase.is_none()
+            && !matches!(
+                self.figure,
+                FigureKind::Bytes
+                    | FigureKind::Oldest
+                    | FigureKind::Checks
+                    | FigureKind::Value
+                    | FigureKind::Dropped
+            )
     }
 
     /// Checks that the threshold's parts fit together.
@@ -208,6 +223,7 @@ impl fmt::Display for FigureKind {
             FigureKind::Oldest => f.write_str("oldest"),
             FigureKind::Value => f.write_str("value"),
             FigureKind::Bytes => f.write_str("bytes"),
+            FigureKind::Dropped => f.write_str("dropped"),
         }
     }
 }

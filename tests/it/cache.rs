@@ -86,6 +86,11 @@ fn what_a_browser_keeps_is_asked_for_once_or_only_whether_it_holds() {
     }
     assert_eq!(report.sent(), site.received());
     assert_eq!(site.received(), 9);
+    let rows = report.json["requests"].as_array().expect("a list");
+    let etag = rows.iter().find(|row| row["name"] == "/etag");
+    let statuses = etag.map(|row| &row["status"]);
+    let sent = serde_json::json!({ "200": 1, "304": 1 });
+    assert_eq!(statuses, Some(&sent), "as the site sent them");
     assert_eq!(counter(&report, "cache: not asked for"), 1.0);
     assert_eq!(counter(&report, "cache: not modified"), 2.0);
     let body = "user:get '/fresh' assert(not user:get('/fresh').cached)";

@@ -176,8 +176,12 @@ fn what_makes_runs_incomparable_is_said_first_and_fails() {
     run(&folder, &url, "rate.json", &["--rate", "50"]);
     run(&folder, &url, "cold.json", &["--warmup", "0s"]);
     run(&folder, &url, "short.json", &["--no-intervals"]);
+    let other_choices = compare(&folder, &["a.json", "seed.json", "--anyway"]);
+    assert_eq!(other_choices.code, 0, "{}", other_choices.stderr);
+    let told: Vec<&str> = other_choices.stdout.split_whitespace().collect();
+    let note = "note 'a.json' and 'seed.json' have different seeds, 1 and 2";
+    assert!(told.join(" ").contains(note), "{}", other_choices.stdout);
     for (file, words) in [
-        ("seed.json", "different seeds, 1 and 2"),
         ("rate.json", "'rate' is 40.0 and 50.0"),
         ("cold.json", "have different loads"),
     ] {

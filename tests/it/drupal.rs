@@ -258,7 +258,9 @@ fn a_user_who_cannot_log_in_is_shown_as_a_failure() {
         Some(&0)
     );
     assert_same_counts(&report, &site);
-    assert_eq!(report.ended.code, 0, "the rest succeeded");
+    assert_eq!(report.ended.code, 1, "nobody could log in");
+    let why = "error: the task '(Auth) login' failed in its only run: ";
+    assert!(report.ended.stderr.contains(why), "{}", report.ended.stderr);
 }
 
 #[test]

@@ -221,6 +221,10 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
             &["'--co-mitigation' fills in", "leave it out"],
         ),
         (
+            &["-u", "1", "-t", "0"],
+            &["'--run-time' is 0", "run until Ctrl-C"],
+        ),
+        (
             &["--rate", "5", "--reset-stats"],
             &["'--reset-stats' waits for all users", "'--warmup 30s'"],
         ),

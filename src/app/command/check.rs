@@ -30,11 +30,13 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());
     let sets_users = settings.users.is_some() || settings.stages.is_some();
     if sets_users || settings.test_plan.is_some() {
-        let config = Config::new(settings, 1, 0)?.run;
+        let config = Config::new(settings.clone(), 1, 0)?.run;
         let lanes = plan.lanes(config.users);
         let idle = plan.idle_scenarios(&lanes, &config);
         warnings.extend(idle.map(Diagnostic::new));
     }
+    let ambiguous = plan.ambiguous_thresholds(&settings.thresholds.unwrap_or_default());
+    warnings.extend(ambiguous.into_iter().map(Diagnostic::new));
     let but = match warnings.len() {
         0 => String::new(),
         1 => ", with 1 warning".to_owned(),

@@ -82,6 +82,10 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     }
     let unset = lua::unset_variables(&prepared.run.plan_version.program);
     unset.iter().for_each(warn);
+    let thresholds = &prepared.run.config.thresholds;
+    for ambiguous in prepared.plan().ambiguous_thresholds(thresholds) {
+        warn(&Diagnostic::new(ambiguous));
+    }
     for (name, url) in prepared.sites.served() {
         announce(flags, &format!("{name} is served at {url} for this run"));
     }

@@ -119,7 +119,7 @@ impl LanePool {
         match (self, timetable.users(lane)) {
             (LanePool::Users(pool), Some(users)) => {
                 pool.has_come_to(users.users_at(elapsed))
-                    && users.next_change(elapsed).is_none()
+                    && users.stays(elapsed)
                     && (pool.is_done() || users.has_ended(elapsed) && pool.is_empty())
             }
             (LanePool::Users(_), None) => false,

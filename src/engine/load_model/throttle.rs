@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far the schedule may lag: a slot that was not taken in time may still be taken this much later. That makes up
+/// How far the schedule may lag: slots that were not taken in time may still be taken this much later. That makes up
 /// for timers, which are late by up to a millisecond, and for short stalls; and it is so short that ten seconds hold
-/// at most half a percent too many requests.
+/// at most half a percent too many requests. After a longer time without a request, the schedule begins anew.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -30,22 +30,49 @@ impl Throttle {
         }
     }
 
-    /// Waits for the slot of one request. A user that is told to stop goes on waiting: otherwise all who wait would
-    /// send at once.
+    /// Waits for the slot of one request. Who gives up before has given the slot back.
     pub(crate) async fn pass(&self) {
         let slot = Duration::from_nanos(self.take(self.start.elapsed()));
+        let mut turn = Turn {
+            throttle: self,
+            is_over: false,
+        };
         tokio::time::sleep_until(self.start + slot).await;
+        turn.is_over = true;
     }
 
     /// Takes the next free slot for a request that is ready `now` after `begin`, and returns it in nanoseconds since
     /// `begin`.
     fn take(&self, now: Duration) -> u64 {
-        let earliest = u64::try_from(now.saturating_sub(CATCH_UP).as_nanos()).unwrap_or(u64::MAX);
-        let after = |next: u64| Some(next.max(earliest).saturating_add(self.interval_ns));
-        let (Ok(taken) | Err(taken)) =
-            self.next
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
-        taken.max(earliest)
+        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let slot = |next: u64| {
+            if now.saturating_sub(next) > CATCH_UP.as_nanos() as u64 {
+                now
+            } else {
+                next
+            }
+        };
+        let after = |next: u64| Some(slot(next).saturating_add(self.interval_ns));
+        let order = Ordering::Relaxed;
+        let (Ok(next) | Err(next)) = self.next.fetch_update(order, order, after);
+        slot(next)
+    }
+}
+
+/// A wait for a slot.
+struct Turn<'a> {
+    throttle: &'a Throttle,
+    is_over: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let before = |next: u64| Some(next.saturating_sub(self.throttle.interval_ns));
+            let order = Ordering::Relaxed;
+            // It never fails: there is always a time before.
+            let _given_back = self.throttle.next.fetch_update(order, order, before);
+        }
     }
 }
 
@@ -73,10 +100,24 @@ mod tests {
         for slot in [10, 20, 30] {
             assert_eq!(throttle.take(ms(45)), slot * 1_000_000);
         }
-        // After a second without a request, five slots are left and not a hundred.
-        for slot in [950, 960, 970, 980, 990, 1_000, 1_010] {
+        // After a second without a request, the schedule begins anew: a second holds a hundred again.
+        for slot in [1_000, 1_010, 1_020] {
             assert_eq!(throttle.take(ms(1_000)), slot * 1_000_000);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_waiting_leaves_the_slot_to_others() {
+        let throttle = Throttle::new(10.0, Instant::now());
+        throttle.pass().await;
+        let patient = Duration::from_millis(50);
+        for _ in 0..20 {
+            let given_up = tokio::time::timeout(patient / 20, throttle.pass()).await;
+            assert!(given_up.is_err());
+        }
+        let start = Instant::now();
+        throttle.pass().await;
+        assert!(start.elapsed() <= ms(51), "{:?}", start.elapsed());
     }
 
     #[test]

@@ -255,16 +255,24 @@ impl LaneUsers<'_> {
         if self.has_ended(elapsed) {
             return None;
         }
-        let next = match elapsed.checked_sub(self.start) {
+        match (self.next_change_of_shape(elapsed), self.early_end) {
+            (Some(next), Some(end)) => Some(next.min(end)),
+            (next, end) => next.or(end),
+        }
+    }
+
+    /// Returns whether their number changes no more until the lane ends.
+    pub(crate) fn stays(&self, elapsed: Duration) -> bool {
+        self.has_ended(elapsed) || self.next_change_of_shape(elapsed).is_none()
+    }
+
+    fn next_change_of_shape(&self, elapsed: Duration) -> Option<Duration> {
+        match elapsed.checked_sub(self.start) {
             None => Some(self.start),
             Some(since) => self
                 .shape
                 .next_change(since)
                 .map(|change| self.start.saturating_add(change)),
-        };
-        match (next, self.early_end) {
-            (Some(next), Some(end)) => Some(next.min(end)),
-            (next, end) => next.or(end),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::config::{LoadPart, LocalConfig, MitigationCadence, RunConfig};
 use crate::engine::load_model::share::ShardShare;
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::load_model::tickets::Tickets;
+use crate::engine::messages::recoveries::Recoveries;
 use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Heartbeat;
@@ -25,6 +26,8 @@ pub(crate) struct RunContext {
     /// How many arrivals of other shards each shard could take over, by lane and by shard.
     pub(crate) rooms: Vec<Vec<AtomicU64>>,
     pub(crate) throttle: Option<Arc<Throttle>>,
+    /// The hosts that are down, for whose return users wait.
+    pub(crate) recoveries: Arc<Recoveries>,
     /// Iterations that all users of this process share.
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Limits of single scenarios, by name.
@@ -151,6 +154,7 @@ pub(crate) fn context(
         rooms: (0..lanes)
             .map(|_| (0..local.threads).map(|_| AtomicU64::new(0)).collect())
             .collect(),
+        recoveries: Arc::default(),
         throttle: throttle.map(|rate| own_throttle(rate, local.part, start)),
         tickets: config
             .shared_iterations

@@ -53,6 +53,8 @@ pub(crate) struct PlanFacts {
     events: Vec<PlanEvent>,
     /// The own loads of scenarios, by name.
     own_loads: BTreeMap<String, OwnLoad>,
+    /// The counters that the plan declares.
+    counters: Vec<String>,
     pub(crate) config: RunConfig,
 }
 
@@ -64,6 +66,7 @@ impl From<&PlanVersion> for PlanFacts {
             order: version.order(),
             events: version.plan.events.clone(),
             own_loads: version.plan.own_loads(),
+            counters: version.plan.counters.clone(),
             config: version.config.without_secrets(),
         }
     }
@@ -91,6 +94,7 @@ impl PlanFacts {
             events: self.events.clone(),
             hooks: Vec::new(),
             scenarios: scenarios.collect(),
+            counters: self.counters.clone(),
         };
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(self.config.clone()));
         Ok(PlanVersion {

@@ -9,5 +9,6 @@ pub(super) mod offer;
 pub(super) mod order;
 pub(super) mod plan_requests;
 pub(super) mod plan_version;
+pub(super) mod recoveries;
 pub(super) mod signal;
 pub(super) mod worker_logs;

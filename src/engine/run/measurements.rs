@@ -291,6 +291,7 @@ impl Measurements {
         if under_way.cause == ResetCause::PlanVersion {
             let plan_version = self.directives.borrow().plan_version.clone();
             store.order_by(plan_version.order());
+            store.declare_counters(&plan_version.plan.counters);
             store.judge_by(plan_version.config.thresholds.clone());
         }
         if self.due.is_some() {

@@ -227,6 +227,7 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
         no_intervals: config.no_intervals,
         ..RunIdentity::new(&run.name, &run.target, config.seed, started)
     });
+    store.declare_counters(&plan_version.plan.counters);
     store.judge_by(plan_version.config.thresholds.clone());
     if config.warmup.is_some() || config.reset_stats {
         store.hold_judgement();

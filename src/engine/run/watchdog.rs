@@ -251,12 +251,11 @@ mod tests {
     fn the_error_names_user_task_and_line() {
         let task = Task::new(Some("read".to_owned()), 0, 3);
         let plan = Plan {
-            events: Vec::new(),
-            hooks: Vec::new(),
             scenarios: vec![Scenario {
                 tasks: vec![task],
                 ..Scenario::new("visitor")
             }],
+            ..Plan::default()
         };
         let caught = StuckShard {
             shard: 0,

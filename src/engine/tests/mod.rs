@@ -13,6 +13,8 @@ mod reload;
 mod sharing;
 mod stops;
 mod takeover;
+mod verdict_model;
+mod verdicts;
 mod wishes;
 mod workers;
 

@@ -17,6 +17,7 @@ use crate::engine::shard::channels::Channels;
 use crate::engine::timing::alarm::Alarm;
 use crate::error::Error;
 use crate::http::{ClientConfig, ResponseDelay};
+use crate::metrics::RunLogs;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -47,6 +48,8 @@ pub(super) struct TestRun {
     pub(super) lost: Option<(Duration, Duration)>,
     /// When all workers fall silent for good.
     pub(super) silent: Option<Duration>,
+    /// Logs to which what is counted is written; only in runs of one process.
+    pub(super) run_logs: Option<RunLogs>,
 }
 
 impl TestRun {
@@ -63,6 +66,7 @@ impl TestRun {
             part: LoadPart::WHOLE,
             lost: None,
             silent: None,
+            run_logs: None,
         }
     }
 
@@ -94,7 +98,7 @@ impl TestRun {
                 ..ClientConfig::default()
             },
             resolver: Arc::default(),
-            run_logs: None,
+            run_logs: self.run_logs,
         };
         let (versions, offers) = PlanVersions::open();
         let (handle, control) = Control::open();

@@ -5,6 +5,7 @@ use crate::metrics::{
     ExchangeDetails, Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
 };
 use crate::protocols::{CallOp, CallValue};
+use crate::tags::Tags;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -61,6 +62,10 @@ pub(super) struct CallOutcome<'a> {
 impl ExchangeDetails for CallOutcome<'_> {
     fn method(&self) -> &str {
         self.op.call.kind()
+    }
+
+    fn tags(&self) -> Option<&Tags> {
+        self.op.tags.as_deref()
     }
 
     fn url(&self, put: &mut dyn FnMut(&str, &str)) {

@@ -177,7 +177,13 @@ impl User {
                 // The scenario has only on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
             };
+            let held_up = self.runner.held_up;
             let (_, end) = self.run_task(step.task, task.at).await;
+            let held_up = self.runner.held_up - held_up;
+            if !held_up.is_zero() {
+                task = task.shifted(held_up);
+                iteration = iteration.shifted(held_up);
+            }
             let last_of_iteration = step.last_of_iteration || self.runner.leaves_iteration;
             starts_iteration = last_of_iteration;
             if last_of_iteration {
@@ -186,7 +192,9 @@ impl User {
                     cursor = ScheduleCursor::new();
                 }
                 self.iteration += 1;
-                self.count_iteration(iteration.at, end);
+                if !self.runner.gave_up {
+                    self.count_iteration(iteration.at, end);
+                }
             }
             let ended = last_of_iteration.then_some(iteration);
             task = self.rest_after(step.task, task, ended, end).await;
@@ -291,14 +299,17 @@ impl User {
         let task = &role.scenario.tasks[index];
         self.runner.requests.task = Some(index);
         self.runner.leaves_iteration = false;
-        let lost = self.shared.lost();
+        self.runner.gave_up = false;
+        let (lost, held_up) = (self.shared.lost(), self.runner.held_up);
         let first = self.runner.vm.start(task.function, self.iteration);
         let name = task.name.as_deref().unwrap_or("");
         let raised = self.runner.follow(first, name).await;
         let end = Instant::now();
-        let lost = self.shared.lost() - lost;
+        let lost = self.shared.lost() - lost + (self.runner.held_up - held_up);
         let start = (start + lost).min(end);
-        self.count_task(index, start, end - start, raised.as_ref());
+        if !self.runner.gave_up {
+            self.count_task(index, start, end - start, raised.as_ref());
+        }
         (raised.is_none(), end)
     }
 

@@ -59,15 +59,25 @@ impl OnCall {
         let user = &mut self.user;
         user.renew_connections();
         let mut task = TaskStart::now();
-        let start = task.at;
+        let mut start = task.at;
         let mut first = true;
         while !user.runner.ended && (first || !user.stop.is_requested()) {
-            first = false;
+            let is_first = std::mem::take(&mut first);
             user.shared.gate.pass(&user.stop).await;
             let Some(step) = self.cursor.next(&user.role.schedule, &mut user.random) else {
                 return;
             };
+            let held_up = user.runner.held_up;
             let (_, end) = user.run_task(step.task, task.at).await;
+            let held_up = user.runner.held_up - held_up;
+            (task, start) = (task.shifted(held_up), start + held_up);
+            if user.runner.gave_up {
+                // The run is over.
+                if is_first {
+                    user.shared.recorder.borrow_mut().given_up();
+                }
+                return;
+            }
             if step.last_of_iteration || user.runner.leaves_iteration {
                 if !step.last_of_iteration {
                     self.cursor = ScheduleCursor::new();

@@ -7,6 +7,7 @@ use crate::lua::{Finished, Parked, RequestOp};
 use crate::metrics::{
     Context, ExchangeDetails, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
 };
+use crate::tags::Tags;
 use crate::trace::Trace;
 use crate::units::masked_url;
 use bytes::Bytes;
@@ -101,7 +102,7 @@ impl LatestOperation {
             latency: exchange.latency,
             delay: self.delay,
             phases: exchange.timings,
-            response: SampleResponse::of_status(finished.status()),
+            response: SampleResponse::of_status(finished.status_of_site()),
             redirects: exchange.redirects,
             retries: exchange.retries,
             traffic: Traffic::received(exchange.bytes),
@@ -198,6 +199,10 @@ pub(crate) struct RequestOutcome<'a> {
 impl ExchangeDetails for RequestOutcome<'_> {
     fn method(&self) -> &str {
         self.op.request.method.as_str()
+    }
+
+    fn tags(&self) -> Option<&Tags> {
+        self.op.tags.as_deref()
     }
 
     fn url(&self, put: &mut dyn FnMut(&str, &str)) {

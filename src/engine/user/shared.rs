@@ -9,6 +9,7 @@ use crate::engine::load_model::throttle::Throttle;
 use crate::engine::load_model::tickets::Tickets;
 use crate::engine::messages::context::{OwnLimits, RunContext};
 use crate::engine::messages::departures::Departures;
+use crate::engine::messages::recoveries::Recoveries;
 use crate::engine::timing::timers::Timers;
 use crate::http::Client;
 use crate::lua::Heartbeat;
@@ -48,6 +49,8 @@ pub(crate) struct ShardState {
     reported_standstill: Cell<Duration>,
     /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
+    /// The hosts that are down, for whose return users wait.
+    pub(crate) recoveries: Arc<Recoveries>,
     /// Iterations that all users share.
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Numbers of the shard's users by the way they ended.
@@ -88,6 +91,7 @@ impl ShardState {
             timers: context.timers(),
             reported_standstill: Cell::default(),
             throttle: context.throttle.clone(),
+            recoveries: context.recoveries.clone(),
             tickets: context.tickets.clone(),
             departures: Cell::default(),
             paths: RefCell::default(),
@@ -140,11 +144,22 @@ impl ShardState {
         self.departures.set(departures);
     }
 
-    /// Waits for the turn of one request, if there is a limit on all of them or on those of its scenario.
-    pub(crate) async fn pass_throttles(&self, own: &OwnLimits) {
+    /// Returns whether there is a limit on the rate of all requests or on that of those limits.
+    pub(crate) fn has_throttle(&self, own: &OwnLimits) -> bool {
+        own.throttle.is_some() || self.throttle.is_some()
+    }
+
+    /// Waits for the turn of one request, if there is a limit on all of them or on those of its scenario; returns how
+    /// long.
+    pub(crate) async fn pass_throttles(&self, own: &OwnLimits) -> Duration {
+        if !self.has_throttle(own) {
+            return Duration::ZERO;
+        }
+        let (start, lost) = (Instant::now(), self.lost());
         for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
             throttle.pass().await;
         }
+        start.elapsed().saturating_sub(self.lost() - lost)
     }
 
     /// Where users are many, lets the others that are ready come this far too, so that their requests leave one after

@@ -4,6 +4,7 @@
 
 use crate::config::RequestNames;
 use crate::engine::messages::context::cadence;
+use crate::engine::user::back_off::BackOff;
 use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
 use crate::engine::user::naming::{call_name, row_name};
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
@@ -11,7 +12,7 @@ use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::show::{show, show_call, show_verdict};
-use crate::http::{CacheUse, Exchange, Session};
+use crate::http::{CacheUse, Exchange, Failure, Session};
 use crate::lua::{Finished, RequestOp, Vm};
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
@@ -28,6 +29,7 @@ pub(super) struct TaskRequests {
     pub(super) session: Rc<Session>,
     /// Channels of protocols other than HTTP.
     pub(super) channels: Channels,
+    back_off: BackOff,
     pub(super) role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     number: u64,
@@ -57,6 +59,7 @@ impl TaskRequests {
             shared,
             session,
             channels: Channels::default(),
+            back_off: BackOff::default(),
             role,
             number,
             task: None,
@@ -69,6 +72,54 @@ impl TaskRequests {
     /// Returns who makes the current requests.
     pub(super) fn identity(&self) -> RequestOrigin<'_> {
         RequestOrigin::of(self.number, &self.role, self.task)
+    }
+
+    /// Waits if connections to the host of a URL failed, and lets other tasks run where the latest requests waited for
+    /// nothing; returns how long it waited. An empty host is that of the session.
+    pub(super) async fn back_off(&self, host: &str) -> Duration {
+        if self.back_off.is_idle() {
+            return Duration::ZERO;
+        }
+        let base = self.session.base_target();
+        let host = if host.is_empty() {
+            &base.origin.text
+        } else {
+            host
+        };
+        let (timers, recoveries) = (&self.shared.timers, &self.shared.recoveries);
+        self.back_off.pass(host, timers, recoveries).await
+    }
+
+    /// Lets other tasks run if the latest requests waited for nothing.
+    pub(super) async fn yields(&self) {
+        self.back_off.yields().await;
+    }
+
+    /// Decides by how a request to the host of a URL has ended how long the user waits before its next one there.
+    pub(super) fn responded(&self, host: &str, failure: Option<&Failure>) {
+        let recoveries = &self.shared.recoveries;
+        if failure.is_none() && self.back_off.is_idle() && !recoveries.has_waiting() {
+            return;
+        }
+        let base = self.session.base_target();
+        let host = if host.is_empty() {
+            &base.origin.text
+        } else {
+            host
+        };
+        self.back_off.record(host, failure, recoveries);
+    }
+
+    /// Lets other tasks run before the next request: the ones before waited for nothing.
+    pub(super) fn yield_next(&self) {
+        self.back_off.yield_next();
+    }
+
+    /// Makes the next pause before a request to the site as long as it gets.
+    #[cfg(test)]
+    pub(super) fn has_failed_for_long(&self) {
+        let base = self.session.base_target();
+        self.back_off.has_failed_for_long(&base.origin.text);
     }
 
     /// Takes a pause of the user out of its cycle.

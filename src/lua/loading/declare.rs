@@ -72,7 +72,7 @@ pub(super) fn collect_declarations(
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<Declarations, Error> {
     let builder = SharedBuilder::default();
-    run(program, &builder, heartbeat)
+    let counters = run(program, &builder, heartbeat)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let mut builder = builder.take();
     let task_names = builder
@@ -102,6 +102,7 @@ pub(super) fn collect_declarations(
         scenarios: builder.scenarios,
         events: builder.events,
         hooks: builder.hooks,
+        counters,
     };
     plan.tag_requests(&builder.request_tags);
     let mut settings = builder.settings;
@@ -119,11 +120,12 @@ pub(super) fn collect_declarations(
     })
 }
 
+/// Runs the top level, and returns the counters that it makes.
 fn run(
     program: &Arc<Program>,
     builder: &SharedBuilder,
     heartbeat: &Arc<Heartbeat>,
-) -> mlua::Result<()> {
+) -> mlua::Result<Vec<String>> {
     let lua = sandbox::new_state()?;
     let limits = VmLimits::of_loading(heartbeat.clone());
     let host = Rc::new(VmHost::new(program.clone(), 0, "", None, limits));
@@ -143,7 +145,8 @@ fn run(
     heartbeat.enter(0, None);
     let loaded = limits::call(&lua, &host.limits, &load, ());
     heartbeat.leave();
-    host.limits.reraise().and(loaded)
+    let () = host.limits.reraise().and(loaded)?;
+    Ok(host.take_counters())
 }
 
 /// Creates the function `on("test_start", fn)`.

@@ -70,6 +70,15 @@ impl Finished {
             .map_or(0, |response| response.status)
     }
 
+    /// Returns the status that the site sent, 0 without a response: 304 where the cached response is still valid, whose
+    /// own status the plan sees.
+    pub fn status_of_site(&self) -> u16 {
+        match self.exchange.cache() {
+            CacheUse::NotModified => 304,
+            CacheUse::Nothing | CacheUse::Fresh => self.status(),
+        }
+    }
+
     /// Returns the reason that the page of a failed request gives, on one harmless line of at most about 200 characters:
     /// the messages of a form that came back, or the heading of an error page. Looked for at each call.
     pub fn page_message(&self) -> Option<String> {

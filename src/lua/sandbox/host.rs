@@ -16,7 +16,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The most counters that are noted, as many as a run has names of metrics.
+const MOST_COUNTERS: usize = 2_000;
 
 /// The state of one VM outside of Lua.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub(in crate::lua) struct VmHost {
     pub(in crate::lua) run: Option<Rc<dyn RunView>>,
     /// The time when the VM was made.
     pub(in crate::lua) start: Instant,
+    /// How long lgoose has made the user wait since, which is no part of its transactions.
+    pub(in crate::lua) held_up: Cell<Duration>,
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(in crate::lua) stopped: Cell<bool>,
     pub(in crate::lua) limits: Rc<VmLimits>,
@@ -52,6 +58,8 @@ pub(in crate::lua) struct VmHost {
     pub(in crate::lua) tags: RefCell<Option<Box<OwnTags>>>,
     /// The URLs of the latest pages, once the plan has asked for those of one.
     pub(in crate::lua) found: RefCell<Option<Box<RecentUrls>>>,
+    /// The counters that the plan's top level makes, while it is loaded.
+    counters: RefCell<Vec<String>>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
@@ -76,6 +84,7 @@ impl VmHost {
             recorder: OnceCell::new(),
             run: None,
             start: Instant::now(),
+            held_up: Cell::new(Duration::ZERO),
             stopped: Cell::new(false),
             limits: Rc::new(limits),
             account: Account::default(),
@@ -83,8 +92,25 @@ impl VmHost {
             missing_form_message: RefCell::default(),
             tags: RefCell::default(),
             found: RefCell::default(),
+            counters: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
+    }
+
+    /// Notes a counter of the plan while it is loaded.
+    pub(in crate::lua) fn declare_counter(&self, name: &str) {
+        let mut counters = self.counters.borrow_mut();
+        if self.looks_only()
+            && counters.len() < MOST_COUNTERS
+            && !counters.iter().any(|one| one == name)
+        {
+            counters.push(name.to_owned());
+        }
+    }
+
+    /// Returns the counters noted so far.
+    pub(in crate::lua) fn take_counters(&self) -> Vec<String> {
+        self.counters.take()
     }
 
     /// Returns whether this VM only reads the declarations of the plan: no user will run in it.

@@ -12,6 +12,7 @@ use super::report::{Check, Metric, MetricKind};
 use super::spread::{BucketLimit, Spread};
 use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Kinds of measurements. The same name counts separately in each kind.
@@ -24,6 +25,14 @@ pub(super) enum MeasureKind {
 impl MeasureKind {
     pub(super) fn is_check(self) -> bool {
         self == MeasureKind::Check
+    }
+
+    /// Returns what thresholds on it are about.
+    pub(super) fn subject(self) -> ThresholdSubject {
+        match self {
+            MeasureKind::Check => ThresholdSubject::Checks,
+            MeasureKind::Metric(kind) => ThresholdSubject::Metric(kind),
+        }
     }
 
     /// Returns the group in which its names are kept.
@@ -130,9 +139,9 @@ impl Measure {
 
     /// Returns the figures that thresholds look at.
     pub(super) fn threshold_figures(&self) -> ThresholdFigures {
-        let (subject, has_truth) = match self.kind {
-            MeasureKind::Check => (ThresholdSubject::Checks, true),
-            MeasureKind::Metric(kind) => (ThresholdSubject::Metric(kind), kind == MetricKind::Rate),
+        let has_truth = match self.kind {
+            MeasureKind::Check => true,
+            MeasureKind::Metric(kind) => kind == MetricKind::Rate,
         };
         let failures = if has_truth {
             self.count - self.sum as u64
@@ -144,7 +153,7 @@ impl Measure {
             min: self.min,
             max: self.max,
             last: self.last.map(|(_, value)| value),
-            ..ThresholdFigures::numbers(subject, self.count, failures, &self.spread)
+            ..ThresholdFigures::numbers(self.kind.subject(), self.count, failures, &self.spread)
         }
     }
 
@@ -204,6 +213,8 @@ pub(super) struct MeasureDelta {
 pub(super) struct MeasureLog {
     names: NameInterner,
     rows: Vec<Measure>,
+    /// Rows of counters that the plan has declared, which are 0 and not absent as long as nothing is added.
+    declared: BTreeSet<usize>,
     /// Rows as of the last change, shared with live views.
     shown: (Arc<[Check]>, Arc<[Metric]>),
     changed: bool,
@@ -214,14 +225,10 @@ impl MeasureLog {
     pub(super) fn merge(&mut self, rows: &[MeasureDelta]) -> bool {
         let mut overflow = false;
         for row in rows.iter().filter(|row| !row.measure.is_empty()) {
-            let kind = row.measure.kind;
-            let interned = self.names.intern_grouped(kind.group(), &row.label.name);
-            overflow |= interned.overflow;
-            if interned.id as usize == self.rows.len() {
-                self.rows.push(Measure::new(kind));
-            }
+            let (at, beyond) = self.row(row.measure.kind, &row.label.name);
+            overflow |= beyond;
             let room = BucketLimit::among(self.rows.len());
-            self.rows[interned.id as usize].merge(&row.measure, room);
+            self.rows[at].merge(&row.measure, room);
             self.changed = true;
         }
         overflow
@@ -230,41 +237,43 @@ impl MeasureLog {
     /// Returns the checks and the metrics in the order of their first appearance.
     pub(super) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
         if std::mem::take(&mut self.changed) {
-            let used = || {
-                let named = self.names.labels().iter().zip(&self.rows);
-                named.filter(|(_, row)| !row.is_empty())
-            };
+            let used = || self.named();
             let checks = used().filter(|(_, row)| row.kind == MeasureKind::Check);
-            let metrics = used().filter_map(|(label, row)| match row.kind {
-                MeasureKind::Metric(kind) => Some(row.metric(&label.name, kind)),
+            let metrics = used().filter_map(|(name, row)| match row.kind {
+                MeasureKind::Metric(kind) => Some(row.metric(name, kind)),
                 MeasureKind::Check => None,
             });
-            let checks = checks.map(|(label, row)| row.check(&label.name));
+            let checks = checks.map(|(name, row)| row.check(name));
             self.shown = (checks.collect(), metrics.collect());
         }
         self.shown.clone()
     }
 
-    /// Returns the figures of all checks together; `None` if there were none.
-    pub(super) fn all_checks(&self) -> Option<ThresholdFigures> {
-        let used = self.rows.iter().filter(|row| !row.is_empty());
-        let checks = used
-            .filter(|row| row.kind == MeasureKind::Check)
-            .map(Measure::threshold_figures);
-        checks.reduce(|mut all, check| {
-            all.add(&check);
-            all
-        })
+    /// Declares counters.
+    pub(super) fn declare_counters(&mut self, names: &[String]) {
+        let kind = MeasureKind::Metric(MetricKind::Counter);
+        for name in names {
+            let row = self.row(kind, name).0;
+            self.declared.insert(row);
+            self.changed = true;
+        }
     }
 
-    /// Returns the figures of the metric of that name, or else of the check.
-    pub(super) fn named(&self, name: &str) -> Option<ThresholdFigures> {
-        let labels = self.names.labels().iter();
-        let rows = labels
-            .zip(&self.rows)
-            .filter(|(label, row)| *label.name == *name && !row.is_empty());
-        let found = rows.max_by_key(|(_, row)| row.kind != MeasureKind::Check)?;
-        Some(found.1.threshold_figures())
+    /// Returns the row of a name, and whether it had to be counted with the others.
+    fn row(&mut self, kind: MeasureKind, name: &str) -> (usize, bool) {
+        let interned = self.names.intern_grouped(kind.group(), name);
+        if interned.id as usize == self.rows.len() {
+            self.rows.push(Measure::new(kind));
+        }
+        (interned.id as usize, interned.overflow)
+    }
+
+    /// Returns the measurements so far with their names, and the declared counters.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Measure)> {
+        let labels = self.names.labels().iter().map(|label| &*label.name);
+        let rows = labels.zip(&self.rows).enumerate();
+        let used = rows.filter(|(at, (_, row))| !row.is_empty() || self.declared.contains(at));
+        used.map(|(_, named)| named)
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = String> {

@@ -116,8 +116,8 @@ impl Recorder {
         RequestId(interned.id)
     }
 
-    /// Returns the number of a set of tags. A known one costs one hash and no memory; after 500 distinct ones a
-    /// request is told apart by its scenario alone, and a warning says so.
+    /// Returns the number of a set of tags. A known one costs one hash and no memory; where there are too
+    /// many, values of the key that has the most count as `(other)`, and a warning says so.
     pub fn tags(&mut self, tags: &Tags) -> TagsId {
         let (id, overflow) = self.requests.tags(tags);
         if overflow && !self.warned.contains(TOO_MANY_TAGS) {
@@ -321,6 +321,11 @@ impl Recorder {
     /// Counts an iteration of a run at a rate that found no free user.
     pub fn dropped(&mut self) {
         self.slices.open().arrivals.dropped();
+    }
+
+    /// Counts an iteration of a run at a rate that was started, and ended before its first request.
+    pub fn given_up(&mut self) {
+        self.slices.open().arrivals.given_up();
     }
 
     /// Counts a user of the scenario that starts.

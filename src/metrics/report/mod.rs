@@ -163,7 +163,7 @@ pub struct LogRow {
 pub struct ArrivalsRow {
     /// Iterations that were started.
     pub started: u64,
-    /// Iterations that found no free user.
+    /// Iterations that found no free user, or no turn under a limit on the rate of requests until the run ended.
     pub dropped: u64,
     /// Delay of the starts against the schedule; `null` if no iteration was started.
     pub delay_ms: Option<Latency>,

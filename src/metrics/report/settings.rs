@@ -91,7 +91,7 @@ pub struct RunSettings {
     pub co_mitigation: String,
     /// The thresholds, written as on the command line.
     pub thresholds: Vec<String>,
-    /// Whether a failed request or task set the exit code to 1.
+    /// Whether a failed request, task or check set the exit code to 1.
     pub fail_on_error: bool,
     /// Whether saturation of lgoose set the exit code to 1.
     pub fail_on_saturation: bool,

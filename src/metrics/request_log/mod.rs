@@ -249,7 +249,11 @@ impl LogRecorder {
             0 => String::new(),
             _ => details.final_url(),
         };
-        let tags = label.tags.beside_scenario();
+        // The row may count some values together.
+        let tags = match details.tags() {
+            Some(own) if !own.are_in(&label.tags) => label.tags.with(own).beside_scenario(),
+            _ => label.tags.beside_scenario(),
+        };
         let entry = RequestEntry {
             user: context.user,
             scenario: cut(context.scenario),

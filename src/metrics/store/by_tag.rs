@@ -5,6 +5,7 @@ use super::super::recent::{RecentCounts, RecentRequests};
 use super::super::request::RequestDelta;
 use super::super::tally::RequestTally;
 use super::super::timed::Timed;
+use crate::tags::OTHER;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,6 @@ const MOST_VALUES: usize = 100;
 const MOST_TAGS: usize = 300;
 /// The most names under all tags; beyond, requests count in the sum of their tag alone.
 const MOST_ROWS: usize = 2_000;
-/// Value that stands for all those beyond the limit.
-const OTHER: &str = "(other)";
-
 /// Warning about tags that are counted together.
 pub(super) const TOO_MANY: &str = "tags have too many values: beyond 100 of a tag, 300 in all and 2,000 rows of names the rest is \
      counted together: keep ids out of tags";
@@ -93,6 +91,10 @@ impl ByTag {
     ) -> bool {
         let mut overflow = false;
         for (key, value) in label.tags.pairs() {
+            if key == OTHER {
+                overflow = true;
+                continue;
+            }
             let at_limit = self.tags >= MOST_TAGS;
             if !self.keys.contains_key(key) {
                 if at_limit {

@@ -187,7 +187,7 @@ impl ShardGroup {
         let warnings = unjudged
             .into_iter()
             .filter_map(|unjudged| judging::warning(&self.measured, &unjudged, until, labels));
-        let warnings = warnings.collect();
+        let warnings = self.judges.ambiguities().chain(warnings).collect();
         Verdicts { rows, warnings }
     }
 
@@ -195,7 +195,7 @@ impl ShardGroup {
         let lasted = |from, to| self.time.lasted(from, to);
         see(&FigureView {
             until,
-            whole: &|threshold| judging::figures(&self.measured, threshold),
+            whole: &|selector, threshold| judging::figures(&self.measured, selector, threshold),
             lasted: &lasted,
             silences: &self.silences(),
         })

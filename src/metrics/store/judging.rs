@@ -4,12 +4,14 @@ use super::super::latency::nanoseconds;
 use super::super::names::ITERATION;
 use super::super::report::ThresholdRow;
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
-use super::super::thresholds::{ALL_CHECKS, ITERATIONS, UnjudgedThreshold, is_called, task_called};
+use super::super::thresholds::{
+    ITERATIONS, RowSelector, SelectedFigures, Selection, UnjudgedThreshold, row_selectors,
+};
 use super::measured::MeasuredFigures;
 use crate::error::nearest;
 use crate::phases::Phase;
 use crate::tags::{Tags, split_selector};
-use crate::threshold::{FigureKind, Threshold};
+use crate::threshold::Threshold;
 
 /// Verdicts on thresholds, and the reasons for those that could not be judged.
 #[derive(Debug)]
@@ -29,54 +31,48 @@ pub(super) fn put_rows_of_labels(rows: &mut [ThresholdRow], labels: Vec<Vec<Thre
     }
 }
 
-/// Returns the figures that a threshold is about; `None` if nothing of that name was seen.
+/// Returns the figures of the rows that are selected, but not by tags; `None` if there are none.
 pub(super) fn figures(
     measured: &MeasuredFigures,
+    selector: &RowSelector,
     threshold: &Threshold,
 ) -> Option<ThresholdFigures> {
-    match (threshold.name.as_deref(), threshold.figure) {
-        (None, FigureKind::Checks) | (Some(ALL_CHECKS), _) => measured.measures.all_checks(),
-        (None, _) => {
-            let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
-            measured
-                .requests
-                .total
-                .show(&mut threshold_figures, threshold);
-            Some(threshold_figures)
-        }
-        (Some(name), _) => requests_named(measured, name, threshold)
-            .or_else(|| tasks_named(measured, name))
-            .or_else(|| measured.measures.named(name)),
+    let mut found = SelectedFigures::default();
+    if *selector == RowSelector::AllRequests {
+        let total = &measured.requests.total;
+        let figures = found.select(Selection::Yes, ThresholdSubject::Requests)?;
+        total.show(figures, threshold);
+        return found.0;
     }
+    if *selector == RowSelector::Arrivals {
+        let figures = found.select(Selection::Yes, ThresholdSubject::Arrivals)?;
+        figures.add_arrivals(measured.arrivals.counts());
+        return found.0;
+    }
+    let requests = measured.requests.by_label.named();
+    for (label, row) in requests.filter(|(_, row)| row.counts.count() > 0) {
+        if let Some(figures) = found.select(selector.request(label), ThresholdSubject::Requests) {
+            row.show(figures, threshold);
+        }
+    }
+    for (label, row) in measured.tasks.named().filter(|(_, row)| row.runs() > 0) {
+        if let Some(figures) = found.select(selector.task(label), ThresholdSubject::Tasks) {
+            row.show(figures);
+        }
+    }
+    for (name, row) in measured.measures.named() {
+        if let Some(figures) = found.select(selector.measure(row.kind, name), row.kind.subject()) {
+            figures.add(&row.threshold_figures());
+        }
+    }
+    found.0
 }
 
-/// Returns the figures of requests of a name, of all methods if it has none.
-fn requests_named(
-    measured: &MeasuredFigures,
-    name: &str,
-    of: &Threshold,
-) -> Option<ThresholdFigures> {
-    let rows = measured.requests.by_label.named();
-    let mut rows = rows
-        .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
-        .peekable();
-    rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
-    rows.for_each(|(_, row)| row.show(&mut threshold_figures, of));
-    Some(threshold_figures)
-}
-
-/// Returns the figures of tasks and transactions of a name, of all scenarios.
-fn tasks_named(measured: &MeasuredFigures, name: &str) -> Option<ThresholdFigures> {
-    let name = task_called(name);
-    let rows = measured.tasks.named();
-    let mut rows = rows
-        .filter(|(label, row)| *label.name == *name && row.runs() > 0)
-        .peekable();
-    rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Tasks);
-    rows.for_each(|(_, row)| row.show(&mut threshold_figures));
-    Some(threshold_figures)
+/// Returns whether the run has anything that a threshold can be about.
+fn has_any(measured: &MeasuredFigures, threshold: &Threshold) -> bool {
+    let selectors = row_selectors(threshold);
+    let mut selectors = selectors.iter();
+    selectors.any(|selector| figures(measured, selector, threshold).is_some())
 }
 
 /// Returns the warning about a threshold that could not be judged, if it is known why; `labels` are those of the run's
@@ -116,16 +112,14 @@ fn why_unjudged(
         (None, _) if after.is_some_and(|after| after >= until) => {
             Some("the run ended before the part that 'after' selects".to_owned())
         }
-        (None, _) if threshold.phase.is_some() && figures(measured, threshold).is_some() => {
+        (None, _) if threshold.phase.is_some() && has_any(measured, threshold) => {
             let phase = threshold.phase.map_or("", Phase::name);
             Some(format!("no request had a phase '{phase}'"))
         }
-        (None, Some(name)) if figures(measured, threshold).is_none() => {
-            Some(match split_selector(name) {
-                Some((tags, name)) => no_tags(measured, &tags, name, threshold.phase, labels),
-                None => nobody(measured, name, labels),
-            })
-        }
+        (None, Some(name)) if !has_any(measured, threshold) => Some(match split_selector(name) {
+            Some((tags, name)) => no_tags(measured, &tags, name, threshold.phase, labels),
+            None => nobody(measured, name, labels),
+        }),
         (None, None) if unjudged.name.is_some() => {
             Some("no worker with that label has made a request".to_owned())
         }

@@ -324,6 +324,11 @@ impl Store {
         self.each_group(|group| group.end_pause(to, "the process stood still"));
     }
 
+    /// Declares counters of the plan, which are 0 until something is added.
+    pub(crate) fn declare_counters(&mut self, names: &[String]) {
+        self.run.measured.measures.declare_counters(names);
+    }
+
     /// Sets the thresholds that are judged from now on.
     pub(crate) fn judge_by(&mut self, thresholds: Vec<Threshold>) {
         self.run.judges = Judges::new(thresholds);

@@ -64,7 +64,7 @@ pub(super) fn snapshot(
         metrics,
         errors: group.measured.errors.top(LIVE_ERRORS),
         arrivals: LiveArrivals {
-            dropped: arrivals.dropped_count(),
+            dropped: arrivals.counts().1,
             late_p99: arrivals.late_p99(),
         },
         connections: group.measured.generator.connections_now(),

@@ -3,41 +3,27 @@
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
-use super::super::names::{GroupedName, ITERATION};
 use super::super::silence::Silence;
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use super::selector::RowSelector;
 use super::{FigureView, nanoseconds};
 use crate::phases::Phase;
-use crate::tags::{SCENARIO, Tags, split_selector};
-use crate::threshold::{FigureKind, Threshold};
+use crate::threshold::{FigureKind, Threshold, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Cells of a window: it moves by a sixtieth of its length, but at least by a quarter of a second.
 const CELLS: u64 = 60;
 
-/// Name that stands for all checks together.
-pub(in super::super) const ALL_CHECKS: &str = "checks";
-
-/// Name that stands for the iterations of all scenarios together.
-pub(in super::super) const ITERATIONS: &str = "iterations";
-
-/// Returns the name under which the task of a threshold is counted.
-pub(in super::super) fn task_called(name: &str) -> &str {
-    match name {
-        ITERATIONS => ITERATION,
-        name => name.strip_prefix("task ").unwrap_or(name),
-    }
-}
+/// By how much a stretch without a pause may last less than its length.
+const BORDER: Duration = Duration::from_millis(1);
 
 /// Figures gathered so far.
 #[derive(Debug)]
 pub(super) struct GatheredFigures {
     /// Beginning of what is gathered, in nanoseconds since the measurement began.
     pub(super) after: u64,
-    /// Tags that the threshold's name begins with, and the name that follows, which may be empty.
-    selector: Option<(Tags, String)>,
-    /// Subject of the threshold, once it is known.
+    /// What the figures are of, once it is known.
     subject: Option<ThresholdSubject>,
     figures: StoredFigures,
 }
@@ -68,10 +54,11 @@ impl GatheredFigures {
     /// Prepares to gather what a threshold needs; `None` if the figures of the whole run are enough, which is never
     /// so for tags. A figure that only grows is always gathered in full: its `after` says when the limit has to be
     /// reached.
-    pub(super) fn for_threshold(threshold: &Threshold) -> Option<GatheredFigures> {
+    pub(super) fn for_threshold(
+        threshold: &Threshold,
+        selector: &RowSelector,
+    ) -> Option<GatheredFigures> {
         let grows = threshold.only_grows();
-        let selector = threshold.name.as_deref().and_then(split_selector);
-        let selector = selector.map(|(tags, name)| (tags, name.to_owned()));
         let mut after = nanoseconds(threshold.after);
         let figures = match threshold.during {
             Some(during) => {
@@ -83,7 +70,7 @@ impl GatheredFigures {
                     judged: 0,
                 }
             }
-            None if selector.is_some() => {
+            None if selector.has_tags() => {
                 if grows {
                     after = 0;
                 }
@@ -98,29 +85,25 @@ impl GatheredFigures {
         };
         Some(GatheredFigures {
             after,
-            selector,
             subject: None,
             figures,
         })
     }
 
-    /// Adds a slice, or a part of one.
-    pub(super) fn add(&mut self, threshold: &Threshold, slice: &SliceDelta) {
+    /// Adds the selected rows of a slice, or of a part of one.
+    pub(super) fn add(
+        &mut self,
+        threshold: &Threshold,
+        selector: &RowSelector,
+        slice: &SliceDelta,
+    ) {
         let from = slice.span.from;
         if from < self.after {
             return;
         }
-        let selector = self.selector.as_ref();
-        let Some(mut threshold_figures) = seen(threshold, selector, slice) else {
+        let Some(mut threshold_figures) = selector.figures(threshold, slice) else {
             return;
         };
-        if self
-            .subject
-            .is_some_and(|subject| subject != threshold_figures.subject)
-        {
-            // The name stood for something else before.
-            self.forget();
-        }
         self.subject = Some(threshold_figures.subject);
         if let Some(border) = &slice.border {
             threshold_figures.oldest = threshold_figures.oldest.max(border.oldest as f64 / 1e6);
@@ -138,17 +121,29 @@ impl GatheredFigures {
         }
     }
 
-    fn forget(&mut self) {
-        match &mut self.figures {
-            StoredFigures::All(all) => *all = None,
-            StoredFigures::Cells { cells, .. } => cells.clear(),
+    /// Returns whether a whole stretch was over at the last look.
+    pub(super) fn has_stretches(&self) -> bool {
+        match &self.figures {
+            StoredFigures::All(_) => false,
+            StoredFigures::Cells { length, judged, .. } => *judged >= self.after + length,
         }
+    }
+
+    /// Returns whether it is known what the figures are of.
+    pub(super) fn has_subject(&self) -> bool {
+        self.subject.is_some()
+    }
+
+    /// Notes what the figures are of although none were seen: a counter to which nothing was added.
+    pub(super) fn are_of(&mut self, subject: ThresholdSubject) {
+        self.subject.get_or_insert(subject);
     }
 
     /// Returns everything that was kept.
     pub(super) fn all(&self) -> Option<ThresholdFigures> {
         match &self.figures {
-            StoredFigures::All(all) => all.as_deref().cloned(),
+            StoredFigures::All(Some(all)) => Some(ThresholdFigures::clone(all)),
+            StoredFigures::All(None) => self.subject.map(ThresholdFigures::nothing),
             StoredFigures::Cells { cells, .. } => self.sum(cells.values()),
         }
     }
@@ -168,13 +163,18 @@ impl GatheredFigures {
             length,
             step,
             judged,
-            ..
+            cells,
         } = &self.figures
         else {
             return None;
         };
         let (length, step, mut judged) = (*length, *step, *judged);
         let mut found = Vec::new();
+        if self.subject.is_none() {
+            // Once it is known what they are of, all are judged from the start, whenever that is.
+            return Some(found);
+        }
+        let first_cell = cells.keys().next().copied().unwrap_or(u64::MAX);
         loop {
             let next = if judged < self.after {
                 self.after
@@ -186,6 +186,10 @@ impl GatheredFigures {
             }
             judged = next;
             if next < self.after + length {
+                continue;
+            }
+            if next <= first_cell && !found.is_empty() {
+                // One without rows stands for all of them.
                 continue;
             }
             let from = ((next - length) / step * step).max(self.after);
@@ -226,6 +230,14 @@ impl ThresholdStretch {
         if lasted * 2 < length {
             return Ok(None);
         }
+        // A number that is to be reached may be too small only because a part of the stretch was a pause.
+        let is_number = match threshold.figure {
+            FigureKind::Failures | FigureKind::Dropped => threshold.unit == Unit::None,
+            _ => threshold.only_grows(),
+        };
+        if is_number && !threshold.is_upper() && lasted + BORDER < length {
+            return Ok(None);
+        }
         let is_latency = matches!(
             threshold.figure,
             FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max | FigureKind::Oldest
@@ -264,104 +276,4 @@ impl ThresholdStretch {
         let longest = Duration::from_nanos(silence.to - from);
         threshold_figures.wait_evenly(unsent.max(silence.waiting), longest);
     }
-}
-
-/// Returns the figures of a threshold's subject within a slice; `None` if there are none. What has the whole name
-/// comes before what is selected by tags.
-fn seen(
-    threshold: &Threshold,
-    selector: Option<&(Tags, String)>,
-    slice: &SliceDelta,
-) -> Option<ThresholdFigures> {
-    match (threshold.name.as_deref(), threshold.figure) {
-        (None, FigureKind::Checks) | (Some(ALL_CHECKS), _) => {
-            measured(slice, |_, is_check| is_check)
-        }
-        (None, _) => {
-            let any = requests(threshold, slice, |_| true);
-            any.or_else(|| {
-                slice
-                    .border
-                    .map(|_| ThresholdFigures::nothing(ThresholdSubject::Requests))
-            })
-        }
-        (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
-            .or_else(|| tasks(slice, name, |_| true))
-            .or_else(|| measured(slice, |label, is_check| !is_check && *label.name == *name))
-            .or_else(|| measured(slice, |label, _| *label.name == *name))
-            .or_else(|| {
-                let (tags, name) = selector?;
-                requests(threshold, slice, |label| {
-                    tags.are_in(&label.tags) && (name.is_empty() || is_called(label, name))
-                })
-                .or_else(|| {
-                    // Tasks and iterations know their scenario and no other tag.
-                    let [(SCENARIO, scenario)] = tags.pairs().collect::<Vec<_>>()[..] else {
-                        return None;
-                    };
-                    tasks(slice, name, |group| group == scenario)
-                })
-            }),
-    }
-}
-
-fn requests(
-    threshold: &Threshold,
-    slice: &SliceDelta,
-    is_selected: impl Fn(&GroupedName) -> bool,
-) -> Option<ThresholdFigures> {
-    let mut rows = slice.requests.iter();
-    let mut rows = rows
-        .by_ref()
-        .filter(|row| !row.figures.counts.is_empty() && is_selected(&row.label))
-        .peekable();
-    rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
-    rows.for_each(|row| threshold_figures.add_slice(threshold, &row.figures));
-    Some(threshold_figures)
-}
-
-fn tasks(
-    slice: &SliceDelta,
-    name: &str,
-    of_scenario: impl Fn(&str) -> bool,
-) -> Option<ThresholdFigures> {
-    let name = task_called(name);
-    let rows = slice
-        .tasks
-        .iter()
-        .filter(|row| of_scenario(&row.label.group));
-    let mut rows = rows
-        .filter(|row| !row.figures.is_empty() && *row.label.name == *name)
-        .peekable();
-    rows.peek()?;
-    let mut threshold_figures = ThresholdFigures::nothing(ThresholdSubject::Tasks);
-    for row in rows.map(|row| &row.figures) {
-        threshold_figures.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
-    }
-    Some(threshold_figures)
-}
-
-fn measured(
-    slice: &SliceDelta,
-    is_selected: impl Fn(&GroupedName, bool) -> bool,
-) -> Option<ThresholdFigures> {
-    let rows = slice.measures.iter();
-    let found = rows.filter(|row| {
-        !row.measure.is_empty() && is_selected(&row.label, row.measure.kind.is_check())
-    });
-    found
-        .map(|row| row.measure.threshold_figures())
-        .reduce(|mut all, row| {
-            all.add(&row);
-            all
-        })
-}
-
-/// Returns whether a request has that name, with or without its method.
-pub(in super::super) fn is_called(label: &GroupedName, name: &str) -> bool {
-    let without_method = name
-        .strip_prefix(&*label.group)
-        .and_then(|name| name.strip_prefix(' '));
-    *label.name == *name || without_method == Some(&*label.name)
 }

@@ -6,14 +6,15 @@
 //! nothing that is left out is ever judged. Times are nanoseconds since the start of the measurement.
 
 mod gathering;
+mod selector;
 
 use super::delta::SliceDelta;
 use super::report::ThresholdRow;
 use super::silence::Silence;
-use super::threshold_figures::ThresholdFigures;
+use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use crate::threshold::{FigureKind, Threshold};
 use gathering::GatheredFigures;
-pub(super) use gathering::{ALL_CHECKS, ITERATIONS, is_called, task_called};
+pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, Selection, row_selectors};
 use std::time::Duration;
 
 /// Thresholds of a run and their state.
@@ -31,6 +32,17 @@ struct Judge {
     threshold: Threshold,
     /// The name that rows show: the threshold's own, or the label that its figures are all of.
     name: Option<String>,
+    /// What the threshold can be about, in the order of precedence. Each is judged from the start of the run, so that
+    /// it does not matter when the run sees a row of it.
+    candidates: Vec<Candidate>,
+}
+
+/// Rows that a threshold can be about, and what is known of them.
+#[derive(Debug)]
+struct Candidate {
+    selector: RowSelector,
+    /// What the rows are of, once the run has had one, whatever was left out since.
+    seen: Option<ThresholdSubject>,
     /// Figures that it gathers itself; without them it looks at those of the whole run.
     gathered: Option<GatheredFigures>,
     /// Figure at the latest look.
@@ -45,8 +57,8 @@ struct Judge {
 pub(super) struct FigureView<'a> {
     /// The moment up to which everything is known.
     pub(super) until: u64,
-    /// Returns the figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
-    pub(super) whole: &'a dyn Fn(&Threshold) -> Option<ThresholdFigures>,
+    /// Returns the figures of the rows of the whole run that are selected; `None` if there are none.
+    pub(super) whole: &'a dyn Fn(&RowSelector, &Threshold) -> Option<ThresholdFigures>,
     /// Returns how much of a stretch, given by its two ends, was not spent in a pause.
     pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
     /// Times without any response while users waited, including one that still lasts.
@@ -95,12 +107,8 @@ impl Judges {
 
     /// Adds a slice, or a part of one.
     pub(super) fn gather(&mut self, slice: &SliceDelta) {
-        if !self.held {
-            for judge in &mut self.judges {
-                if let Some(gathered) = &mut judge.gathered {
-                    gathered.add(&judge.threshold, slice);
-                }
-            }
+        for judge in &mut self.judges {
+            judge.gather(slice, self.held);
         }
     }
 
@@ -119,26 +127,30 @@ impl Judges {
     /// Drops what was seen, and judges from now on.
     pub(super) fn reset(&mut self) {
         let judges = std::mem::take(self).judges.into_iter();
-        let anew = judges.map(|judge| Judge {
-            name: judge.name,
-            ..Judge::new(judge.threshold)
-        });
-        self.judges = anew.collect();
+        self.judges = judges.map(Judge::anew).collect();
     }
 
     /// Returns the first broken threshold that ends the run.
     pub(super) fn stopping(&self) -> Option<ThresholdRow> {
-        let mut broken = self.judges.iter().filter(|judge| judge.broken.is_some());
-        let stopping = broken.find(|judge| judge.threshold.abort)?;
-        Some(stopping.row(stopping.broken.map(|(_, value)| value)))
+        let mut judges = self.judges.iter().filter(|judge| judge.threshold.abort);
+        judges.find_map(|judge| {
+            let (_, value) = judge.subject().broken?;
+            Some(judge.row(Some(value)))
+        })
     }
 
     /// Returns all thresholds with their figures at the latest look.
     pub(super) fn current(&self) -> Vec<ThresholdRow> {
         self.judges
             .iter()
-            .map(|judge| judge.row(judge.now))
+            .map(|judge| judge.row(judge.subject().now))
             .collect()
+    }
+
+    /// Returns a warning for each threshold whose name the run has had rows of several kinds of: which are meant, and how
+    /// to choose others.
+    pub(super) fn ambiguities(&self) -> impl Iterator<Item = String> {
+        self.judges.iter().filter_map(Judge::ambiguity)
     }
 
     /// Returns the verdicts on a run that is seen up to its end, and the thresholds that could not be judged.
@@ -153,7 +165,7 @@ impl Judges {
             let seen = if self.held {
                 Err("the run ended before the part that is judged began")
             } else {
-                judge.last_word(view)
+                judge.subject().last_word(threshold, view)
             };
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();
@@ -172,17 +184,116 @@ impl Judges {
 
 impl Judge {
     fn new(threshold: Threshold) -> Judge {
+        let candidates = row_selectors(&threshold).into_iter();
         Judge {
-            gathered: GatheredFigures::for_threshold(&threshold),
             name: threshold.name.clone(),
+            candidates: candidates
+                .map(|selector| Candidate::new(selector, &threshold))
+                .collect(),
             threshold,
+        }
+    }
+
+    /// Returns the same judge, which has gathered nothing, but knows what the run has had.
+    fn anew(self) -> Judge {
+        let candidates = self.candidates.into_iter().map(|candidate| Candidate {
+            seen: candidate.seen,
+            ..Candidate::new(candidate.selector, &self.threshold)
+        });
+        Judge {
+            candidates: candidates.collect(),
+            ..self
+        }
+    }
+
+    /// Returns what the threshold is about: the first candidate with its figure that the run has had rows of. Where none
+    /// has the figure, one without it says so.
+    fn subject(&self) -> &Candidate {
+        let mut seen = self.candidates.iter().filter(|one| one.seen.is_some());
+        let first = seen.clone().next();
+        let with_figure = seen.find(|candidate| candidate.has_figure(&self.threshold));
+        // There is always one.
+        with_figure.or(first).unwrap_or(&self.candidates[0])
+    }
+
+    fn ambiguity(&self) -> Option<String> {
+        let name = self.name.as_deref()?;
+        let candidates = self.candidates.iter();
+        let mut seen = candidates.filter(|candidate| candidate.has_figure(&self.threshold));
+        let subject = seen.next()?.selector.kind();
+        let others: Vec<&str> = seen.map(|candidate| candidate.selector.kind()).collect();
+        let (first, rest) = (others.first()?, others.get(1..)?);
+        let rest: String = rest.iter().map(|kind| format!(" and a {kind}")).collect();
+        let threshold = &self.threshold;
+        Some(format!(
+            "the threshold '{name}: {threshold}' is about the {subject} of that name; a {first}{rest} has it, too: \
+             '{first} …' before the name chooses"
+        ))
+    }
+
+    fn gather(&mut self, slice: &SliceDelta, held: bool) {
+        for candidate in &mut self.candidates {
+            candidate.seen = candidate
+                .seen
+                .or_else(|| candidate.selector.subject_in(slice));
+            if let Some(gathered) = &mut candidate.gathered
+                && !held
+            {
+                gathered.add(&self.threshold, &candidate.selector, slice);
+            }
+        }
+    }
+
+    fn look(&mut self, view: &FigureView<'_>, ended: Option<u64>, held: bool) {
+        for candidate in &mut self.candidates {
+            candidate.look(&self.threshold, view, ended, held);
+        }
+    }
+
+    fn row(&self, value: Option<f64>) -> ThresholdRow {
+        let threshold = &self.threshold;
+        let holds = value.is_some_and(|value| threshold.holds(value));
+        let broken = self.subject().broken;
+        ThresholdRow {
+            threshold: threshold.to_string(),
+            name: self.name.clone(),
+            value,
+            limit: threshold.limit,
+            unit: threshold.unit.text().to_owned(),
+            passed: holds && broken.is_none(),
+            broken_s: broken.map(|(at, _)| at as f64 / 1e9),
+        }
+    }
+}
+
+impl Candidate {
+    fn new(selector: RowSelector, threshold: &Threshold) -> Candidate {
+        Candidate {
+            gathered: GatheredFigures::for_threshold(threshold, &selector),
+            selector,
+            seen: None,
             now: None,
             worst: None,
             broken: None,
         }
     }
 
-    fn look(&mut self, view: &FigureView<'_>, ended: Option<u64>, held: bool) {
+    /// Returns whether the run has had such a row, and such rows can have the figure of the threshold.
+    fn has_figure(&self, threshold: &Threshold) -> bool {
+        self.seen.is_some_and(|subject| {
+            let nothing = ThresholdFigures::nothing(subject);
+            nothing.value(threshold, 1.0).is_ok()
+        })
+    }
+
+    fn look(
+        &mut self,
+        threshold: &Threshold,
+        view: &FigureView<'_>,
+        ended: Option<u64>,
+        held: bool,
+    ) {
+        self.find_declared(threshold, view);
         let stretches = match &mut self.gathered {
             Some(gathered) => {
                 gathered.stretches(ended.map_or(view.until, |ended| view.until.min(ended)))
@@ -192,38 +303,56 @@ impl Judge {
         if let Some(stretches) = stretches {
             for stretch in stretches {
                 let end = stretch.to;
-                let Ok(Some(value)) = stretch.value(&self.threshold, view) else {
+                let Ok(Some(value)) = stretch.value(threshold, view) else {
                     continue;
                 };
                 self.now = Some(value);
                 if !held {
-                    self.judge(end, value);
+                    self.judge(threshold, end, value);
                 }
             }
             return;
         }
-        let seen = self.whole(view).unwrap_or(None);
+        let seen = self.whole(threshold, view).unwrap_or(None);
         self.now = seen;
-        let from = nanoseconds(self.threshold.after);
+        let from = nanoseconds(threshold.after);
         // A rate needs some time to be one.
-        let least = match self.threshold.figure {
+        let least = match threshold.figure {
             FigureKind::Rate | FigureKind::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
         let has_started = view.until >= from.saturating_add(least);
         if let Some(value) = seen
-            && self.threshold.abort
+            && threshold.abort
             && has_started
             && !held
             && ended.is_none()
         {
-            self.judge(view.until, value);
+            self.judge(threshold, view.until, value);
+        }
+    }
+
+    /// Looks for a counter that the plan has declared, or that had something added before what is gathered: it is 0 as
+    /// long as nothing is added.
+    fn find_declared(&mut self, threshold: &Threshold, view: &FigureView<'_>) {
+        let gathered = self
+            .gathered
+            .as_mut()
+            .filter(|gathered| !gathered.has_subject());
+        let is_metric = matches!(self.selector, RowSelector::Metric(_));
+        if !is_metric || (self.seen.is_some() && gathered.is_none()) {
+            return;
+        }
+        if let Some(figures) = (view.whole)(&self.selector, threshold) {
+            self.seen = self.seen.or(Some(figures.subject));
+            if let Some(gathered) = gathered {
+                gathered.are_of(figures.subject);
+            }
         }
     }
 
     /// Takes a figure that counts, as of the moment `at`.
-    fn judge(&mut self, at: u64, value: f64) {
-        let threshold = &self.threshold;
+    fn judge(&mut self, threshold: &Threshold, at: u64, value: f64) {
         self.worst = Some(match self.worst {
             Some(worst) if threshold.is_upper() => worst.max(value),
             Some(worst) => worst.min(value),
@@ -235,11 +364,16 @@ impl Judge {
     }
 
     /// Returns the figure of everything that is not left out.
-    fn whole(&self, view: &FigureView<'_>) -> Result<Option<f64>, &'static str> {
-        let threshold = &self.threshold;
+    fn whole(
+        &self,
+        threshold: &Threshold,
+        view: &FigureView<'_>,
+    ) -> Result<Option<f64>, &'static str> {
         let (threshold_figures, from) = match &self.gathered {
+            // The part that counts has not begun.
+            Some(gathered) if view.until < gathered.after => return Ok(None),
             Some(gathered) => (gathered.all(), gathered.after),
-            None => ((view.whole)(threshold), 0),
+            None => ((view.whole)(&self.selector, threshold), 0),
         };
         match threshold_figures {
             Some(threshold_figures) => {
@@ -251,26 +385,18 @@ impl Judge {
     }
 
     /// Returns the figure that decides at the end of the run.
-    fn last_word(&self, view: &FigureView<'_>) -> Result<Option<f64>, &'static str> {
-        match (self.threshold.during, self.broken) {
-            (Some(_), _) if self.worst.is_some() => Ok(self.worst),
+    fn last_word(
+        &self,
+        threshold: &Threshold,
+        view: &FigureView<'_>,
+    ) -> Result<Option<f64>, &'static str> {
+        let gathered = self.gathered.as_ref();
+        match (threshold.during, self.broken) {
+            // Where no stretch had a figure, there is none.
+            (Some(_), _) if gathered.is_some_and(GatheredFigures::has_stretches) => Ok(self.worst),
             (None, Some((_, value))) => Ok(Some(value)),
             // This holds for a run that was shorter than the stretch, too.
-            _ => self.whole(view),
-        }
-    }
-
-    fn row(&self, value: Option<f64>) -> ThresholdRow {
-        let threshold = &self.threshold;
-        let holds = value.is_some_and(|value| threshold.holds(value));
-        ThresholdRow {
-            threshold: threshold.to_string(),
-            name: self.name.clone(),
-            value,
-            limit: threshold.limit,
-            unit: threshold.unit.text().to_owned(),
-            passed: holds && self.broken.is_none(),
-            broken_s: self.broken.map(|(at, _)| at as f64 / 1e9),
+            _ => self.whole(threshold, view),
         }
     }
 }

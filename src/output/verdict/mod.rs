@@ -6,7 +6,7 @@ use crate::error::{Error, exit};
 use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
 use crate::units::{counted, show_count};
 
-/// The most tasks, and the most thresholds, that get a remark; the rest is counted.
+/// The most tasks, checks and thresholds that get a line each; the rest is counted.
 const MOST_REMARKS: usize = 5;
 
 /// The share of failures above which fast failures may pull a latency below its limit.
@@ -79,9 +79,16 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
             .filter(|_| settings.fail_on_saturation)
             .map(|fewer| format!("{fewer} were started ('--fail-on-saturation')")),
     );
+    reasons.extend(always_failed(report));
     reasons.extend(failed(report).filter(|_| settings.fail_on_error));
     if settings.fail_on_error {
         reasons.extend(test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')")));
+    }
+    if has_limits(report, settings) && !settings.allow_short {
+        reasons.extend(
+            load_not_reached(report)
+                .map(|missing| format!("not judged: the load was not reached: {missing}{ACCEPT}")),
+        );
     }
     if let Some(short) = ending.and_then(|ending| short(ending, report, settings)) {
         reasons.push(match reasons.is_empty() {
@@ -123,6 +130,37 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
+/// The share of the load that may be missing without a word in the verdict.
+const MOST_MISSING: f64 = 0.01;
+
+/// Returns what keeps thresholds from being judged by a load that was less than planned. Who sets a limit on dropped
+/// iterations has said how many may be missing.
+fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
+    let is_missing = |(missing, due): (u64, u64)| missing as f64 > due as f64 * MOST_MISSING;
+    let mut thresholds = report.thresholds.iter();
+    let has_limit = thresholds.any(|row| row.threshold.starts_with("dropped "));
+    let arrivals = report.arrivals.filter(|_| !has_limit);
+    let dropped = arrivals.map(|row| (row.dropped, row.started + row.dropped));
+    let dropped = dropped.filter(|counts| is_missing(*counts));
+    let dropped = dropped.map(|(dropped, due)| {
+        format!(
+            "{} of {} were dropped ({})",
+            show_count(dropped),
+            counted(due, "iteration"),
+            share(dropped, due)
+        )
+    });
+    let ending = report.ending.as_ref();
+    let fewer = ending.filter(|ending| {
+        let users = ending.fewer_users();
+        users.is_some_and(|(started, due)| is_missing((due - started, due)))
+    });
+    let fewer = fewer.and_then(fewer_users);
+    dropped
+        .into_iter()
+        .chain(fewer.map(|fewer| format!("{fewer} were started")))
+}
+
 /// Returns whether the run has thresholds, judged or not.
 fn has_limits(report: &Report, settings: &RunSettings) -> bool {
     !(report.thresholds.is_empty() && settings.thresholds.is_empty())
@@ -139,24 +177,6 @@ fn is_before_users(report: &Report) -> bool {
 
 /// Returns remarks: facts that do not affect the verdict but that readers should know.
 fn remarks(report: &Report) -> Vec<String> {
-    let always = report
-        .tasks
-        .iter()
-        .filter(|task| task.failures > 0 && task.failures == task.runs);
-    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
-    let always = always.map(|task| {
-        let name = one_line(&task.name);
-        // Where all users were lost, that is the first reason already.
-        let why = task_error(report, &task.name).filter(|_| !all_lost);
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        match task.runs {
-            1 => format!("the task '{name}' failed in its only run{why}"),
-            runs => format!(
-                "the task '{name}' failed in all of its {} runs{why}",
-                show_count(runs)
-            ),
-        }
-    });
     let flattered = report
         .thresholds
         .iter()
@@ -171,9 +191,59 @@ fn remarks(report: &Report) -> Vec<String> {
              share them among machines ('--part')"
         )
     }));
-    remarks.extend(at_most(always.collect(), "task"));
     remarks.extend(at_most(flattered.collect(), "threshold"));
     remarks
+}
+
+/// Returns a line for each task that failed in all of its runs, and for each check that never held. A threshold on its
+/// failures says how many are accepted.
+fn always_failed(report: &Report) -> impl Iterator<Item = String> {
+    let has_limit = |kind: &str, name: &str| {
+        let mut thresholds = report.thresholds.iter();
+        thresholds.any(|row| {
+            let of = row.name.as_deref().unwrap_or_default();
+            let is_of = of == name || of.strip_prefix(kind) == Some(name);
+            let of_failures = ["failures ", "checks ", "rate "];
+            is_of
+                && of_failures
+                    .iter()
+                    .any(|figure| row.threshold.starts_with(figure))
+        })
+    };
+    let all_checks = has_limit("", "checks");
+    let tasks = report.tasks.iter().filter(move |task| {
+        task.failures > 0 && task.failures == task.runs && !has_limit("task ", &task.name)
+    });
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    let tasks = tasks.map(move |task| {
+        let name = one_line(&task.name);
+        // Where all users were lost, that is the first reason already.
+        let why = task_error(report, &task.name).filter(|_| !all_lost);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        match task.runs {
+            1 => format!("the task '{name}' failed in its only run{why}"),
+            runs => format!(
+                "the task '{name}' failed in all of its {} runs{why}",
+                show_count(runs)
+            ),
+        }
+    });
+    let checks = report.checks.iter().filter(move |check| {
+        check.failures > 0 && check.passes == 0 && !all_checks && !has_limit("check ", &check.name)
+    });
+    let checks = checks.map(|check| {
+        let name = one_line(&check.name);
+        match check.failures {
+            1 => format!("the check '{name}' did not hold the only time"),
+            times => format!(
+                "the check '{name}' held in none of {}",
+                counted(times, "time")
+            ),
+        }
+    });
+    at_most(tasks.collect(), "task")
+        .into_iter()
+        .chain(at_most(checks.collect(), "check"))
 }
 
 fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
@@ -326,10 +396,15 @@ pub(super) fn saturated(report: &Report) -> Option<String> {
     (row.saturated_s > 0.0).then(|| why.to_owned())
 }
 
-/// Returns a line for failed requests and one for failed tasks.
+/// Returns a line for failed requests, one for failed tasks and one for failed checks.
 pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
     let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
-    let counts = [(report.aggregated.failures, "requests"), (tasks, "tasks")];
+    let checks: u64 = report.checks.iter().map(|check| check.failures).sum();
+    let counts = [
+        (report.aggregated.failures, "requests"),
+        (tasks, "tasks"),
+        (checks, "checks"),
+    ];
     counts
         .into_iter()
         .filter(|(failures, _)| *failures > 0)

@@ -212,7 +212,7 @@ impl ShapeStage {
             self.to.saturating_sub(self.from).max(1),
         );
         let offset = self.length.as_nanos() * u128::from(nth) / u128::from(rise);
-        self.start.saturating_add(Duration::from_nanos_u128(offset))
+        self.start.saturating_add(from_nanoseconds(offset))
     }
 
     /// Returns the next moment after `at` at which the stage's number of users may change, at most its end.
@@ -231,9 +231,8 @@ impl ShapeStage {
         // The line passes a whole number with each step down, the first at its beginning.
         let (step, fall) = (self.from - now + 1, self.from - self.to);
         let offset = self.length.as_nanos() * u128::from(step) / u128::from(fall.max(1));
-        let moment = self.start.saturating_add(Duration::from_nanos_u128(
-            offset.min(self.length.as_nanos()),
-        ));
+        let offset = from_nanoseconds(offset.min(self.length.as_nanos()));
+        let moment = self.start.saturating_add(offset);
         moment.min(self.end())
     }
 
@@ -250,6 +249,15 @@ impl ShapeStage {
             self.from - passed.saturating_sub(1)
         }
     }
+}
+
+/// Returns a time of so many nanoseconds, at most as many as the longest has.
+fn from_nanoseconds(nanoseconds: u128) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    let seconds = u64::try_from(nanoseconds / SECOND);
+    seconds.map_or(Duration::MAX, |seconds| {
+        Duration::new(seconds, (nanoseconds % SECOND) as u32)
+    })
 }
 
 #[cfg(test)]

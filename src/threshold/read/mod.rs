@@ -10,12 +10,12 @@ use std::time::Duration;
 
 /// The grammar of a threshold, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
-     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest bytes; 'ok', \
+     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest bytes dropped; 'ok', \
      'corrected' or a phase such as 'first_byte' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
      and the like";
 
 /// The words for figures other than percentiles.
-const FIGURES: [(&str, FigureKind); 10] = [
+const FIGURES: [(&str, FigureKind); 11] = [
     ("avg", FigureKind::Avg),
     ("min", FigureKind::Min),
     ("max", FigureKind::Max),
@@ -26,6 +26,7 @@ const FIGURES: [(&str, FigureKind); 10] = [
     ("value", FigureKind::Value),
     ("oldest", FigureKind::Oldest),
     ("bytes", FigureKind::Bytes),
+    ("dropped", FigureKind::Dropped),
 ];
 
 /// A mistake in the text of a threshold.
@@ -115,7 +116,9 @@ fn fits(
             is_time || is_plain && threshold.name.is_some() && threshold.phase.is_none(),
             "'us', 'ms' or 's'",
         ),
-        FigureKind::Failures => (is_share || is_plain, "'%', or none for a number of them"),
+        FigureKind::Failures | FigureKind::Dropped => {
+            (is_share || is_plain, "'%', or none for a number of them")
+        }
         FigureKind::Rate => (
             is_share || threshold.unit == Unit::PerSecond,
             "'/s', or '%' for a share",
@@ -149,6 +152,10 @@ fn fits(
     }
     if figure == FigureKind::Oldest && threshold.name.is_some() {
         let message = "'oldest' is about all requests together: write it without a name";
+        return Err(ThresholdMistake::new(message, number));
+    }
+    if figure == FigureKind::Dropped && threshold.name.is_some() {
+        let message = "'dropped' is about all iterations together: write it without a name";
         return Err(ThresholdMistake::new(message, number));
     }
     if is_share && threshold.limit > 100.0 {

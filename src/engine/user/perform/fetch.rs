@@ -10,6 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The most requests side by side to one host, as browsers send them over HTTP/1.1.
@@ -50,23 +51,28 @@ struct Fetch<'a> {
     task: &'a str,
     /// The outcomes so far, at the places of their requests. Never borrowed across an await.
     outcomes: RefCell<Vec<Option<Finished>>>,
+    /// Whether a request had to wait before it was sent.
+    waited: Cell<bool>,
     /// The room for the bodies: a single one is limited by '--max-body' alone.
     room: Option<Rc<BodyRoom>>,
 }
 
 /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the outcomes in
-/// the order of the list, and whether their bodies are missing because they took more memory than a user may have.
+/// the order of the list, whether their bodies are missing because they took more memory than a user may have, and for
+/// how long none was under way because all had to wait.
 pub(super) async fn fetch(
     requests: &TaskRequests,
     ops: &[RequestOp],
     task: &str,
-) -> (Vec<Finished>, bool) {
+) -> (Vec<Finished>, bool, Duration) {
+    let begun = Instant::now();
     let room = (ops.len() > 1).then(|| BodyRoom::of(requests.shared.config.lua_memory));
     let fetch = Fetch {
         requests,
         ops,
         task,
         outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
+        waited: Cell::new(false),
         room: room.map(Rc::new),
     };
     requests.session.set_room(fetch.room.clone());
@@ -86,8 +92,28 @@ pub(super) async fn fetch(
     requests.session.set_room(None);
     // All have been sent. Collected so, they stay where they are.
     let outcomes = fetch.outcomes.take().into_iter();
-    let outcomes = outcomes.collect::<Option<_>>().unwrap_or_default();
-    (outcomes, fetch.is_full())
+    let outcomes: Vec<Finished> = outcomes.collect::<Option<_>>().unwrap_or_default();
+    let waited = if fetch.waited.get() {
+        idle(begun, &outcomes)
+    } else {
+        Duration::ZERO
+    };
+    (outcomes, fetch.is_full(), waited)
+}
+
+/// Returns for how long none of these requests was under way since `begun`.
+fn idle(begun: Instant, finished: &[Finished]) -> Duration {
+    let exchanges = finished.iter().map(|finished| &finished.exchange);
+    let mut flights: Vec<_> = exchanges
+        .map(|exchange| (exchange.start, exchange.start + exchange.latency))
+        .collect();
+    flights.sort_unstable();
+    let (mut idle, mut until) = (Duration::ZERO, begun);
+    for (start, end) in flights {
+        idle += start.saturating_duration_since(until);
+        until = until.max(end);
+    }
+    idle
 }
 
 impl<'a> Fetch<'a> {
@@ -113,12 +139,18 @@ impl<'a> Fetch<'a> {
             self.outcomes.borrow_mut()[place] = Some(self.judged(op, exchange));
             return self.make_room(place);
         }
-        requests.shared.pass_throttles(&requests.role.limits).await;
+        let host = host_of(&op.request.url);
+        let waited = requests.back_off(host).await
+            + requests.shared.pass_throttles(&requests.role.limits).await;
+        if !waited.is_zero() {
+            self.waited.set(true);
+        }
         let start = Instant::now();
         let trace = requests.session.start_trace(&op.request);
         let flight = InFlight::new(requests, op, place, start, trace.as_deref());
         let mut exchange = requests.session.send(&op.request, start, trace).await;
         flight.end(&mut exchange);
+        requests.responded(host, exchange.outcome.as_ref().err());
         {
             let finished = &mut self.outcomes.borrow_mut()[place];
             let finished = finished.insert(self.judged(op, exchange));

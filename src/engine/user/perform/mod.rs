@@ -5,8 +5,8 @@ mod call;
 mod fetch;
 
 use crate::engine::timing::timers::Timers;
-use crate::engine::user::back_off::BackOff;
 use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::naming::host_of;
 use crate::engine::user::perform::call::CallInFlight;
 use crate::engine::user::perform::fetch::fetch;
 use crate::engine::user::shared::ShardState;
@@ -27,7 +27,11 @@ pub(super) struct TaskRunner {
     stop: Rc<StopSignal>,
     pub(super) vm: UserVm,
     pub(super) requests: TaskRequests,
-    back_off: BackOff,
+    /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
+    /// down, and for its turn under a limit on the rate.
+    pub(super) held_up: Duration,
+    /// Whether the task that runs was given up when the user was told to stop while it waited for its turn.
+    pub(super) gave_up: bool,
     /// Whether the plan has ended the user.
     pub(super) ended: bool,
     /// Whether the plan has ended the iteration that runs.
@@ -53,7 +57,8 @@ impl TaskRunner {
             stop,
             vm,
             requests,
-            back_off: BackOff::default(),
+            held_up: Duration::ZERO,
+            gave_up: false,
             ended: false,
             leaves_iteration: false,
         }
@@ -105,10 +110,45 @@ impl TaskRunner {
         }
     }
 
+    /// Waits for the user's turn under limits on the rate. Who is told to stop meanwhile gives up, and its task ends
+    /// uncounted: otherwise a run would go on until all who wait have had their turn. Returns whether the turn has come.
+    async fn pass_throttles(&mut self) -> bool {
+        let limits = &self.requests.role.limits;
+        if !self.shared.has_throttle(limits) {
+            return true;
+        }
+        let turn = self.shared.pass_throttles(limits);
+        let waited = if self.stop.is_requested() {
+            // What is left of the task, and 'on_stop', are due all the same.
+            turn.await
+        } else {
+            tokio::select! {
+                waited = turn => waited,
+                () = self.stop.requested() => {
+                    self.gave_up = true;
+                    return false;
+                }
+            }
+        };
+        self.hold_up(waited);
+        true
+    }
+
+    /// Notes that lgoose made the user wait, which is no part of its tasks, transactions, iterations and cycles.
+    fn hold_up(&mut self, waited: Duration) {
+        if !waited.is_zero() {
+            self.held_up += waited;
+            self.vm.hold_up(waited);
+            self.requests.paused(waited);
+        }
+    }
+
     /// Sends one request, unless its response is in the cache.
     async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Step {
         self.requests.settle(&mut self.vm);
-        self.back_off.pass(&self.shared.timers).await;
+        let host = host_of(&op.request.url);
+        let waited = self.requests.back_off(host).await;
+        self.hold_up(waited);
         let requests = &mut self.requests;
         requests.open_rows(std::slice::from_ref(&*op), task);
         if let Some(exchange) = requests.session.from_cache(&op.request) {
@@ -117,10 +157,14 @@ impl TaskRunner {
             let verdict = op.expect.verdict(&exchange);
             let finished = Box::new(requests.judged(&op, verdict, task, exchange));
             requests.open.store(op);
-            self.back_off.yield_next();
+            requests.yield_next();
             return self.vm.resume_request(finished);
         }
-        self.shared.pass_throttles(&requests.role.limits).await;
+        if !self.pass_throttles().await {
+            self.requests.open.clear();
+            return Step::Done;
+        }
+        let requests = &mut self.requests;
         self.shared.gather().await;
         let start = Instant::now();
         let trace = requests.session.start_trace(&op.request);
@@ -128,8 +172,7 @@ impl TaskRunner {
         let mut exchange = requests.session.send(&op.request, start, trace).await;
         let lost = flight.end(&mut exchange);
         requests.paused(lost);
-        self.back_off
-            .record(std::iter::once(exchange.outcome.as_ref().err()));
+        requests.responded(host, exchange.outcome.as_ref().err());
         requests.make_room(&mut self.vm);
         let verdict = op.expect.verdict(&exchange);
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
@@ -140,17 +183,16 @@ impl TaskRunner {
     /// Sends requests side by side.
     async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Step {
         self.requests.settle(&mut self.vm);
-        self.back_off.pass(&self.shared.timers).await;
+        // A list may be empty.
+        self.requests.yields().await;
         self.requests.open_rows(&ops, task);
         let lost = self.shared.lost();
-        let (finished, full) = fetch(&self.requests, &ops, task).await;
+        let (finished, full, waited) = fetch(&self.requests, &ops, task).await;
         self.requests.paused(self.shared.lost() - lost);
-        let outcomes = finished.iter().map(|finished| &finished.exchange.outcome);
-        self.back_off
-            .record(outcomes.map(|outcome| outcome.as_ref().err()));
+        self.hold_up(waited);
         let is_fresh = |finished: &Finished| finished.exchange.cache() == CacheUse::Fresh;
         if finished.iter().all(is_fresh) {
-            self.back_off.yield_next();
+            self.requests.yield_next();
         }
         self.requests.open.store_all(ops);
         self.requests.make_room(&mut self.vm);
@@ -160,15 +202,17 @@ impl TaskRunner {
     /// Performs a call of a protocol other than HTTP.
     async fn call(&mut self, op: &CallOp, task: &str) -> Step {
         self.requests.settle(&mut self.vm);
-        self.back_off.pass(&self.shared.timers).await;
+        let waited = self.requests.back_off(op.call.target()).await;
+        self.hold_up(waited);
+        if !self.pass_throttles().await {
+            return Step::Done;
+        }
         let requests = &mut self.requests;
         let (row, delay) = requests.open_call(op, task);
-        self.shared.pass_throttles(&requests.role.limits).await;
         self.shared.gather().await;
         let finished = CallInFlight::new(requests, op, row, delay).perform().await;
         requests.paused(finished.lost);
-        self.back_off
-            .record(std::iter::once(finished.outcome.as_ref().err()));
+        requests.responded(op.call.target(), finished.outcome.as_ref().err());
         requests.make_room(&mut self.vm);
         requests.count_call(&mut self.vm, op, task, &finished);
         self.vm.resume_call(finished.outcome)

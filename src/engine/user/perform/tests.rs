@@ -57,11 +57,11 @@ fn user_without_a_site(source: &str) -> Box<User> {
 
 #[tokio::test]
 async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_after_it() {
-    let mut user = user_without_a_site(
+    let user = user_without_a_site(
         "task { function(user)\n  user:get \"/\"\n  check(true, \"refused\")\n  user:get \"/\"\nend }",
     );
     // The pause is long by now.
-    user.runner.back_off.refusals = 7;
+    user.runner.requests.has_failed_for_long();
     let shared = user.shared.clone();
     let mut store = Store::new(RunIdentity::default());
     {

@@ -6,7 +6,8 @@ use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::metrics::{MetricKind, Recorder, SampleFailure, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A metric as a plan holds it.
 #[derive(Debug)]
@@ -26,10 +27,13 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         ("trend", MetricKind::Trend),
     ] {
         let make = lua.create_function(move |lua, name: Value| match name {
-            Value::String(name) => Ok(Metric {
-                kind,
-                name: escape_invalid(&name),
-            }),
+            Value::String(name) => {
+                let name = escape_invalid(&name);
+                if kind == MetricKind::Counter {
+                    VmHost::of(lua).declare_counter(&name);
+                }
+                Ok(Metric { kind, name })
+            }
             other => {
                 let problem = describe_mismatch("the name of a metric", "a string", &other);
                 let problem = format!("{problem}; write metric.{word} \"name\"");
@@ -89,16 +93,21 @@ impl Metric {
             }
         };
         record(lua, "add", |recorder| match self.kind {
-            MetricKind::Gauge => recorder.gauge(&self.name, value, Instant::now()),
+            MetricKind::Gauge => recorder.gauge(&self.name, value, Instant::now().into_std()),
             MetricKind::Trend => recorder.trend(&self.name, value),
             MetricKind::Counter | MetricKind::Rate => recorder.counter(&self.name, value),
         })
     }
 }
 
-/// Returns the time since the VM was made in nanoseconds, for the start of a transaction.
+/// Returns the time since the VM was made in nanoseconds, without that in which lgoose made the user wait, for the start
+/// of a transaction.
 pub(super) fn clock(lua: &Lua, (): ()) -> mlua::Result<i64> {
-    Ok(nanoseconds(VmHost::of(lua).start.elapsed()))
+    Ok(worked(&VmHost::of(lua)))
+}
+
+fn worked(host: &VmHost) -> i64 {
+    nanoseconds(host.start.elapsed().saturating_sub(host.held_up.get()))
 }
 
 /// Counts a transaction that began at `begin`, a time of [`clock`], and has ended now, successfully or with an error.
@@ -107,7 +116,7 @@ pub(super) fn end_transaction(
     (name, start, ok, problem): (LuaString, i64, bool, Value),
 ) -> mlua::Result<()> {
     let host = VmHost::of(lua);
-    let took = nanoseconds(host.start.elapsed()).saturating_sub(start);
+    let took = worked(&host).saturating_sub(start).max(0);
     let raised = (!ok).then(|| {
         let error = match problem {
             Value::Error(error) => *error,
@@ -120,6 +129,7 @@ pub(super) fn end_transaction(
         };
         diagnostics::to_raised(&error, &host.program.sources)
     });
+    let (ended, latency) = (Instant::now(), Duration::from_nanos(took as u64));
     let name = escape_invalid(&name);
     let tasks = &host.program.task_names;
     record(lua, "user:transaction", |recorder| {
@@ -136,8 +146,8 @@ pub(super) fn end_transaction(
         });
         recorder.record_task(&TaskRun {
             task: row,
-            start: host.start + Duration::from_nanos(start.max(0) as u64),
-            latency: Duration::from_nanos(took.max(0) as u64),
+            start: ended.checked_sub(latency).unwrap_or(host.start).into_std(),
+            latency,
             failure,
             context: Some(TaskContext {
                 user: host.user,

@@ -244,10 +244,12 @@ fn bytes_cut_off_or_changed_at_random_are_refused_or_can_be_used() {
 #[test]
 fn counts_that_no_run_reaches_are_refused_in_each_list_of_latencies() {
     type Row = RequestDelta<Counted>;
-    let lists: [fn(&mut Row) -> &mut Counted; 6] = [
+    let lists: [fn(&mut Row) -> &mut Counted; 8] = [
         |row| &mut row.all,
         |row| &mut row.failures,
         |row| &mut row.failed_at_once,
+        |row| &mut row.failed_later,
+        |row| &mut row.passed_later,
         |row| &mut row.service,
         |row| &mut row.filled.get_or_insert_default().latencies,
         |row| &mut row.phase_times.0.entry(Phase::Dns).or_default().latencies,

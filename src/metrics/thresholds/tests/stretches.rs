@@ -88,8 +88,12 @@ fn stretches_of_checks_and_metrics_are_judged_too() {
 }
 
 #[test]
-fn a_name_that_comes_to_stand_for_something_else_starts_anew() {
-    let mut run = DrivenRun::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
+fn a_name_that_comes_to_stand_for_requests_is_judged_by_them_from_the_start() {
+    let mut run = DrivenRun::judged_by(&[
+        "x: max < 0.1s during 1s",
+        "x: count < 9 during 1s",
+        "task x: max < 0.1s during 1s",
+    ]);
     let task = run.recorder.task("s", "x");
     for tick in 1..=4 {
         run.recorder.record_task(&TaskRun {
@@ -105,9 +109,22 @@ fn a_name_that_comes_to_stand_for_something_else_starts_anew() {
         run.request("GET", "x", 20, true);
         run.tick(f64::from(tick) / 2.0);
     }
-    let rows = run.report(4.0).thresholds;
-    assert_eq!(rows[0].value, Some(0.5), "of the task");
+    let report = run.report(4.0);
+    let rows = &report.thresholds;
+    assert_eq!(
+        (rows[0].value, rows[0].passed),
+        (Some(0.02), true),
+        "of the requests"
+    );
     assert!(rows[1].passed, "{rows:?}");
+    assert_eq!((rows[2].value, rows[2].broken_s), (Some(0.5), Some(1.0)));
+    let warning = "the threshold 'x: max < 0.1s during 1s' is about the requests of that name; a task has it, too";
+    assert!(
+        report.warnings[0].starts_with(warning),
+        "{:?}",
+        report.warnings
+    );
+    assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
 }
 
 #[test]

@@ -25,6 +25,13 @@ fn runs() -> Vec<UnjudgedRun> {
     let always = |report: &mut Report| {
         (report.tasks[0].runs, report.tasks[0].failures) = (50, 50);
     };
+    let dropped = |report: &mut Report| {
+        report.arrivals = Some(crate::metrics::ArrivalsRow { started: 65, dropped: 85, delay_ms: None });
+    };
+    let never = |report: &mut Report| {
+        let check = crate::metrics::Check { name: "title".to_owned(), passes: 0, failures: 50 };
+        report.checks = vec![check];
+    };
     let some = |report: &mut Report| report.tasks[0].failures = 3;
     let by = |ending: &mut Ending| ending.threshold = Some("p95 < 300ms abort".to_owned());
     let in_test_start = |ending: &mut Ending| (ending.in_test_start, ending.cut_short) = (true, true);
@@ -70,6 +77,15 @@ fn runs() -> Vec<UnjudgedRun> {
         run("time up, thresholds hold, too few users", TimeUp, 60.0, minute).usual().held().but(fewer),
         run("time up, fail-on-saturation, too few users", TimeUp, 60.0, minute)
             .set(|s| s.fail_on_saturation = true).but(fewer),
+        run("time up, thresholds hold, too few users, allow-short", TimeUp, 60.0, minute).usual().held().but(fewer)
+            .set(|s| s.allow_short = true),
+        run("time up, iterations dropped", TimeUp, 60.0, minute).usual().with(dropped),
+        run("time up, thresholds hold, iterations dropped", TimeUp, 60.0, minute).usual().held().with(dropped),
+        run("time up, thresholds hold, iterations dropped, allow-short", TimeUp, 60.0, minute).usual().held()
+            .with(dropped).set(|s| s.allow_short = true),
+        run("time up, a threshold on dropped iterations holds", TimeUp, 60.0, minute).usual().with(dropped)
+            .threshold("dropped < 60%", 56.7, true, None),
+        run("time up, a check never held", TimeUp, 60.0, minute).usual().with(never),
         run("iterations done", IterationsDone, 12.0, None).usual(),
         run("iterations done, thresholds hold", IterationsDone, 12.0, None).usual().held(),
         run("iterations done before the time", IterationsDone, 12.0, minute).usual().held(),

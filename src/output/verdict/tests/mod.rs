@@ -4,7 +4,7 @@ mod endings;
 mod under_way;
 
 use super::*;
-use crate::metrics::TaskRow;
+use crate::metrics::{Check, TaskRow};
 use crate::output::fixture;
 
 /// Returns the fixed report with nothing judged yet.
@@ -27,6 +27,7 @@ fn each_reason_is_shown_and_those_that_were_not_requested_are_not() {
             "lgoose itself was the bottleneck ('--fail-on-saturation')",
             "failed requests: 135 ('--fail-on-error')",
             "failed tasks: 12 ('--fail-on-error')",
+            "failed checks: 15 ('--fail-on-error')",
         ]
     );
     report.aggregated.failures = report.aggregated.count;
@@ -34,7 +35,7 @@ fn each_reason_is_shown_and_those_that_were_not_requested_are_not() {
 }
 
 #[test]
-fn a_task_that_never_succeeds_is_remarked() {
+fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
     let mut report = plain();
     let plain = report.tasks[0].clone();
     let row = |name: &str, runs, failures| TaskRow {
@@ -48,19 +49,50 @@ fn a_task_that_never_succeeds_is_remarked() {
         row("once", 1, 1),
         row("never", 1_200, 1_200),
     ];
+    let check = report.checks[0].clone();
+    report.checks = vec![
+        Check {
+            name: "title".to_owned(),
+            passes: 0,
+            failures: 12,
+            ..check.clone()
+        },
+        Check {
+            name: "price".to_owned(),
+            passes: 1,
+            failures: 12,
+            ..check
+        },
+    ];
     let verdict = judge(&report, None);
     assert_eq!(
-        verdict.remarks,
+        verdict.reasons,
         [
             "the task 'once' failed in its only run",
             "the task 'never' failed in all of its 1,200 runs",
+            "the check 'title' held in none of 12 times",
         ]
     );
-    assert_eq!(verdict.result, VerdictResult::None);
+    assert_eq!(verdict.exit_code, 1);
+    // Who sets a limit on them has said what is accepted.
+    let limit = |name: &str, threshold: &str| ThresholdRow {
+        threshold: threshold.to_owned(),
+        name: Some(name.to_owned()),
+        passed: true,
+        ..fixture::report().thresholds[0].clone()
+    };
+    report.thresholds = vec![
+        limit("task once", "failures < 100%"),
+        limit("never", "failures < 2000"),
+        limit("checks", "rate >= 0%"),
+    ];
+    assert_eq!(judge(&report, None).reasons, Vec::<String>::new());
+    report.thresholds.clear();
+    report.checks.clear();
     report.tasks = (0..9).map(|n| row(&n.to_string(), 2, 2)).collect();
-    let remarks = judge(&report, None).remarks;
-    assert_eq!(remarks.len(), MOST_REMARKS + 1);
-    assert_eq!(remarks[MOST_REMARKS], "the same of 4 more tasks");
+    let reasons = judge(&report, None).reasons;
+    assert_eq!(reasons.len(), MOST_REMARKS + 1);
+    assert_eq!(reasons[MOST_REMARKS], "the same of 4 more tasks");
 }
 
 #[test]

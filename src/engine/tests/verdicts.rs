@@ -1,0 +1,269 @@
+//! Tests of what thresholds are about, on whole runs in simulated time: names that several kinds of rows have, tags
+//! beyond their bounds, and loads that end or are held up.
+
+use super::ms;
+use super::rehearsal::TestRun;
+use crate::config::Settings;
+use crate::metrics::{Cause, Report};
+use crate::threshold::Threshold;
+use std::time::Duration;
+
+fn thresholds(texts: &[&str]) -> Option<Vec<Threshold>> {
+    let read = |text: &&str| Threshold::read(text).expect("a threshold");
+    Some(texts.iter().map(read).collect())
+}
+
+/// Plays a plan of some users whose iterations are so many, at a site that takes 5 ms.
+async fn judged(source: &'static str, users: u64, iterations: u64, texts: &[&str]) -> Report {
+    let settings = Settings {
+        users: Some(users),
+        startup_time: Some(Duration::ZERO),
+        iterations: Some(iterations),
+        thresholds: thresholds(texts),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |_, _| ms(5),
+        ..TestRun::new(source, settings)
+    };
+    run.play().await.1.report
+}
+
+fn rows(report: &Report) -> Vec<(Option<f64>, bool)> {
+    let rows = report.thresholds.iter();
+    rows.map(|row| (row.value, row.passed)).collect()
+}
+
+/// Every second request of the task fails, but not the task; and the task takes longer than its requests.
+const NAMESAKES: &str = "
+  scenario { 'A', task { 'front', function(user)
+    user:get('/', { expect = { status = user.iteration % 2 == 0 and 200 or 404 } })
+    user:wait(0.6)
+    check(user.iteration < 3, 'front')
+  end } }
+  scenario { 'B', task { 'other', function(user) user:get '/' user:wait(0.6) end } }";
+
+#[tokio::test(start_paused = true)]
+async fn a_bare_name_is_that_of_requests_and_a_kind_before_it_chooses() {
+    let texts = [
+        "front: failures < 5%",
+        "front: failures < 5% after 2s",
+        "front: failures < 5% during 3s",
+        "scenario=A, front: failures < 5%",
+        "GET front: failures < 5%",
+        "task front: failures < 5%",
+        "scenario=A, task front: failures < 5%",
+        "front: max < 300ms",
+        "front: max < 300ms after 1s",
+        "task front: max < 300ms",
+        "scenario=A, task front: max < 300ms",
+        "front: checks > 50%",
+        "check front: failures < 5%",
+    ];
+    let report = judged(NAMESAKES, 2, 20, &texts).await;
+    let rows = rows(&report);
+    assert_eq!(rows[0], (Some(50.0), false));
+    for at in [1, 2, 3, 4] {
+        let (value, passed) = rows[at];
+        let near_half = value.is_some_and(|value| (40.0..=60.0).contains(&value));
+        assert!(near_half && !passed, "{}: {value:?}", texts[at]);
+    }
+    assert_eq!(rows[5..7], [(Some(0.0), true), (Some(0.0), true)]);
+    for at in [7, 8] {
+        assert!(
+            rows[at].1 && rows[at].0 < Some(10.0),
+            "{}: {rows:?}",
+            texts[at]
+        );
+    }
+    for at in [9, 10] {
+        assert!(
+            !rows[at].1 && rows[at].0 > Some(600.0),
+            "{}: {rows:?}",
+            texts[at]
+        );
+    }
+    // Two of twenty held: requests and tasks have no figure 'checks'.
+    assert_eq!(rows[11], (Some(10.0), false));
+    assert_eq!(rows[12], (Some(90.0), false));
+    let start = "the threshold 'front: failures < 5%' is about the requests of that name; a task and a check has it, too";
+    assert!(
+        report.warnings.iter().any(|one| one.starts_with(start)),
+        "{:?}",
+        report.warnings
+    );
+}
+
+/// Each request has a tag of its own beside that of its region; the second half fails.
+const TOO_MANY_TAGS: &str = "task { 'x', function(user)
+  local status = user.iteration > 500 and 404 or 200
+  user:get('/', { name = 'page', tags = { region = 'eu', order = user.iteration }, expect = { status = status } })
+end }";
+
+#[tokio::test(start_paused = true)]
+async fn only_the_tag_that_overflows_is_left_out_and_what_it_selects_is_not_judged() {
+    let texts = [
+        "region=eu: failures < 1%",
+        "region=eu, GET page: count > 900",
+        "order=7: failures < 1%",
+        "order=7, region=us: count < 5",
+        "failures < 60%",
+    ];
+    let report = judged(TOO_MANY_TAGS, 1, 1_000, &texts).await;
+    let rows = rows(&report);
+    assert_eq!(rows[..2], [(Some(50.0), false), (Some(1_000.0), true)]);
+    // Some of what had the tag may be counted as '(other)'.
+    assert_eq!(rows[2], (None, false));
+    assert_eq!(rows[3], (None, false));
+    assert_eq!(rows[4], (Some(50.0), true));
+    let start = "the threshold 'order=7: failures < 1%' has no data: some of it may be counted as '(other)'";
+    assert!(
+        report.warnings.iter().any(|one| one.starts_with(start)),
+        "{:?}",
+        report.warnings
+    );
+    let eu = report.by_tag.iter().find(|row| row.tag == "region=eu");
+    assert_eq!(eu.map(|row| row.aggregated.count), Some(1_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_declared_counter_is_0_and_a_limit_on_it_holds() {
+    let source = "local lost = metric.counter 'lost orders'
+      task { function(user) user:get '/' if user.iteration > 99 then lost:add() end end }";
+    let texts = [
+        "lost orders: value < 1",
+        "lost orders: value < 1 abort after 1s",
+        "lost orders: rate < 1/s after 0.01s",
+        "lost orders: rate < 1/s during 1s",
+        "lost orders: value > 0",
+        "never declared: value < 1",
+    ];
+    let report = judged(source, 1, 5, &texts).await;
+    let zero = (Some(0.0), true);
+    assert_eq!(
+        rows(&report),
+        [zero, zero, zero, zero, (Some(0.0), false), (None, false)]
+    );
+    let row = report.metrics.iter().find(|row| row.name == "lost orders");
+    assert_eq!(row.map(|row| row.value), Some(Some(0.0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_iterations_have_a_figure() {
+    let settings = Settings {
+        rate: Some(50.0),
+        max_users: Some(1),
+        run_time: Some(ms(3_000)),
+        thresholds: thresholds(&["dropped < 1%", "dropped < 200", "dropped < 90% during 1s"]),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |_, _| ms(99),
+        ..TestRun::new("task { function(user) user:get '/' end }", settings)
+    };
+    let report = run.play().await.1.report;
+    let arrivals = report.arrivals.expect("a run at a rate");
+    let share = 100.0 * arrivals.dropped as f64 / (arrivals.started + arrivals.dropped) as f64;
+    assert!(arrivals.dropped > 100, "{arrivals:?}");
+    let rows = rows(&report);
+    assert_eq!(
+        rows[..2],
+        [(Some(share), false), (Some(arrivals.dropped as f64), true)]
+    );
+    assert!(rows[2].1 && rows[2].0 > Some(70.0), "{rows:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn iterations_of_a_rate_that_never_had_their_turn_are_dropped() {
+    let settings = Settings {
+        rate: Some(50.0),
+        run_time: Some(ms(4_000)),
+        thresholds: thresholds(&["dropped < 1%"]),
+        ..Settings::default()
+    };
+    let run = TestRun::new(
+        "scenario { 's', throttle_requests = '10/s', task { function(user) user:get '/' end } }",
+        settings,
+    );
+    let (arrived, outcome) = run.play().await;
+    let arrivals = outcome.report.arrivals.expect("a run at a rate");
+    assert_eq!(arrivals.started, arrived.len() as u64);
+    assert_eq!(arrivals.started + arrivals.dropped, 200, "{arrivals:?}");
+    assert!(!rows(&outcome.report)[0].1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_loads_that_have_done_their_iterations_end_the_run_before_its_time() {
+    let source = "
+      scenario { 'a', users = 3, hatch_rate = 100, iterations = 4, run_time = '6s', task { function(user) user:get '/' end } }
+      scenario { 'b', users = 2, hatch_rate = 100, iterations = 4, run_time = '6s', task { function(user) user:get '/' end } }";
+    let outcome = TestRun::new(source, Settings::default()).play().await.1;
+    let ending = outcome.report.ending.expect("it has ended");
+    assert_eq!(ending.cause, Cause::IterationsDone);
+    assert!(ending.at_s < 1.0, "{ending:?}");
+    assert_eq!(outcome.report.aggregated.count, 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_to_be_reached_is_not_judged_in_a_stretch_with_a_pause() {
+    use crate::control::Command;
+    let settings = Settings {
+        users: Some(1),
+        run_time: Some(ms(4_000)),
+        thresholds: thresholds(&["count > 30 during 1s", "count < 30 during 1s"]),
+        ..Settings::default()
+    };
+    let source = "task { wait = wait.pacing(0.02), function(user) user:get '/' end }";
+    let run = TestRun {
+        commands: vec![(ms(1_400), Command::Pause), (ms(2_000), Command::Resume)],
+        ..TestRun::new(source, settings)
+    };
+    let rows = rows(&run.play().await.1.report);
+    assert!(rows[0].1 && rows[0].0 > Some(45.0), "{rows:?}");
+    assert!(!rows[1].1, "{rows:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_for_a_turn_are_in_no_task_and_end_with_the_run() {
+    let source = "scenario { 's',
+      task { 'page', function(user) user:get '/page' end },
+      task { 'leave', on_stop = true, function(user) user:get '/bye' end } }";
+    let settings = Settings {
+        users: Some(40),
+        startup_time: Some(Duration::ZERO),
+        run_time: Some(ms(3_000)),
+        throttle_requests: Some(10.0),
+        thresholds: thresholds(&["task page: max < 50ms", "iterations: max < 50ms"]),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |_, _| ms(5),
+        ..TestRun::new(source, settings)
+    };
+    let (arrived, outcome) = run.play().await;
+    let of = |path: &str| arrived.iter().filter(|(_, one)| one == path).count();
+    assert!((29..=31).contains(&of("/page")), "{}", of("/page"));
+    let last = arrived
+        .iter()
+        .filter(|(_, one)| one == "/page")
+        .map(|(at, _)| *at)
+        .max();
+    assert!(last <= Some(ms(3_100)), "{last:?}");
+    // The users that leave are let go one after another, too.
+    assert_eq!(of("/bye"), 40);
+    let (end, _) = arrived.last().expect("it ran");
+    assert!((ms(6_700)..ms(7_300)).contains(end), "{end:?}");
+    let report = outcome.report;
+    let rows = rows(&report);
+    assert!(rows.iter().all(|row| row.1), "{rows:?}");
+    let runs = report
+        .tasks
+        .iter()
+        .find(|row| row.name == "page")
+        .map(|row| row.runs);
+    assert_eq!(
+        runs,
+        Some(of("/page") as u64),
+        "who gave up has run nothing"
+    );
+}

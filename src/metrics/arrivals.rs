@@ -33,14 +33,25 @@ impl<L> ArrivalDelta<L> {
             given_up: self.given_up,
         }
     }
+
+    /// Returns how many iterations were started, and how many found no free user.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let started = self.delays.count.saturating_sub(self.given_up);
+        (started, self.dropped)
+    }
+
+    /// Adds everything but the latencies.
+    fn add<M>(&mut self, other: &ArrivalDelta<M>) {
+        self.delays = self.delays.merged(&other.delays);
+        self.dropped += other.dropped;
+        self.given_up += other.given_up;
+    }
 }
 
 impl ArrivalDelta<Counted> {
     pub(super) fn merge(&mut self, other: &ArrivalDelta<Counted>) {
-        self.delays = self.delays.merged(&other.delays);
+        self.add(other);
         self.all.merge(&other.all);
-        self.dropped += other.dropped;
-        self.given_up += other.given_up;
     }
 }
 
@@ -65,12 +76,6 @@ impl ArrivalDelta {
         self.delays.count + self.dropped == 0
     }
 
-    /// Returns how many iterations were started, and how many found no free user.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        let started = self.delays.count.saturating_sub(self.given_up);
-        (started, self.dropped)
-    }
-
     /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.delays = ExactFigures::default();
@@ -82,44 +87,38 @@ impl ArrivalDelta {
 /// Starts of iterations over the whole run.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalLog {
-    delays: ExactFigures,
-    all: Option<Histogram<u64>>,
-    dropped: u64,
-    given_up: u64,
+    /// All of them, with latencies once there were any.
+    sums: ArrivalDelta<Option<Histogram<u64>>>,
 }
 
 impl ArrivalLog {
     pub(super) fn merge(&mut self, delta: &ArrivalDelta) {
         if !delta.is_empty() {
-            self.delays = self.delays.merged(&delta.delays);
-            self.dropped += delta.dropped;
-            self.given_up += delta.given_up;
-            delta
-                .all
-                .add_to(self.all.get_or_insert_with(latency::histogram));
+            self.sums.add(delta);
+            let all = self.sums.all.get_or_insert_with(latency::histogram);
+            delta.all.add_to(all);
         }
     }
 
     /// Returns how many iterations were started, and how many found no free user.
     pub(super) fn counts(&self) -> (u64, u64) {
-        let started = self.delays.count.saturating_sub(self.given_up);
-        (started, self.dropped)
+        self.sums.counts()
     }
 
     /// Returns the delay that 99 % of the starts did not exceed; zero in a run of users.
     pub(super) fn late_p99(&self) -> Duration {
-        let late = self.all.as_ref();
-        late.map_or(Duration::ZERO, |all| self.delays.quantiles(all, [0.99])[0])
+        let (late, delays) = (self.sums.all.as_ref(), &self.sums.delays);
+        late.map_or(Duration::ZERO, |all| delays.quantiles(all, [0.99])[0])
     }
 
     /// Returns the row of the report; `None` in a run of users.
     pub(super) fn row(&self) -> Option<ArrivalsRow> {
-        let all = self.all.as_ref()?;
+        let all = self.sums.all.as_ref()?;
         let (started, dropped) = self.counts();
         Some(ArrivalsRow {
             started,
             dropped,
-            delay_ms: latency::summary(&self.delays, all),
+            delay_ms: latency::summary(&self.sums.delays, all),
         })
     }
 }

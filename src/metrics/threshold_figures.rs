@@ -140,16 +140,18 @@ impl ThresholdFigures {
         failed: Option<&Histogram<u64>>,
         filled: Option<&FilledLatencies>,
     ) {
-        let put = |to: &mut Histogram<u64>| latency::add(to, all);
-        let less = |to: &mut Histogram<u64>| {
-            if let Some(failed) = failed {
-                latency::add(to, failed);
-            }
-        };
         if let (LatencySubset::Corrected, Some(filled)) = (among, filled) {
             self.add_phase(&filled.exact, |all| latency::add(all, &filled.histogram));
         }
-        self.add_counts(among, counts, put, less);
+        let mut exact = &counts.all;
+        if among == LatencySubset::Ok {
+            exact = &counts.ok;
+            let without = self.without.get_or_insert_with(latency::histogram);
+            if let Some(failed) = failed {
+                latency::add(without, failed);
+            }
+        }
+        self.add_counts(counts, exact, |to| latency::add(to, all));
     }
 
     /// Adds requests of a slice.
@@ -160,7 +162,6 @@ impl ThresholdFigures {
             }
             return;
         }
-        let put = |to: &mut Histogram<u64>| row.all.add_to(to);
         if let (LatencySubset::Corrected, Some(filled)) = (of.among, &row.filled) {
             self.add_phase(&filled.exact, |all| filled.latencies.add_to(all));
         }
@@ -173,27 +174,16 @@ impl ThresholdFigures {
             }
             self.is_of_all = true;
         }
-        self.add_counts(LatencySubset::All, &row.counts, put, |_| ());
+        self.add_counts(&row.counts, &row.counts.all, |to| row.all.add_to(to));
     }
 
     fn add_counts(
         &mut self,
-        among: LatencySubset,
         counts: &RequestCounts,
-        put: impl FnOnce(&mut Histogram<u64>),
-        less: impl FnOnce(&mut Histogram<u64>),
+        exact: &ExactFigures,
+        add: impl FnOnce(&mut Histogram<u64>),
     ) {
-        let SubjectValues::Latencies(all) = &mut self.values else {
-            return;
-        };
-        put(all);
-        match among {
-            LatencySubset::Ok => {
-                less(self.without.get_or_insert_with(latency::histogram));
-                self.add_exact(&counts.ok);
-            }
-            LatencySubset::All | LatencySubset::Corrected => self.add_exact(&counts.all),
-        }
+        self.add_phase(exact, add);
         self.failures = self
             .failures
             .saturating_add_signed(counts.failures_change());

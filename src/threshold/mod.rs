@@ -141,14 +141,19 @@ impl Threshold {
     /// Returns whether requests and tasks both can have the figure.
     pub fn can_be_of_tasks(&self) -> bool {
         self.phase.is_none()
-            && !matches!(
-                self.figure,
+            && self.among == LatencySubset::All
+            && match self.figure {
+                FigureKind::Count | FigureKind::Failures => true,
+                FigureKind::Rate => self.unit == Unit::PerSecond,
+                FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => {
+                    self.unit.per_millisecond().is_some()
+                }
                 FigureKind::Bytes
-                    | FigureKind::Oldest
-                    | FigureKind::Checks
-                    | FigureKind::Value
-                    | FigureKind::Dropped
-            )
+                | FigureKind::Oldest
+                | FigureKind::Checks
+                | FigureKind::Value
+                | FigureKind::Dropped => false,
+            }
     }
 
     /// Checks that the threshold's parts fit together.

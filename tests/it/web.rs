@@ -460,8 +460,11 @@ fn the_next_port_is_taken_and_the_page_is_opened() {
     );
     let pages = addresses.map(|address| format!("http://{address}/?token={TOKEN}"));
     wait_until("both pages are opened", || {
-        std::fs::read_to_string(&opened)
-            .is_ok_and(|text| pages.iter().all(|page| text.lines().any(|line| line == page)))
+        std::fs::read_to_string(&opened).is_ok_and(|text| {
+            pages
+                .iter()
+                .all(|page| text.lines().any(|line| line == page))
+        })
     });
     for run in runs {
         run.interrupt();

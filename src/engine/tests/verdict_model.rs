@@ -218,16 +218,11 @@ fn judge(all: &[Row], declared: bool, of: &Threshold, report: &Report) -> (Optio
     };
     let holds = |value: Option<f64>| value.is_some_and(|value| of.holds(value));
     // Nothing of a name in what is judged is no data, but a counter that is known is 0.
-    let gathered = of.during.is_some() || of.name.as_deref().is_some_and(|name| name.contains('='));
-    let begin = if gathered || !of.only_grows() {
-        after
-    } else {
-        0
-    };
+    // Sums leave nothing out: 'after' says when they are looked at.
     let begin = if of.only_grows() && of.during.is_none() {
         0
     } else {
-        begin
+        after
     };
     let is_known = match kind {
         Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
@@ -267,13 +262,7 @@ fn judge(all: &[Row], declared: bool, of: &Threshold, report: &Report) -> (Optio
             return (worst, holds(worst));
         }
     }
-    // Sums leave nothing out: 'after' says when they are looked at.
-    let from = if of.only_grows() && of.during.is_none() {
-        0
-    } else {
-        after
-    };
-    let whole = between(from, end + 1);
+    let whole = between(begin, end + 1);
     (whole, holds(whole))
 }
 

@@ -80,13 +80,9 @@ impl TaskRequests {
         if self.back_off.is_idle() {
             return Duration::ZERO;
         }
-        let base = self.session.base_target();
-        let host = if host.is_empty() {
-            &base.origin.text
-        } else {
-            host
-        };
         let (timers, recoveries) = (&self.shared.timers, &self.shared.recoveries);
+        let base = self.session.base_target();
+        let host = host_or(host, &base.origin.text);
         self.back_off.pass(host, timers, recoveries).await
     }
 
@@ -102,11 +98,7 @@ impl TaskRequests {
             return;
         }
         let base = self.session.base_target();
-        let host = if host.is_empty() {
-            &base.origin.text
-        } else {
-            host
-        };
+        let host = host_or(host, &base.origin.text);
         self.back_off.record(host, failure, recoveries);
     }
 
@@ -490,4 +482,9 @@ fn shares_name(one: &RequestOp, other: &RequestOp) -> bool {
         && one.request.method == other.request.method
         && one.tags.is_none()
         && other.tags.is_none()
+}
+
+/// Returns the host of a URL; of one without a host, that of the session.
+fn host_or<'a>(host: &'a str, of_session: &'a str) -> &'a str {
+    if host.is_empty() { of_session } else { host }
 }

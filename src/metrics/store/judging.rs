@@ -5,7 +5,7 @@ use super::super::names::ITERATION;
 use super::super::report::ThresholdRow;
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use super::super::thresholds::{
-    ITERATIONS, RowSelector, SelectedFigures, Selection, UnjudgedThreshold, row_selectors,
+    ITERATIONS, RowSelector, SelectedFigures, UnjudgedThreshold, row_selectors,
 };
 use super::measured::MeasuredFigures;
 use crate::error::nearest;
@@ -37,18 +37,17 @@ pub(super) fn figures(
     selector: &RowSelector,
     threshold: &Threshold,
 ) -> Option<ThresholdFigures> {
-    let mut found = SelectedFigures::default();
     if *selector == RowSelector::AllRequests {
-        let total = &measured.requests.total;
-        let figures = found.select(Selection::Yes, ThresholdSubject::Requests)?;
-        total.show(figures, threshold);
-        return found.0;
+        let mut figures = ThresholdFigures::nothing(ThresholdSubject::Requests);
+        measured.requests.total.show(&mut figures, threshold);
+        return Some(figures);
     }
     if *selector == RowSelector::Arrivals {
-        let figures = found.select(Selection::Yes, ThresholdSubject::Arrivals)?;
+        let mut figures = ThresholdFigures::nothing(ThresholdSubject::Arrivals);
         figures.add_arrivals(measured.arrivals.counts());
-        return found.0;
+        return Some(figures);
     }
+    let mut found = SelectedFigures::default();
     let requests = measured.requests.by_label.named();
     for (label, row) in requests.filter(|(_, row)| row.counts.count() > 0) {
         if let Some(figures) = found.select(selector.request(label), ThresholdSubject::Requests) {

@@ -41,8 +41,8 @@ struct Judge {
 #[derive(Debug)]
 struct Candidate {
     selector: RowSelector,
-    /// What the rows are of, once the run has had one, whatever was left out since.
-    seen: Option<ThresholdSubject>,
+    /// Once the run has had such a row, whatever was left out since: whether such rows can have the figure.
+    has_figure: Option<bool>,
     /// Figures that it gathers itself; without them it looks at those of the whole run.
     gathered: Option<GatheredFigures>,
     /// Figure at the latest look.
@@ -197,7 +197,7 @@ impl Judge {
     /// Returns the same judge, which has gathered nothing, but knows what the run has had.
     fn anew(self) -> Judge {
         let candidates = self.candidates.into_iter().map(|candidate| Candidate {
-            seen: candidate.seen,
+            has_figure: candidate.has_figure,
             ..Candidate::new(candidate.selector, &self.threshold)
         });
         Judge {
@@ -209,9 +209,12 @@ impl Judge {
     /// Returns what the threshold is about: the first candidate with its figure that the run has had rows of. Where none
     /// has the figure, one without it says so.
     fn subject(&self) -> &Candidate {
-        let mut seen = self.candidates.iter().filter(|one| one.seen.is_some());
+        let mut seen = self
+            .candidates
+            .iter()
+            .filter(|one| one.has_figure.is_some());
         let first = seen.clone().next();
-        let with_figure = seen.find(|candidate| candidate.has_figure(&self.threshold));
+        let with_figure = seen.find(|candidate| candidate.has_figure == Some(true));
         // There is always one.
         with_figure.or(first).unwrap_or(&self.candidates[0])
     }
@@ -219,7 +222,7 @@ impl Judge {
     fn ambiguity(&self) -> Option<String> {
         let name = self.name.as_deref()?;
         let candidates = self.candidates.iter();
-        let mut seen = candidates.filter(|candidate| candidate.has_figure(&self.threshold));
+        let mut seen = candidates.filter(|candidate| candidate.has_figure == Some(true));
         let subject = seen.next()?.selector.kind();
         let others: Vec<&str> = seen.map(|candidate| candidate.selector.kind()).collect();
         let (first, rest) = (others.first()?, others.get(1..)?);
@@ -233,9 +236,11 @@ impl Judge {
 
     fn gather(&mut self, slice: &SliceDelta, held: bool) {
         for candidate in &mut self.candidates {
-            candidate.seen = candidate
-                .seen
-                .or_else(|| candidate.selector.subject_in(slice));
+            if candidate.has_figure.is_none()
+                && let Some(subject) = candidate.selector.subject_in(slice)
+            {
+                candidate.see(subject, &self.threshold);
+            }
             if let Some(gathered) = &mut candidate.gathered
                 && !held
             {
@@ -271,19 +276,19 @@ impl Candidate {
         Candidate {
             gathered: GatheredFigures::for_threshold(threshold, &selector),
             selector,
-            seen: None,
+            has_figure: None,
             now: None,
             worst: None,
             broken: None,
         }
     }
 
-    /// Returns whether the run has had such a row, and such rows can have the figure of the threshold.
-    fn has_figure(&self, threshold: &Threshold) -> bool {
-        self.seen.is_some_and(|subject| {
+    /// Notes that the run has had such a row, of that subject.
+    fn see(&mut self, subject: ThresholdSubject, threshold: &Threshold) {
+        self.has_figure.get_or_insert_with(|| {
             let nothing = ThresholdFigures::nothing(subject);
             nothing.value(threshold, 1.0).is_ok()
-        })
+        });
     }
 
     fn look(
@@ -340,14 +345,14 @@ impl Candidate {
             .as_mut()
             .filter(|gathered| !gathered.has_subject());
         let is_metric = matches!(self.selector, RowSelector::Metric(_));
-        if !is_metric || (self.seen.is_some() && gathered.is_none()) {
+        if !is_metric || (self.has_figure.is_some() && gathered.is_none()) {
             return;
         }
         if let Some(figures) = (view.whole)(&self.selector, threshold) {
-            self.seen = self.seen.or(Some(figures.subject));
             if let Some(gathered) = gathered {
                 gathered.are_of(figures.subject);
             }
+            self.see(figures.subject, threshold);
         }
     }
 

@@ -4,8 +4,10 @@
 use super::ms;
 use super::rehearsal::TestRun;
 use crate::config::Settings;
-use crate::metrics::{Cause, Report};
+use crate::control::Command;
+use crate::metrics::{Cause, LogEntry, LogMessage, Report, RunLogs};
 use crate::threshold::Threshold;
+use std::sync::mpsc;
 use std::time::Duration;
 
 fn thresholds(texts: &[&str]) -> Option<Vec<Threshold>> {
@@ -206,7 +208,6 @@ async fn own_loads_that_have_done_their_iterations_end_the_run_before_its_time()
 
 #[tokio::test(start_paused = true)]
 async fn a_number_to_be_reached_is_not_judged_in_a_stretch_with_a_pause() {
-    use crate::control::Command;
     let settings = Settings {
         users: Some(1),
         run_time: Some(ms(4_000)),
@@ -266,4 +267,66 @@ async fn waits_for_a_turn_are_in_no_task_and_end_with_the_run() {
         Some(of("/page") as u64),
         "who gave up has run nothing"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fetch_that_waits_for_its_turns_ends_with_the_run() {
+    let source = "task { 'page', function(user) user:fetch { '/a', '/b', '/c', '/d' } end }";
+    let settings = Settings {
+        users: Some(40),
+        startup_time: Some(Duration::ZERO),
+        run_time: Some(ms(3_000)),
+        throttle_requests: Some(10.0),
+        ..Settings::default()
+    };
+    let (log, logged) = mpsc::channel();
+    let run = TestRun {
+        response_time: |_, _| ms(5),
+        run_logs: Some(RunLogs::new([true, false, false, false], log, 1 << 26)),
+        ..TestRun::new(source, settings)
+    };
+    let (arrived, outcome) = run.play().await;
+    let (end, _) = arrived.last().expect("it ran");
+    assert!((ms(2_800)..ms(3_100)).contains(end), "{end:?}");
+    assert!((29..=31).contains(&arrived.len()), "{}", arrived.len());
+    let report = outcome.report;
+    let sent = arrived.len() as u64;
+    assert_eq!(report.aggregated.count, sent, "no other ones were sent");
+    assert_eq!(report.aggregated.failures, 0);
+    assert_eq!(lines_of(&logged), sent, "each has its line in the log");
+    let runs: u64 = report.tasks.iter().map(|row| row.runs).sum();
+    assert_eq!(runs, sent / 4, "the last one has not had all its turns");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_ended_of_a_fetch_that_is_cut_off_is_counted_and_logged() {
+    let source = "task { 'page', function(user) user:fetch { '/slow', '/a', '/b' } end }";
+    let settings = Settings {
+        users: Some(2),
+        startup_time: Some(Duration::ZERO),
+        run_time: Some(ms(3_000)),
+        ..Settings::default()
+    };
+    let (log, logged) = mpsc::channel();
+    let run = TestRun {
+        response_time: |_, path| if path == "/slow" { ms(60_000) } else { ms(5) },
+        commands: vec![(ms(1_000), Command::Abort)],
+        run_logs: Some(RunLogs::new([true, false, false, false], log, 1 << 26)),
+        ..TestRun::new(source, settings)
+    };
+    let report = run.play().await.1.report;
+    let aggregated = (report.aggregated.count, report.aggregated.failures);
+    assert_eq!(aggregated, (6, 2), "two of three have ended for each user");
+    assert_eq!(lines_of(&logged), 6);
+}
+
+/// Counts the requests in a log.
+fn lines_of(log: &mpsc::Receiver<LogMessage>) -> u64 {
+    let chunks = log.try_iter().filter_map(|message| match message {
+        LogMessage::Chunk(chunk) => Some(chunk),
+        _ => None,
+    });
+    let is_request = |entry: &LogEntry<'_>| matches!(entry, LogEntry::Request(_));
+    let lines = chunks.map(|chunk| chunk.entries().filter(is_request).count() as u64);
+    lines.sum()
 }

@@ -11,6 +11,7 @@ use crate::tags::Tags;
 use crate::trace::Trace;
 use crate::units::masked_url;
 use bytes::Bytes;
+use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -25,6 +26,9 @@ pub(crate) struct LatestOperation {
     /// Base URL that its paths were joined to.
     pub(crate) base: Option<Rc<Target>>,
     requests: OperationRequests,
+    /// Outcomes of requests that are sent side by side, at the places of their requests, until the plan gets them all.
+    /// Never borrowed across an await.
+    pub(crate) fetched: RefCell<Vec<Option<Finished>>>,
 }
 
 /// Operation whose verdicts are still open though another has begun.
@@ -51,12 +55,30 @@ impl LatestOperation {
         self.requests = OperationRequests::One(op);
     }
 
-    /// Keeps requests that were sent side by side until they are counted, without their bodies.
-    pub(crate) fn store_all(&mut self, mut ops: Vec<RequestOp>) {
-        for op in &mut ops {
-            op.request.body = Bytes::new();
-        }
+    /// Keeps requests that are to be sent side by side until they are counted.
+    pub(crate) fn begin_all(&mut self, ops: Vec<RequestOp>) {
+        *self.fetched.get_mut() = ops.iter().map(|_| None).collect();
         self.requests = OperationRequests::Many(ops);
+    }
+
+    /// Returns the requests that are sent side by side.
+    pub(crate) fn all(&self) -> &[RequestOp] {
+        match &self.requests {
+            OperationRequests::Many(ops) => ops,
+            OperationRequests::Nothing | OperationRequests::One(_) => &[],
+        }
+    }
+
+    /// Takes the outcomes of all requests that were sent side by side; their bodies are not needed any more.
+    pub(crate) fn take_all(&mut self) -> Vec<Finished> {
+        if let OperationRequests::Many(ops) = &mut self.requests {
+            for op in ops {
+                op.request.body = Bytes::new();
+            }
+        }
+        let outcomes = self.fetched.get_mut().drain(..);
+        // All have been sent. Collected so, they stay where they are.
+        outcomes.collect::<Option<_>>().unwrap_or_default()
     }
 
     /// Returns the request at that place.
@@ -86,6 +108,7 @@ impl LatestOperation {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.requests = OperationRequests::Nothing;
+        self.fetched.get_mut().clear();
     }
 
     /// Returns the sample of its request at that place, which has ended, with the verdict on it as it stands.

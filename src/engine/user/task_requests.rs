@@ -12,6 +12,7 @@ use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::show::{show, show_call, show_verdict};
+use crate::engine::user::stop::StopSignal;
 use crate::http::{CacheUse, Exchange, Failure, Session};
 use crate::lua::{Finished, RequestOp, Vm};
 use crate::metrics::{
@@ -84,6 +85,24 @@ impl TaskRequests {
         let base = self.session.base_target();
         let host = host_or(host, &base.origin.text);
         self.back_off.pass(host, timers, recoveries).await
+    }
+
+    /// Waits for the user's turn under limits on the rate, at most until it is told to stop by that signal, which gives the
+    /// turn up. Returns how long it waited; `None` if it gave up.
+    pub(super) async fn pass_throttles(&self, stop: Option<&StopSignal>) -> Option<Duration> {
+        let limits = &self.role.limits;
+        if !self.shared.has_throttle(limits) {
+            return Some(Duration::ZERO);
+        }
+        let turn = self.shared.pass_throttles(limits);
+        let Some(stop) = stop else {
+            return Some(turn.await);
+        };
+        tokio::select! {
+            biased;
+            waited = turn => Some(waited),
+            () = stop.requested() => None,
+        }
     }
 
     /// Lets other tasks run if the latest requests waited for nothing.
@@ -290,7 +309,7 @@ impl TaskRequests {
         let (observes, shown) = (vm.observes_requests(), self.shared.show);
         let mut counted = Vec::new();
         let mut recorder = self.shared.recorder.borrow_mut();
-        vm.settle(|place, finished| {
+        let mut conclude = |place: usize, finished: &Finished| {
             if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_sent()) {
                 cycles.request(open.rows[place], finished.exchange.latency);
             }
@@ -304,7 +323,14 @@ impl TaskRequests {
             if observes && finished.was_sent() {
                 counted.push(CountedRequest::of(place, finished));
             }
-        });
+        };
+        vm.settle(&mut conclude);
+        // Those of a fetch that did not come to its end.
+        for (place, finished) in open.fetched.take().iter().enumerate() {
+            if let Some(finished) = finished {
+                conclude(place, finished);
+            }
+        }
         // The plan's function may measure, too.
         drop(recorder);
         if !counted.is_empty() {

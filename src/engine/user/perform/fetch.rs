@@ -2,12 +2,13 @@
 
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::{host_of, is_on};
+use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{BodyRoom, Exchange, Response};
 use crate::lua::{Finished, RequestOp};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -47,31 +48,41 @@ impl HostRequests<'_> {
 /// A fetch under way.
 struct Fetch<'a> {
     requests: &'a TaskRequests,
-    ops: &'a [RequestOp],
     task: &'a str,
-    /// The outcomes so far, at the places of their requests. Never borrowed across an await.
-    outcomes: RefCell<Vec<Option<Finished>>>,
+    /// The signal that ends it while it waits.
+    stop: Option<&'a StopSignal>,
+    /// Whether it was given up: what was not sent yet is not sent.
+    gave_up: Cell<bool>,
     /// Whether a request had to wait before it was sent.
     waited: Cell<bool>,
     /// The room for the bodies: a single one is limited by '--max-body' alone.
     room: Option<Rc<BodyRoom>>,
 }
 
-/// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the outcomes in
-/// the order of the list, whether their bodies are missing because they took more memory than a user may have, and for
-/// how long none was under way because all had to wait.
+/// How a fetch has ended of which all requests were sent.
+pub(super) struct FetchEnd {
+    /// Whether bodies are missing because they took more memory than a user may have.
+    pub(super) full: bool,
+    /// For how long no request was under way because all had to wait.
+    pub(super) waited: Duration,
+}
+
+/// Sends the requests of the open operation side by side, at most six at a time per host, and counts each when it ends;
+/// their outcomes are kept there. Where the signal tells the user to stop while it waits for its turn, the fetch is given
+/// up, and `None` is returned.
 pub(super) async fn fetch(
     requests: &TaskRequests,
-    ops: &[RequestOp],
+    stop: Option<&StopSignal>,
     task: &str,
-) -> (Vec<Finished>, bool, Duration) {
+) -> Option<FetchEnd> {
     let begun = Instant::now();
+    let ops = requests.open.all();
     let room = (ops.len() > 1).then(|| BodyRoom::of(requests.shared.config.lua_memory));
     let fetch = Fetch {
         requests,
-        ops,
         task,
-        outcomes: RefCell::new(ops.iter().map(|_| None).collect()),
+        stop,
+        gave_up: Cell::new(false),
         waited: Cell::new(false),
         room: room.map(Rc::new),
     };
@@ -90,20 +101,21 @@ pub(super) async fn fetch(
     }
     drop(senders);
     requests.session.set_room(None);
-    // All have been sent. Collected so, they stay where they are.
-    let outcomes = fetch.outcomes.take().into_iter();
-    let outcomes: Vec<Finished> = outcomes.collect::<Option<_>>().unwrap_or_default();
     let waited = if fetch.waited.get() {
-        idle(begun, &outcomes)
+        idle(begun, &requests.open.fetched.borrow())
     } else {
         Duration::ZERO
     };
-    (outcomes, fetch.is_full(), waited)
+    (!fetch.gave_up.get()).then(|| FetchEnd {
+        full: fetch.is_full(),
+        waited,
+    })
 }
 
 /// Returns for how long none of these requests was under way since `begun`.
-fn idle(begun: Instant, finished: &[Finished]) -> Duration {
-    let exchanges = finished.iter().map(|finished| &finished.exchange);
+fn idle(begun: Instant, outcomes: &[Option<Finished>]) -> Duration {
+    let finished = outcomes.iter().flatten();
+    let exchanges = finished.map(|finished| &finished.exchange);
     let mut flights: Vec<_> = exchanges
         .map(|exchange| (exchange.start, exchange.start + exchange.latency))
         .collect();
@@ -125,7 +137,9 @@ impl<'a> Fetch<'a> {
         let count = host.places.len().min(SIDE_BY_SIDE);
         host.senders.set(count);
         (0..count).map(move |_| async move {
-            while let Some(place) = host.next() {
+            while !self.gave_up.get()
+                && let Some(place) = host.next()
+            {
                 self.send_at(place).await;
             }
             host
@@ -134,15 +148,19 @@ impl<'a> Fetch<'a> {
 
     /// Sends the request at that place of the list, counts it, and puts its outcome at the same place.
     async fn send_at(&self, place: usize) {
-        let (requests, op) = (self.requests, &self.ops[place]);
+        let requests = self.requests;
+        let op = &requests.open.all()[place];
         if let Some(exchange) = requests.session.from_cache(&op.request) {
-            self.outcomes.borrow_mut()[place] = Some(self.judged(op, exchange));
+            requests.open.fetched.borrow_mut()[place] = Some(self.judged(op, exchange));
             return self.make_room(place);
         }
         let host = host_of(&op.request.url);
-        let waited = requests.back_off(host).await
-            + requests.shared.pass_throttles(&requests.role.limits).await;
-        if !waited.is_zero() {
+        let backed_off = requests.back_off(host).await;
+        let Some(waited) = requests.pass_throttles(self.stop).await else {
+            self.gave_up.set(true);
+            return;
+        };
+        if !(backed_off + waited).is_zero() {
             self.waited.set(true);
         }
         let start = Instant::now();
@@ -152,7 +170,7 @@ impl<'a> Fetch<'a> {
         flight.end(&mut exchange);
         requests.responded(host, exchange.outcome.as_ref().err());
         {
-            let finished = &mut self.outcomes.borrow_mut()[place];
+            let finished = &mut requests.open.fetched.borrow_mut()[place];
             let finished = finished.insert(self.judged(op, exchange));
             let verdict = finished.verdict();
             let sample = requests.open.sample(place, finished, verdict.as_deref());
@@ -165,7 +183,7 @@ impl<'a> Fetch<'a> {
     /// Forgets all responses but for their status once those so far are too many; the latest came for that place.
     fn make_room(&self, place: usize) {
         let was_full = self.is_full();
-        let mut outcomes = self.outcomes.borrow_mut();
+        let mut outcomes = self.requests.open.fetched.borrow_mut();
         let of = |finished: &Finished| {
             let response = finished.exchange.outcome.as_ref();
             response.map_or(0, Response::held_bytes)

@@ -8,7 +8,7 @@ use crate::engine::timing::timers::Timers;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::host_of;
 use crate::engine::user::perform::call::CallInFlight;
-use crate::engine::user::perform::fetch::fetch;
+use crate::engine::user::perform::fetch::{FetchEnd, fetch};
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
@@ -113,25 +113,13 @@ impl TaskRunner {
     /// Waits for the user's turn under limits on the rate. Who is told to stop meanwhile gives up, and its task ends
     /// uncounted: otherwise a run would go on until all who wait have had their turn. Returns whether the turn has come.
     async fn pass_throttles(&mut self) -> bool {
-        let limits = &self.requests.role.limits;
-        if !self.shared.has_throttle(limits) {
-            return true;
+        // After a stop, what is left of the task, and 'on_stop', are due all the same.
+        let stop = (!self.stop.is_requested()).then_some(&*self.stop);
+        match self.requests.pass_throttles(stop).await {
+            Some(waited) => self.hold_up(waited),
+            None => self.gave_up = true,
         }
-        let turn = self.shared.pass_throttles(limits);
-        let waited = if self.stop.is_requested() {
-            // What is left of the task, and 'on_stop', are due all the same.
-            turn.await
-        } else {
-            tokio::select! {
-                waited = turn => waited,
-                () = self.stop.requested() => {
-                    self.gave_up = true;
-                    return false;
-                }
-            }
-        };
-        self.hold_up(waited);
-        true
+        !self.gave_up
     }
 
     /// Notes that lgoose made the user wait, which is no part of its tasks, transactions, iterations and cycles.
@@ -186,15 +174,21 @@ impl TaskRunner {
         // A list may be empty.
         self.requests.yields().await;
         self.requests.open_rows(&ops, task);
+        self.requests.open.begin_all(ops);
         let lost = self.shared.lost();
-        let (finished, full, waited) = fetch(&self.requests, &ops, task).await;
+        let stop = (!self.stop.is_requested()).then_some(&*self.stop);
+        let fetched = fetch(&self.requests, stop, task).await;
         self.requests.paused(self.shared.lost() - lost);
+        let Some(FetchEnd { full, waited }) = fetched else {
+            self.gave_up = true;
+            return Step::Done;
+        };
         self.hold_up(waited);
+        let finished = self.requests.open.take_all();
         let is_fresh = |finished: &Finished| finished.exchange.cache() == CacheUse::Fresh;
         if finished.iter().all(is_fresh) {
             self.requests.yield_next();
         }
-        self.requests.open.store_all(ops);
         self.requests.make_room(&mut self.vm);
         self.vm.resume_list(finished, full)
     }

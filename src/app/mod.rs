@@ -22,6 +22,8 @@ mod sites;
 mod supervisor;
 #[cfg(feature = "cli")]
 mod suspension;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "cli")]
 mod writable;
 

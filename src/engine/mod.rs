@@ -9,7 +9,7 @@ mod messages;
 mod run;
 mod shard;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod timing;
 mod user;
 

@@ -6,7 +6,7 @@
 
 use super::identity::RunIdentity;
 use super::portable::PortableDelta;
-use super::report::{EventKind, MachineRow, PartRow, Report, RunSettings};
+use super::report::{EventKind, MachineRow, MetricKind, PartRow, Report, RunSettings};
 use super::store::Store;
 use crate::threshold::Threshold;
 use base64::Engine as _;
@@ -161,6 +161,11 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, Stri
             store.warn(warning.clone());
         }
     }
+    // Declared counters are in the report of a part that has added nothing to them, too.
+    let metrics = first.metrics.iter();
+    let counters = metrics.filter(|metric| metric.kind == MetricKind::Counter && metric.count == 0);
+    let counters: Vec<String> = counters.map(|metric| metric.name.clone()).collect();
+    store.declare_counters(&counters);
     Ok(store)
 }
 

@@ -26,34 +26,34 @@ use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// Arrival of a request at the site, and its path.
-pub(super) type Arrived = (Duration, String);
+pub(crate) type Arrived = (Duration, String);
 
 /// A run in simulated time.
-pub(super) struct TestRun {
-    pub(super) source: &'static str,
-    pub(super) settings: Settings,
-    pub(super) threads: usize,
+pub(crate) struct TestRun {
+    pub(crate) source: &'static str,
+    pub(crate) settings: Settings,
+    pub(crate) threads: usize,
     /// Function that gives the time the site takes to answer what arrives at a moment.
-    pub(super) response_time: fn(Duration, &str) -> Duration,
+    pub(crate) response_time: fn(Duration, &str) -> Duration,
     /// Commands to the run, and their times.
-    pub(super) commands: Vec<(Duration, Command)>,
+    pub(crate) commands: Vec<(Duration, Command)>,
     /// Versions that replace the plan, and their times.
-    pub(super) plan_versions: Vec<(Duration, &'static str)>,
-    pub(super) start_shard: StartShard,
+    pub(crate) plan_versions: Vec<(Duration, &'static str)>,
+    pub(crate) start_shard: StartShard,
     /// Threads of each worker; empty for a run of one process.
-    pub(super) workers: Vec<usize>,
+    pub(crate) workers: Vec<usize>,
     /// The part of the load that is run.
-    pub(super) part: LoadPart,
+    pub(crate) part: LoadPart,
     /// When the director is lost, and when another takes the run over; only in runs on workers.
-    pub(super) lost: Option<(Duration, Duration)>,
+    pub(crate) lost: Option<(Duration, Duration)>,
     /// When all workers fall silent for good.
-    pub(super) silent: Option<Duration>,
+    pub(crate) silent: Option<Duration>,
     /// Logs to which what is counted is written; only in runs of one process.
-    pub(super) run_logs: Option<RunLogs>,
+    pub(crate) run_logs: Option<RunLogs>,
 }
 
 impl TestRun {
-    pub(super) fn new(source: &'static str, settings: Settings) -> TestRun {
+    pub(crate) fn new(source: &'static str, settings: Settings) -> TestRun {
         TestRun {
             source,
             settings,
@@ -70,12 +70,12 @@ impl TestRun {
         }
     }
 
-    pub(super) fn config(&self) -> Config {
+    pub(crate) fn config(&self) -> Config {
         Config::new(self.settings.clone(), self.threads, 7).expect("settings that fit")
     }
 
     /// Plays the run, and returns the arrivals at the site and the outcome.
-    pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
+    pub(crate) async fn play(self) -> (Vec<Arrived>, Outcome) {
         let Config { run, mut local, .. } = self.config();
         local.part = self.part;
         let config = Arc::new(run);
@@ -119,7 +119,8 @@ impl TestRun {
             for (at, command) in commands {
                 tokio::time::sleep_until(start + at).await;
                 let handle = if at < lost_at { &handle } else { &second };
-                handle.send(command).await.expect("it makes sense now");
+                // A run that has begun to stop takes none.
+                let _taken = handle.send(command).await;
             }
             // Held until the run is over.
             std::future::pending::<()>().await;
@@ -127,8 +128,8 @@ impl TestRun {
         tasks.spawn_local(async move {
             for (at, plan_version) in later {
                 tokio::time::sleep_until(start + at).await;
-                let taken = versions.offer(Arc::new(plan_version)).await;
-                taken.expect("the run is under way");
+                // A run that has begun to stop takes none.
+                let _taken = versions.offer(Arc::new(plan_version)).await;
             }
             std::future::pending::<()>().await;
         });

@@ -162,6 +162,9 @@ impl Store {
             slices: Default::default(),
             warnings,
         });
+        // What was waited for is judged, too: the parts may have ended at different times.
+        self.run.time.cover_all();
+        self.tick(ended);
     }
 
     /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.

@@ -79,6 +79,11 @@ impl MeasuredTime {
         }
     }
 
+    /// Notes that nothing more is expected of any shard.
+    pub(super) fn cover_all(&mut self) {
+        self.covered.fill(Covered::Whole);
+    }
+
     /// Returns the moment up to which everything is known, in nanoseconds since the run began.
     pub(super) fn complete_ns(&self) -> u64 {
         let now = self.now_ns();

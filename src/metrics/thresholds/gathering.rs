@@ -8,7 +8,7 @@ use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use super::selector::RowSelector;
 use super::{FigureView, nanoseconds};
 use crate::phases::Phase;
-use crate::threshold::{FigureKind, Threshold, Unit};
+use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -74,6 +74,10 @@ impl GatheredFigures {
                 if grows {
                     after = 0;
                 }
+                StoredFigures::All(None)
+            }
+            // Sums over the whole run know a success only once the plan can no longer overrule it.
+            None if threshold.abort && threshold.among == LatencySubset::Ok => {
                 StoredFigures::All(None)
             }
             None if grows

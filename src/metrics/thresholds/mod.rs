@@ -14,7 +14,7 @@ use super::silence::Silence;
 use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use crate::threshold::{FigureKind, Threshold};
 use gathering::GatheredFigures;
-pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, Selection, row_selectors};
+pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, row_selectors};
 use std::time::Duration;
 
 /// Thresholds of a run and their state.

@@ -201,16 +201,16 @@ fn always_failed(report: &Report) -> impl Iterator<Item = String> {
     let has_limit = |kind: &str, name: &str| {
         let mut thresholds = report.thresholds.iter();
         thresholds.any(|row| {
-            let of = row.name.as_deref().unwrap_or_default();
+            let figure = row.threshold.split(' ').next().unwrap_or_default();
+            // Checks without a name are all of them.
+            let unnamed = if figure == "checks" { figure } else { "" };
+            let of = row.name.as_deref().unwrap_or(unnamed);
             let is_of = of == name || of.strip_prefix(kind) == Some(name);
-            let of_failures = ["failures ", "checks ", "rate "];
-            is_of
-                && of_failures
-                    .iter()
-                    .any(|figure| row.threshold.starts_with(figure))
+            let is_share = row.unit == "%";
+            is_of && (matches!(figure, "failures" | "checks") || figure == "rate" && is_share)
         })
     };
-    let all_checks = has_limit("", "checks");
+    let all_checks = has_limit("check ", "checks");
     let tasks = report.tasks.iter().filter(move |task| {
         task.failures > 0 && task.failures == task.runs && !has_limit("task ", &task.name)
     });

@@ -1,0 +1,3 @@
+//! Tests of whole runs and of what is said about them.
+
+mod verdict_model;

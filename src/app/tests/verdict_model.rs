@@ -1,0 +1,758 @@
+//! A second, slow and plain implementation of thresholds, which judges by the log of requests and tasks alone: random
+//! plans whose requests, tasks, transactions, checks and metrics share few names are judged by both, with pauses and resets
+//! of the figures, and limits that stop the run.
+
+use crate::config::{LoadPart, Settings};
+use crate::control::Command;
+use crate::engine::tests::rehearsal::TestRun;
+use crate::metrics::{Event, EventKind, LogEntry, LogMessage, Report, RunLogs, ThresholdRow, join};
+use crate::output;
+use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// What a row of the log is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Request,
+    Task,
+    Check,
+    Counter,
+}
+
+/// One thing that was counted.
+#[derive(Debug, Clone)]
+struct Row {
+    kind: Kind,
+    name: String,
+    scenario: String,
+    tags: String,
+    /// When it ended, in nanoseconds since the measurement began; below 0 in the warm-up.
+    end: i64,
+    ms: f64,
+    failed: bool,
+    /// What was added to a counter.
+    added: f64,
+}
+
+/// Reads the log. What a request's plan did right after it is in its path: `c=x.1` is the check 'x' that held, `m=x.3`
+/// an addition to the counter 'x'.
+fn rows(log: &mpsc::Receiver<LogMessage>, origin: u64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let since = |ns: u64| ns as i64 - origin as i64;
+    while let Ok(LogMessage::Chunk(chunk)) = log.try_recv() {
+        for entry in chunk.entries() {
+            match entry {
+                LogEntry::Request(entry) => {
+                    let row = Row {
+                        kind: Kind::Request,
+                        name: entry.name.to_owned(),
+                        scenario: entry.scenario.to_owned(),
+                        tags: entry.tags.to_owned(),
+                        end: since(entry.end_ns),
+                        ms: (entry.end_ns - entry.start_ns) as f64 / 1e6,
+                        failed: entry.error.is_some(),
+                        added: 0.0,
+                    };
+                    let query = entry.url.split_once('?').map_or("", |(_, query)| query);
+                    for (key, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+                        let (name, value) = value.rsplit_once('.').expect("a name and a number");
+                        rows.push(Row {
+                            kind: if key == "c" {
+                                Kind::Check
+                            } else {
+                                Kind::Counter
+                            },
+                            name: name.to_owned(),
+                            failed: value == "0",
+                            added: value.parse().expect("a number"),
+                            ..row.clone()
+                        });
+                    }
+                    rows.push(row);
+                }
+                LogEntry::Task(entry) => rows.push(Row {
+                    kind: Kind::Task,
+                    name: entry.name.to_owned(),
+                    scenario: entry.scenario.to_owned(),
+                    tags: String::new(),
+                    end: since(entry.end_ns),
+                    ms: (entry.end_ns - entry.start_ns) as f64 / 1e6,
+                    failed: entry.error.is_some(),
+                    added: 0.0,
+                }),
+            }
+        }
+    }
+    rows
+}
+
+/// Returns whether rows of a kind can have the figure of a threshold.
+fn can_have(kind: Kind, of: &Threshold) -> bool {
+    match of.figure {
+        FigureKind::Checks => kind == Kind::Check,
+        FigureKind::Value => kind == Kind::Counter,
+        FigureKind::Rate if of.unit == Unit::Percent => kind == Kind::Check,
+        FigureKind::Count | FigureKind::Rate => true,
+        FigureKind::Failures => kind != Kind::Counter,
+        _ if of.among != LatencySubset::All => kind == Kind::Request,
+        _ => matches!(kind, Kind::Request | Kind::Task),
+    }
+}
+
+/// Returns the rows that a threshold is about; `None` if nothing has its name.
+fn subject<'a>(all: &'a [Row], declared: bool, of: &Threshold) -> Option<(Kind, Vec<&'a Row>)> {
+    let Some(name) = of.name.as_deref() else {
+        let kind = match of.figure {
+            FigureKind::Checks => Kind::Check,
+            _ => Kind::Request,
+        };
+        let rows: Vec<&Row> = all.iter().filter(|row| row.kind == kind).collect();
+        return (kind == Kind::Request || !rows.is_empty()).then_some((kind, rows));
+    };
+    if name == "checks" {
+        let rows: Vec<&Row> = all.iter().filter(|row| row.kind == Kind::Check).collect();
+        return (!rows.is_empty()).then_some((Kind::Check, rows));
+    }
+    // The tag and the scenario before a name.
+    let (tag, name) = name
+        .split_once(", ")
+        .filter(|_| name.contains('='))
+        .unwrap_or(("", name));
+    let (tag, name) = if name.contains('=') {
+        (name, "")
+    } else {
+        (tag, name)
+    };
+    let (word, rest) = name.split_once(' ').unwrap_or(("", name));
+    let meanings: Vec<(Kind, &str)> = match word {
+        "task" => vec![(Kind::Task, rest)],
+        "check" => vec![(Kind::Check, rest)],
+        "metric" => vec![(Kind::Counter, rest)],
+        "GET" => vec![(Kind::Request, rest)],
+        _ => vec![
+            (Kind::Request, name),
+            (Kind::Task, name),
+            (Kind::Counter, name),
+            (Kind::Check, name),
+        ],
+    };
+    let is_tagged = |row: &Row| match tag.split_once('=') {
+        None => true,
+        Some(("scenario", scenario)) => row.scenario == scenario,
+        Some(_) => row.kind == Kind::Request && row.tags.split(", ").any(|one| one == tag),
+    };
+    let fitting = meanings.iter().filter(|(kind, _)| can_have(*kind, of));
+    for (kind, name) in fitting {
+        let of_tags =
+            *kind == Kind::Request || (*kind == Kind::Task && tag.starts_with("scenario="));
+        if !tag.is_empty() && !of_tags {
+            continue;
+        }
+        let is_of = |row: &&Row| {
+            row.kind == *kind
+                && is_tagged(row)
+                && (row.name == *name || name.is_empty() && row.kind == Kind::Request)
+        };
+        let rows: Vec<&Row> = all.iter().filter(is_of).collect();
+        if !rows.is_empty() || (*kind == Kind::Counter && declared) {
+            return Some((*kind, rows));
+        }
+    }
+    None
+}
+
+/// Returns the figure of rows over so many seconds; `None` without data.
+fn figure(kind: Kind, rows: &[&Row], of: &Threshold, seconds: f64) -> Option<f64> {
+    let count = rows.len() as f64;
+    let failures = rows.iter().filter(|row| row.failed).count() as f64;
+    let sum: f64 = rows.iter().map(|row| row.added).sum();
+    let mut times: Vec<f64> = rows
+        .iter()
+        .filter(|row| !(row.failed && of.among == LatencySubset::Ok))
+        .map(|row| row.ms)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let share = |part: f64| (count > 0.0).then(|| 100.0 * part / count);
+    let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
+    match of.figure {
+        FigureKind::Failures if kind == Kind::Counter => None,
+        FigureKind::Failures if of.unit == Unit::Percent => share(failures),
+        FigureKind::Failures => (count > 0.0).then_some(failures),
+        FigureKind::Checks => share(count - failures),
+        FigureKind::Rate if of.unit == Unit::Percent => {
+            share(count - failures).filter(|_| kind == Kind::Check)
+        }
+        FigureKind::Rate if kind == Kind::Counter => per_second(sum),
+        FigureKind::Rate => per_second(count),
+        FigureKind::Count | FigureKind::Value if kind == Kind::Counter => Some(sum),
+        FigureKind::Count => Some(count),
+        FigureKind::Max => times.last().copied(),
+        FigureKind::Min => times.first().copied(),
+        FigureKind::Avg => {
+            (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+        }
+        FigureKind::Percentile(percent) => {
+            let rank = (percent / 100.0 * times.len() as f64).ceil().max(1.0) as usize;
+            times.get(rank - 1).copied()
+        }
+        other => panic!("no test has {other}"),
+    }
+}
+
+/// What is known of a run beside its rows, in nanoseconds since the measurement began.
+struct Course {
+    /// When it began to stop, and when it was over.
+    stop: i64,
+    end: i64,
+    /// When no task started, from and to.
+    pauses: Vec<(i64, i64)>,
+    /// Whether the measurement began with the run.
+    is_whole: bool,
+}
+
+impl Course {
+    fn of(report: &Report) -> Course {
+        let ns = |seconds: f64| (seconds * 1e9).round() as i64;
+        let of_kind = |kind| report.events.iter().filter(move |event| event.kind == kind);
+        let pauses = of_kind(EventKind::Pause);
+        let span = |pause: &Event| (pause.at_s, pause.at_s + pause.lasted_s.unwrap_or(0.0));
+        let at = |kind| of_kind(kind).next().map(|event| ns(event.at_s));
+        // Events are those of the first part, which may not be the last to end.
+        let end = at(EventKind::End).unwrap_or(0).max(ns(report.elapsed_s));
+        let is_anew = |event: &Event| matches!(event.kind, EventKind::Reset | EventKind::Reload);
+        let settings = report.settings.as_ref();
+        let has_warmup = settings.is_some_and(|settings| settings.warmup.is_some());
+        Course {
+            is_whole: !has_warmup && !report.events.iter().any(is_anew),
+            stop: at(EventKind::Stop).unwrap_or(end),
+            end,
+            pauses: pauses
+                .map(span)
+                .map(|(from, to)| (ns(from), ns(to)))
+                .collect(),
+        }
+    }
+
+    /// Returns how much of a stretch was no pause.
+    fn lasted(&self, from: i64, to: i64) -> i64 {
+        let pauses = self.pauses.iter();
+        let paused: i64 = pauses
+            .map(|(since, until)| (to.min(*until) - from.max(*since)).max(0))
+            .sum();
+        to - from - paused
+    }
+}
+
+/// The steps of sliding windows, and of the moments at which limits are looked at that stop a run.
+const GRID: i64 = 250_000_000;
+
+/// Returns whether a figure is that of the log, as exactly as histograms are.
+fn near(figure: f64, own: f64) -> bool {
+    (figure - own).abs() <= 1.2e-3 * own.abs() + 6e-4
+}
+
+/// Judges a threshold that is about these rows: returns its figure; `None` if it has none.
+fn judge(
+    kind: Kind,
+    rows: &[&Row],
+    declared: bool,
+    of: &Threshold,
+    row: &ThresholdRow,
+    course: &Course,
+) -> Option<f64> {
+    // What ended at the very end counts, too.
+    let between = |from: i64, to: i64| -> Option<f64> {
+        let until = if to == course.end { to + 1 } else { to };
+        let part = rows.iter().filter(|row| row.end >= from && row.end < until);
+        let part: Vec<&Row> = part.copied().collect();
+        figure(kind, &part, of, course.lasted(from, to) as f64 / 1e9)
+    };
+    let after = of.after.map_or(0, |after| after.as_nanos() as i64);
+    // Sums leave nothing out: 'after' says when they are looked at.
+    let begin = if of.only_grows() && of.during.is_none() {
+        0
+    } else {
+        after
+    };
+    // Nothing of a name in what is judged is no data, but a counter that is known is 0.
+    let is_known = match kind {
+        Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
+        _ => of.name.is_none() && kind == Kind::Request || rows.iter().any(|row| row.end >= begin),
+    };
+    if !is_known || begin > course.end {
+        return None;
+    }
+    if let Some(during) = of.during {
+        let length = during.as_nanos() as i64;
+        let step = (length / 60 / GRID * GRID).max(GRID);
+        let ends = (1..)
+            .map(|n| n * step)
+            .take_while(|to| *to <= course.stop.min(course.end));
+        let mut stretches = ends.filter(|to| *to >= after + length).peekable();
+        if stretches.peek().is_some() {
+            // A number that is to be reached may be too small only because a part was a pause.
+            let is_number = matches!(of.figure, FigureKind::Failures) && of.unit == Unit::None
+                || of.only_grows();
+            let counts = |from: i64, to: i64| {
+                let lasted = course.lasted(from, to);
+                lasted * 2 >= to - from
+                    && (!is_number || of.is_upper() || lasted + 1_000_000 >= to - from)
+            };
+            let spans = stretches.map(|to| (((to - length) / step * step).max(after), to));
+            let values = spans
+                .filter(|(from, to)| counts(*from, *to))
+                .filter_map(|(from, to)| between(from, to));
+            return values.reduce(if of.is_upper() { f64::max } else { f64::min });
+        }
+    }
+    if of.abort {
+        let scale = of.unit.per_millisecond().unwrap_or(1.0);
+        // What a look at that moment may see: some threads may have got further than others.
+        let seen_at = |at: i64| {
+            let later = rows.iter().map(|row| row.end + 1);
+            let later = later.filter(move |end| (at..at + GRID).contains(end));
+            [at].into_iter()
+                .chain(later)
+                .filter_map(|to| between(begin, to))
+        };
+        if let Some(broken) = row.broken_s {
+            let at = (broken * 1e9).round() as i64;
+            assert!((after..=course.stop).contains(&at), "{at}");
+            let is_it = |value: &f64| row.value.is_some_and(|figure| near(figure, value * scale));
+            return seen_at(at).find(is_it).or_else(|| between(begin, at));
+        }
+        let is_rate = of.figure == FigureKind::Rate && after > 0;
+        let first = after + if is_rate { 1_000_000_000 } else { 0 };
+        let looks = (1..).map(|n| n * GRID).take_while(|at| *at < course.stop);
+        let breaks = |at: &i64| {
+            let mut values = seen_at(*at).peekable();
+            let has_some = values.peek().is_some();
+            has_some
+                && values.all(|value| !of.holds(value * scale) && !near(of.limit, value * scale))
+        };
+        let broken = looks
+            .filter(|at| *at >= first && course.is_whole)
+            .find(breaks);
+        assert!(broken.is_none(), "{of} was broken at {broken:?}");
+    }
+    between(begin, course.end)
+}
+
+/// A random plan with random thresholds.
+struct Case {
+    source: String,
+    settings: Settings,
+    threads: usize,
+    /// Parts that are run for themselves and joined.
+    parts: u64,
+    commands: Vec<(Duration, Command)>,
+    /// When the same plan is loaded again.
+    reloaded: Option<Duration>,
+}
+
+const NAMES: [&str; 3] = ["front", "x", "A"];
+/// Counters that the top level makes, and others.
+const DECLARED: &str = "local counters = {}
+for _, name in ipairs { 'front', 'x', 'A' } do counters[name] = metric.counter(name) end\n";
+const MADE: &str = "local counters = setmetatable({}, { __index = function(_, name) return metric.counter(name) end })\n";
+
+const REGIONS: [&str; 2] = ["eu", "us"];
+
+impl Case {
+    fn new(seed: u64) -> Case {
+        let random = &mut StdRng::seed_from_u64(seed);
+        // Declared counters have a row from the start: half of the plans have none.
+        let counters = if random.random() { DECLARED } else { MADE };
+        let mut source = counters.to_owned();
+        for scenario in ["A", "B"].iter().take(random.random_range(1..=2)) {
+            source += &format!("scenario {{ '{scenario}',\n");
+            for _ in 0..random.random_range(1..=2) {
+                let name = NAMES.choose(random).expect("some");
+                source += &format!("  task {{ '{name}', function(user)\n{}", body(random));
+                if random.random_bool(0.3) {
+                    source += &format!("    if {} then error 'bad' end\n", sometimes(random));
+                }
+                source += "  end },\n";
+            }
+            source += "}\n";
+        }
+        let count = random.random_range(1..=4);
+        let thresholds = (0..count).map(|_| threshold(random)).collect();
+        let settings = Settings {
+            users: Some(random.random_range(2..=4)),
+            startup_time: Some(Duration::ZERO),
+            iterations: Some(random.random_range(2..=6)),
+            thresholds: Some(thresholds),
+            warmup: random
+                .random_bool(0.2)
+                .then_some(Duration::from_millis(400)),
+            ..Settings::default()
+        };
+        let mut case = Case {
+            source,
+            settings,
+            threads: random.random_range(1..=2),
+            parts: 1,
+            commands: Vec::new(),
+            reloaded: None,
+        };
+        let abort = case.settings.thresholds.iter().flatten().any(|of| of.abort);
+        match random.random_range(0..10) {
+            // What parts measure from is each one's own.
+            0..2 if !abort && case.settings.warmup.is_none() => case.parts = 2,
+            2 => case.reloaded = Some(random_ms(random, 100..=900)),
+            _ => case.commands = commands(random),
+        }
+        case
+    }
+}
+
+/// Returns a pause, a reset of the figures before or after it, both or none.
+fn commands(random: &mut StdRng) -> Vec<(Duration, Command)> {
+    let mut commands = Vec::new();
+    if random.random_bool(0.15) {
+        commands.push((random_ms(random, 100..=400), Command::ResetStatistics));
+    }
+    if random.random_bool(0.2) {
+        commands.push((random_ms(random, 450..=800), Command::Pause));
+        commands.push((random_ms(random, 850..=2_000), Command::Resume));
+    }
+    if random.random_bool(0.1) {
+        commands.push((random_ms(random, 2_050..=2_600), Command::ResetStatistics));
+    }
+    commands
+}
+
+fn random_ms(random: &mut StdRng, range: RangeInclusive<u64>) -> Duration {
+    Duration::from_millis(random.random_range(range))
+}
+
+/// Returns a condition that holds in some iterations.
+fn sometimes(random: &mut StdRng) -> String {
+    let every = random.random_range(1..=3);
+    format!(
+        "user.iteration % {every} == {}",
+        random.random_range(0..every)
+    )
+}
+
+fn body(random: &mut StdRng) -> String {
+    let mut body = String::new();
+    // More values of a tag than lgoose tells apart.
+    if random.random_bool(0.05) {
+        body += "    for id = 1, 40 do
+      local tags = { region = 'eu', id = tostring(user.id * 1000 + user.iteration * 100 + id) }
+      user:get('/p?', { name = 'x', tags = tags, expect = { status = id % 2 == 0 and 404 or 200 } })
+    end\n";
+    }
+    for _ in 0..random.random_range(1..=3) {
+        let name = NAMES.choose(random).expect("some");
+        let mut path = "'/p?'".to_owned();
+        let mut then = String::new();
+        if random.random_bool(0.3) {
+            let held = sometimes(random);
+            path += &format!(" .. 'c={name}.' .. ({held} and 1 or 0)");
+            then = format!("    check({held}, '{name}')\n");
+        } else if random.random_bool(0.3) {
+            path += &format!(" .. 'm={name}.2'");
+            then = format!("    counters['{name}']:add(2)\n");
+        }
+        let own = if random.random() {
+            format!("name = '{}', ", NAMES.choose(random).expect("some"))
+        } else {
+            String::new()
+        };
+        let tags = if random.random_bool(0.4) {
+            format!(
+                "tags = {{ region = '{}' }}, ",
+                REGIONS.choose(random).expect("some")
+            )
+        } else {
+            String::new()
+        };
+        let fails = sometimes(random);
+        let request = format!(
+            "    user:get({path}, {{ {own}{tags}expect = {{ status = ({fails}) and 404 or 200 }} }})\n{then}"
+        );
+        if random.random_bool(0.2) {
+            body += &format!("    user:transaction('{name}', function()\n{request}    end)\n");
+        } else {
+            body += &request;
+        }
+        if random.random_bool(0.4) {
+            body += &format!(
+                "    user:wait({})\n",
+                random.random_range(1..=7) as f64 / 10.0 + 0.0137
+            );
+        }
+    }
+    body
+}
+
+fn threshold(random: &mut StdRng) -> Threshold {
+    let name = NAMES.choose(random).expect("some");
+    let name = match random.random_range(0..12) {
+        0 => String::new(),
+        1 => format!("GET {name}: "),
+        2 => format!("task {name}: "),
+        3 => format!("check {name}: "),
+        4 => format!("metric {name}: "),
+        5 => format!("scenario=A, {name}: "),
+        6 => format!("scenario=B, task {name}: "),
+        7 => "region=eu: ".to_owned(),
+        8 => format!("region=us, {name}: "),
+        _ => format!("{name}: "),
+    };
+    let figures = [
+        "failures < 40%",
+        "failures < 3",
+        "count > 5",
+        "count < 9",
+        "rate > 2/s",
+        "p90 < 25ms",
+        "ok p50 < 20ms",
+        "max < 300ms",
+        "avg < 0.02s",
+        "min > 4ms",
+        "checks > 60%",
+        "value < 9",
+        "rate > 50%",
+    ];
+    let options = [
+        "",
+        "",
+        "",
+        " after 0.5s",
+        " during 1s",
+        " during 1s after 0.3s",
+        " abort",
+        " abort after 0.7s",
+    ];
+    loop {
+        let text = format!(
+            "{name}{}{}",
+            figures.choose(random).expect("some"),
+            options.choose(random).expect("some")
+        );
+        // Not all go together.
+        if let Ok(threshold) = Threshold::read(&text)
+            && threshold.check().is_ok()
+        {
+            return threshold;
+        }
+    }
+}
+
+/// Plays a case, and compares each verdict with the model's.
+async fn compare(seed: u64) {
+    let Case {
+        source,
+        settings,
+        threads,
+        parts,
+        commands,
+        reloaded,
+    } = Case::new(seed);
+    let thresholds = settings.thresholds.clone().unwrap_or_default();
+    let steps = format!("{parts} parts, {commands:?}, reloaded at {reloaded:?}");
+    let source: &'static str = Box::leak(source.into_boxed_str());
+    let (mut all, mut reports) = (Vec::new(), Vec::new());
+    for part in 0..parts {
+        let (out, log) = mpsc::channel();
+        let run = TestRun {
+            threads,
+            commands: commands.clone(),
+            plan_versions: reloaded.map(|at| (at, source)).into_iter().collect(),
+            part: LoadPart::of_shares(part..part + 1, parts),
+            response_time: |at, path| {
+                let mixed = at.as_micros() as u64 * 7_919 + path.len() as u64 * 104_729;
+                Duration::from_micros(1_300 + mixed % 40_009)
+            },
+            run_logs: Some(RunLogs::new([true, true, false, false], out, 1 << 26)),
+            ..TestRun::new(source, settings.clone())
+        };
+        let report = run.play().await.1.report;
+        all.extend(rows(&log, report.origin_ns));
+        reports.push((format!("{part}.json"), report));
+    }
+    let report = match parts {
+        1 => reports.remove(0).1,
+        _ => join(reports).expect("parts of one load"),
+    };
+    let course = Course::of(&report);
+    let declared = source.starts_with(DECLARED);
+    let mut all_hold = true;
+    for (of, row) in thresholds.iter().zip(&report.thresholds) {
+        let shown = || {
+            format!(
+                "seed {seed}, '{}: {of}', {steps}\n{source}",
+                row.name.as_deref().unwrap_or("")
+            )
+        };
+        let in_warmup = report
+            .ending
+            .as_ref()
+            .is_some_and(|ending| ending.in_warmup);
+        let subject = subject(&all, declared, of).filter(|_| !in_warmup);
+        let value = subject.and_then(|(kind, rows)| judge(kind, &rows, declared, of, row, &course));
+        // Times are milliseconds here, and have the unit of the limit in the row.
+        let value = value.map(|value| value * of.unit.per_millisecond().unwrap_or(1.0));
+        match (value, row.value) {
+            (None, None) => {}
+            (Some(own), Some(figure)) if near(figure, own) => {}
+            (own, figure) => panic!("{figure:?} where the log has {own:?}: {}", shown()),
+        }
+        let holds = value.is_some_and(|value| of.holds(value));
+        let at_limit = value.is_some_and(|value| near(of.limit, value));
+        assert!(
+            row.passed == holds || at_limit,
+            "{}: {}",
+            row.passed,
+            shown()
+        );
+        assert!(
+            !(of.abort && row.broken_s.is_some() && row.passed),
+            "{}",
+            shown()
+        );
+        all_hold &= row.passed;
+    }
+    let failed = !all_hold || fails_otherwise(&all, &thresholds, &report);
+    let verdict = output::judge(&report, None);
+    assert_eq!(
+        verdict.exit_code,
+        u8::from(failed),
+        "seed {seed}, {steps}: {verdict:?}\n{source}"
+    );
+}
+
+/// Returns whether a run fails whatever its thresholds say: nothing succeeded, or a task or check never did.
+fn fails_otherwise(all: &[Row], thresholds: &[Threshold], report: &Report) -> bool {
+    let in_warmup = report
+        .ending
+        .as_ref()
+        .is_some_and(|ending| ending.in_warmup);
+    let measured: Vec<&Row> = all.iter().filter(|row| row.end >= 0).collect();
+    let mut requests = measured.iter().filter(|row| row.kind == Kind::Request);
+    let mut successes = BTreeMap::new();
+    for row in &measured {
+        let scenario = if row.kind == Kind::Task {
+            &*row.scenario
+        } else {
+            ""
+        };
+        *successes
+            .entry((row.kind, &*row.name, scenario))
+            .or_insert(0) += u64::from(!row.failed);
+    }
+    let is_accepted = |kind: &str, name: &str| {
+        thresholds.iter().any(|of| {
+            let own = of.name.as_deref().unwrap_or("");
+            let is_of = own == name
+                || own.strip_prefix(kind) == Some(name)
+                || kind == "check " && own.is_empty() && of.figure == FigureKind::Checks;
+            let of_failures = match of.figure {
+                FigureKind::Failures | FigureKind::Checks => true,
+                FigureKind::Rate => of.unit == Unit::Percent,
+                _ => false,
+            };
+            is_of && of_failures
+        })
+    };
+    let never = successes
+        .iter()
+        .any(|((kind, name, _), successes)| match kind {
+            Kind::Task => *successes == 0 && !is_accepted("task ", name),
+            Kind::Check => *successes == 0 && !is_accepted("check ", name),
+            Kind::Request | Kind::Counter => false,
+        });
+    in_warmup || requests.all(|row| row.failed) || never
+}
+
+/// Plays a run at a rate of iterations that make one request each, and compares what is said of the dropped ones with what
+/// has arrived at the site.
+async fn compare_rate(seed: u64) {
+    let random = &mut StdRng::seed_from_u64(seed);
+    let (rate, seconds, users) = (
+        random.random_range(5..=60_u32),
+        random.random_range(2..=4),
+        random.random_range(1..=4),
+    );
+    let limit = random.random_range(0..=30);
+    let texts: &[&str] = match random.random_range(0..3) {
+        0 => &["max < 10s"],
+        1 => &["failures < 5% after 0.5s"],
+        _ => &[&format!("dropped <= {limit}%")],
+    };
+    let settings = Settings {
+        rate: Some(f64::from(rate)),
+        max_users: Some(users),
+        run_time: Some(Duration::from_secs(seconds)),
+        thresholds: Some(
+            texts
+                .iter()
+                .map(|text| Threshold::read(text).expect("a threshold"))
+                .collect(),
+        ),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |at, _| {
+            Duration::from_micros(1_300 + at.as_micros() as u64 * 7_919 % 150_013)
+        },
+        ..TestRun::new("task { function(user) user:get '/' end }", settings)
+    };
+    let (arrived, outcome) = run.play().await;
+    let due = u64::from(rate) * seconds;
+    let dropped = due - arrived.len() as u64;
+    let share = 100.0 * dropped as f64 / due as f64;
+    let shown = format!("seed {seed}: {dropped} of {due} dropped, {texts:?}");
+    let row = &outcome.report.thresholds[0];
+    let allowed = match &*row.threshold {
+        text if text.starts_with("dropped") => {
+            assert!(
+                row.value.is_some_and(|figure| near(figure, share)),
+                "{shown}: {row:?}"
+            );
+            f64::from(limit)
+        }
+        _ => 1.0,
+    };
+    let verdict = output::judge(&outcome.report, None);
+    assert_eq!(
+        verdict.exit_code,
+        u8::from(share > allowed),
+        "{shown}: {verdict:?}"
+    );
+}
+
+/// Seeds of the runs that each test of the suite plays.
+const SEEDS: u64 = 100;
+
+#[tokio::test(start_paused = true)]
+async fn random_plans_are_judged_as_their_logs_say() {
+    for seed in 0..SEEDS {
+        compare(seed).await;
+        compare_rate(seed).await;
+    }
+}
+
+/// As many as `LGOOSE_RUNS` says, from the seed `LGOOSE_FIRST` on:
+/// `LGOOSE_RUNS=20000 cargo test --lib verdict_model -- --ignored`.
+#[tokio::test(start_paused = true)]
+#[ignore = "takes as long as there are runs"]
+async fn many_random_plans_are_judged_as_their_logs_say() {
+    let runs = std::env::var("LGOOSE_RUNS").map_or(1_000, |runs| runs.parse().expect("a number"));
+    let first =
+        std::env::var("LGOOSE_FIRST").map_or(SEEDS, |first| first.parse().expect("a number"));
+    for seed in first..first + runs {
+        compare(seed).await;
+        compare_rate(seed).await;
+    }
+}

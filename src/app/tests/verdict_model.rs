@@ -207,6 +207,8 @@ fn figure(kind: Kind, rows: &[&Row], of: &Threshold, seconds: f64) -> Option<f64
 
 /// What is known of a run beside its rows, in nanoseconds since the measurement began.
 struct Course {
+    /// The seed and what was done to the run.
+    steps: String,
     /// When it began to stop, and when it was over.
     stop: i64,
     end: i64,
@@ -217,7 +219,7 @@ struct Course {
 }
 
 impl Course {
-    fn of(report: &Report) -> Course {
+    fn of(report: &Report, steps: String) -> Course {
         let ns = |seconds: f64| (seconds * 1e9).round() as i64;
         let of_kind = |kind| report.events.iter().filter(move |event| event.kind == kind);
         let pauses = of_kind(EventKind::Pause);
@@ -229,6 +231,7 @@ impl Course {
         let settings = report.settings.as_ref();
         let has_warmup = settings.is_some_and(|settings| settings.warmup.is_some());
         Course {
+            steps,
             is_whole: !has_warmup && !report.events.iter().any(is_anew),
             stop: at(EventKind::Stop).unwrap_or(end),
             end,
@@ -323,13 +326,20 @@ fn judge(
         };
         if let Some(broken) = row.broken_s {
             let at = (broken * 1e9).round() as i64;
-            assert!((after..=course.stop).contains(&at), "{at}");
+            assert!(
+                (after..=course.stop).contains(&at),
+                "{at} in {}",
+                course.steps
+            );
             let is_it = |value: &f64| row.value.is_some_and(|figure| near(figure, value * scale));
             return seen_at(at).find(is_it).or_else(|| between(begin, at));
         }
         let is_rate = of.figure == FigureKind::Rate && after > 0;
         let first = after + if is_rate { 1_000_000_000 } else { 0 };
-        let looks = (1..).map(|n| n * GRID).take_while(|at| *at < course.stop);
+        // What a run does last may be seen only when it is over.
+        let looks = (1..)
+            .map(|n| n * GRID)
+            .take_while(|at| *at + 2 * GRID < course.stop);
         let breaks = |at: &i64| {
             let mut values = seen_at(*at).peekable();
             let has_some = values.peek().is_some();
@@ -339,7 +349,11 @@ fn judge(
         let broken = looks
             .filter(|at| *at >= first && course.is_whole)
             .find(breaks);
-        assert!(broken.is_none(), "{of} was broken at {broken:?}");
+        assert!(
+            broken.is_none(),
+            "{of} was broken at {broken:?} in {}",
+            course.steps
+        );
     }
     between(begin, course.end)
 }
@@ -560,7 +574,7 @@ async fn compare(seed: u64) {
         reloaded,
     } = Case::new(seed);
     let thresholds = settings.thresholds.clone().unwrap_or_default();
-    let steps = format!("{parts} parts, {commands:?}, reloaded at {reloaded:?}");
+    let steps = format!("seed {seed}, {parts} parts, {commands:?}, reloaded at {reloaded:?}");
     let source: &'static str = Box::leak(source.into_boxed_str());
     let (mut all, mut reports) = (Vec::new(), Vec::new());
     for part in 0..parts {
@@ -585,13 +599,13 @@ async fn compare(seed: u64) {
         1 => reports.remove(0).1,
         _ => join(reports).expect("parts of one load"),
     };
-    let course = Course::of(&report);
+    let course = Course::of(&report, steps.clone());
     let declared = source.starts_with(DECLARED);
     let mut all_hold = true;
     for (of, row) in thresholds.iter().zip(&report.thresholds) {
         let shown = || {
             format!(
-                "seed {seed}, '{}: {of}', {steps}\n{source}",
+                "'{}: {of}', {steps}\n{source}",
                 row.name.as_deref().unwrap_or("")
             )
         };
@@ -628,7 +642,7 @@ async fn compare(seed: u64) {
     assert_eq!(
         verdict.exit_code,
         u8::from(failed),
-        "seed {seed}, {steps}: {verdict:?}\n{source}"
+        "{steps}: {verdict:?}\n{source}"
     );
 }
 

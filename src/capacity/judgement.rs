@@ -54,6 +54,14 @@ impl Judgement {
         }
     }
 
+    /// Returns that of a step whose latency goes on rising.
+    pub(super) fn drift() -> Judgement {
+        Judgement::failed(
+            DRIFT,
+            "its latency kept rising: requests pile up faster than they are answered",
+        )
+    }
+
     /// Returns that of a step that broke this limit.
     pub(crate) fn broke(row: &ThresholdRow) -> Judgement {
         let limit = match &row.name {
@@ -65,6 +73,15 @@ impl Judgement {
             None => format!("no data for {limit}"),
         };
         Judgement::failed(limit, reason)
+    }
+
+    /// Returns whether a longer step might have had another result: its figures were not steady, or its iterations did not end.
+    pub(crate) fn is_for_want_of_time(&self) -> bool {
+        match self.result {
+            StepResult::TooShort => true,
+            StepResult::Failed => self.limited_by.as_deref() == Some(DRIFT),
+            StepResult::Held | StepResult::Generator | StepResult::Stopped => false,
+        }
     }
 
     /// Puts a failure down to lgoose where it was the bottleneck, or where only its bursts failed. What is too late without its own

@@ -31,7 +31,7 @@ fn curve(steps: &[CapacityStep]) -> Vec<(f64, f64)> {
         let held = match step.result {
             StepResult::Held => true,
             StepResult::Failed => false,
-            StepResult::Generator | StepResult::Stopped => continue,
+            StepResult::Generator | StepResult::TooShort | StepResult::Stopped => continue,
         };
         let Some(p95) = step.p95_ms else { continue };
         points.retain(|(load, ..)| *load != step.load);

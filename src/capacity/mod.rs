@@ -4,6 +4,8 @@
 //! load is next ([`Search`]), whether a step has settled and whether it held ([`Watch`], [`trend`]), and what all steps
 //! show together ([`usl`], [`knee`]). Knows neither the engine nor a clock.
 
+mod estimate;
+mod iterations;
 mod judgement;
 mod knee;
 mod recovery;
@@ -15,10 +17,12 @@ mod trend;
 mod usl;
 mod watch;
 
+pub(crate) use estimate::CapacityEstimate;
+pub(crate) use iterations::{IterationCounts, ShortStep, StepIterations};
 pub(crate) use judgement::Judgement;
 pub(crate) use recovery::Recovery;
 #[cfg(test)]
 use search::SearchEnd;
-pub(crate) use search::{Search, SearchAction, SearchAims};
+pub(crate) use search::{Search, SearchAction, SearchAims, SearchTime};
 pub(crate) use summary::{SearchSummary, summary};
 pub(crate) use watch::{Decision, StepLengths, StepWatch, StepWindow};

@@ -16,10 +16,12 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// Waits for figures like those of the first step that held.
-    pub(crate) fn like(first: &CapacityStep) -> Recovery {
+    /// Waits for figures like those of the first step that held, whose mean latency in its first seconds is `first_ms`: requests
+    /// that come early in an iteration may be slower than the others.
+    pub(crate) fn like(first: &CapacityStep, first_ms: Option<f64>) -> Recovery {
+        let usual_ms = first.avg_ms.unwrap_or(f64::INFINITY);
         Recovery {
-            usual_ms: first.avg_ms.unwrap_or(f64::INFINITY),
+            usual_ms: first_ms.map_or(usual_ms, |first_ms| first_ms.max(usual_ms)),
             usual_failures: first.failures as f64 / first.count.max(1) as f64,
         }
     }

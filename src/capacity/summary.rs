@@ -91,6 +91,23 @@ fn text(aims: SearchAims, end: &SearchEnd, limited_by: Option<&str>, last: Optio
         CapacityOutcome::NotConfirmed => {
             format!("loads that held in a step failed repeatedly in the confirming run; {so_far}")
         }
+        CapacityOutcome::TimeUp if end.confirmed => match end.high {
+            Some(high) => format!(
+                "the site holds {low}; {} break its limits{because}; the time of the search was up before it was narrowed further",
+                by.shown(high)
+            ),
+            None => format!(
+                "the site holds at least {low}; the time of the search was up before more was tried"
+            ),
+        },
+        CapacityOutcome::TimeUp => {
+            format!(
+                "the time of the search was up before a run confirmed a result: give it more ('--time'); {so_far}"
+            )
+        }
+        CapacityOutcome::StepsTooShort => {
+            format!("the steps are too short for this plan{why}; {so_far}")
+        }
         CapacityOutcome::Stopped => format!("the search was stopped; {so_far}"),
     }
 }

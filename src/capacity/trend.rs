@@ -120,7 +120,7 @@ fn inflation(figures: &[f64], slope: f64) -> f64 {
 }
 
 /// Returns the median slope of all pairs.
-fn slope(figures: &[f64]) -> f64 {
+pub(super) fn slope(figures: &[f64]) -> f64 {
     let mut slopes = Vec::with_capacity(figures.len() * figures.len() / 2);
     for (at, one) in figures.iter().enumerate() {
         let later = figures[at + 1..].iter().enumerate();

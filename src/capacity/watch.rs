@@ -1,7 +1,8 @@
 //! Watches one step: leaves out its transient, goes on until its figures are steady, and judges it.
 
+use super::iterations::{IterationFlow, StepIterations};
 use super::judgement::{DRIFT, FAILURES, Judgement};
-use super::trend::{Trend, transient, trend};
+use super::trend::{Trend, median, slope, transient, trend};
 use crate::metrics::{SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::{FigureKind, Threshold, Unit};
 use crate::units::counted;
@@ -30,14 +31,23 @@ const MOST_DROPPED: f64 = 0.01;
 /// Requests that have to be beyond a percentile before it is believed.
 const BEYOND: f64 = 5.0;
 
+/// Requests that are enough to believe a figure that is not near its limit.
+const USUAL_REQUESTS: f64 = 100.0;
+
 /// Seconds between two looks at a step that is not decided.
 const LOOK_AGAIN: f64 = 5.0;
 
-/// The shortest and the longest time of a step, in seconds: of what is judged, and of all.
+/// Times of a step, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StepLengths {
+    /// How much is judged at least.
     pub least_s: f64,
+    /// When a step is over at the latest, whose iterations end as fast as they start.
     pub most_s: f64,
+    /// When a step is over whose iterations have not begun to end as fast as they start.
+    pub longest_s: f64,
+    /// When as many iterations end as start, by what earlier steps have shown; `None` if none has.
+    pub settles_s: Option<f64>,
 }
 
 /// State of a step that goes on, since its figures began to count.
@@ -51,6 +61,8 @@ pub(crate) struct StepWindow<'a> {
     pub limits: &'a [ThresholdRow],
     /// Starts that found no free user.
     pub dropped: u64,
+    /// The iterations.
+    pub iterations: StepIterations<'a>,
 }
 
 /// What is to be done with a step.
@@ -73,8 +85,17 @@ pub(crate) struct StepWatch<'a> {
     rate: Option<f64>,
     /// Seconds of the stretch that is being measured, at least.
     stretch_s: f64,
+    /// Whether the latency rose in the stretch before.
+    rose: bool,
     /// When to look again.
     due_s: f64,
+    /// When the step is over at the latest, unless its iterations do not end yet.
+    end_s: f64,
+    /// Whether the time is over in which, by what is known, fewer iterations end than start.
+    settled: bool,
+    /// Whether what was before that was dropped once: what is unbalanced from then on piles up.
+    balanced: bool,
+    flow: IterationFlow,
 }
 
 impl StepWatch<'_> {
@@ -85,16 +106,26 @@ impl StepWatch<'_> {
             slo,
             rate,
             stretch_s: lengths.least_s,
+            rose: false,
             due_s: lengths.least_s,
+            end_s: lengths.most_s,
+            settled: false,
+            balanced: false,
+            flow: IterationFlow::default(),
         }
     }
 
     /// Decides what is to be done, once a second.
     pub(crate) fn look(&mut self, look: &StepWindow<'_>) -> Decision {
         let seconds = look.points.len() as f64;
+        self.flow.note(seconds, &look.iterations);
+        let settles_s = self.lengths.settles_s.unwrap_or(0.0);
+        self.settled |= look.elapsed_s - seconds >= settles_s;
         let decision = match self.plain(look) {
             Some(judgement) => Decision::Over(judgement),
-            None if look.elapsed_s >= self.lengths.most_s => Decision::Over(self.last_word(look)),
+            None if !self.settled && look.elapsed_s < settles_s => Decision::GoOn,
+            None if !self.settled => self.anew(),
+            None if look.elapsed_s >= self.end_s() => Decision::Over(self.last_word(look)),
             None if seconds < self.due_s => Decision::GoOn,
             None => self.judged(look, seconds),
         };
@@ -102,16 +133,28 @@ impl StepWatch<'_> {
             Decision::Over(judgement) if judgement.result == StepResult::Failed => {
                 Decision::Over(judgement.blamed(self.slo, look))
             }
-            Decision::Anew => {
-                self.stretch_s *= LONGER;
-                self.due_s = self.stretch_s;
-                Decision::Anew
-            }
             Decision::GoOn if seconds >= self.due_s => {
                 self.due_s = seconds + LOOK_AGAIN;
                 Decision::GoOn
             }
             other => other,
+        }
+    }
+
+    /// Begins a stretch of the same length.
+    fn anew(&mut self) -> Decision {
+        self.settled = true;
+        self.due_s = self.stretch_s;
+        self.flow = IterationFlow::default();
+        Decision::Anew
+    }
+
+    /// Returns when the step is over.
+    fn end_s(&self) -> f64 {
+        if !self.is_known() && !self.flow.is_balanced() {
+            self.lengths.longest_s
+        } else {
+            self.end_s
         }
     }
 
@@ -123,29 +166,68 @@ impl StepWatch<'_> {
         }
     }
 
+    /// Returns whether iterations are known to end.
+    fn is_known(&self) -> bool {
+        self.balanced || self.lengths.settles_s.is_some()
+    }
+
     /// Judges a step whose stretch is over; it goes on where that says too little.
-    fn judged(&self, look: &StepWindow<'_>, seconds: f64) -> Decision {
-        if (count(look.points) as f64) < self.needed_requests() {
+    fn judged(&mut self, look: &StepWindow<'_>, seconds: f64) -> Decision {
+        let has_enough = self.rate.is_none() || self.flow.has_enough_starts();
+        if (count(look.points) as f64) < self.needed_requests(look) || !has_enough {
             return Decision::GoOn;
         }
-        let broken = self.broken(look);
-        let rest_s = self.lengths.most_s - look.elapsed_s;
-        let anew = if rest_s > self.stretch_s * LONGER {
-            Decision::Anew
-        } else {
-            Decision::GoOn
-        };
-        let direction = match transient(&averages(look.points), self.matters()) {
-            Trend::Steady => self.trend(look.points),
-            direction => direction,
-        };
-        match (direction, broken) {
+        match (self.direction(look.points), self.broken(look)) {
             (Trend::Rising, Some(judgement)) => Decision::Over(judgement),
-            (Trend::Rising, None) | (Trend::Falling, _) => anew,
+            _ if !self.flow.is_balanced() => self.unbalanced(look),
+            (Trend::Rising, None) if self.rose && self.will_break(look) => {
+                Decision::Over(Judgement::drift())
+            }
+            (direction @ Trend::Rising, None) | (direction @ Trend::Falling, _) => {
+                self.longer(look, direction)
+            }
             (Trend::Steady, _) if seconds < self.needed_s(look) => Decision::GoOn,
             (_, Some(judgement)) => Decision::Over(judgement),
             (_, None) => Decision::Over(Judgement::held()),
         }
+    }
+
+    /// Returns whether a latency would be beyond its limit at the end of the step if it went on rising as in this stretch.
+    fn will_break(&self, look: &StepWindow<'_>) -> bool {
+        let averages = averages(look.points);
+        let per_second = slope(&averages) / median(averages);
+        let growth = 1.0 + per_second * (self.end_s - look.elapsed_s);
+        let mut limits = self.slo.iter().zip(look.limits);
+        limits.any(|(limit, row)| {
+            let is_latency = limit.is_upper() && limit.unit.per_millisecond().is_some();
+            is_latency && row.value.is_some_and(|value| value * growth > row.limit)
+        })
+    }
+
+    /// Begins a longer stretch, if there is time for it.
+    fn longer(&mut self, look: &StepWindow<'_>, direction: Trend) -> Decision {
+        let longer_s = self.stretch_s * LONGER;
+        if self.end_s - look.elapsed_s <= longer_s {
+            return Decision::GoOn;
+        }
+        self.stretch_s = longer_s;
+        self.rose = direction == Trend::Rising;
+        self.anew()
+    }
+
+    /// Waits until as many iterations end as start, and drops what was before. Users that begin the next iteration by themselves
+    /// are always under way: one iteration of each has to be within what is judged.
+    fn unbalanced(&mut self, look: &StepWindow<'_>) -> Decision {
+        let lately = self.flow.is_balanced_lately(self.lengths.least_s);
+        if self.rate.is_none() || self.balanced || !lately {
+            return Decision::GoOn;
+        }
+        if !self.is_known() {
+            let end_s = look.elapsed_s + self.lengths.most_s;
+            self.end_s = self.end_s.max(end_s.min(self.lengths.longest_s));
+        }
+        self.balanced = true;
+        self.anew()
     }
 
     /// Judges a step that has had all of its time.
@@ -156,12 +238,46 @@ impl StepWatch<'_> {
         if count(look.points) == 0 {
             return Judgement::failed("no answer", "no request was answered");
         }
-        match self.trend(look.points) {
+        if !self.flow.is_balanced() {
+            return self.without_ends();
+        }
+        if self.trend(look.points) == Trend::Rising {
+            return Judgement::drift();
+        }
+        match self.flow.trend() {
             Trend::Rising => Judgement::failed(
                 DRIFT,
-                "its latency kept rising: requests pile up faster than they are answered",
+                "more and more iterations were under way: they pile up faster than they end",
             ),
             Trend::Steady | Trend::Falling => Judgement::held(),
+        }
+    }
+
+    /// Judges a step fewer of whose iterations ended than started: they take longer than the step, unless earlier steps have
+    /// shown how long they take.
+    fn without_ends(&self) -> Judgement {
+        let (due, ended) = self.flow.totals();
+        let counts = match self.rate {
+            Some(_) => format!(
+                "{} started and {ended} ended",
+                counted(due.round() as u64, "iteration")
+            ),
+            None => format!(
+                "{} completed {}",
+                counted(due as u64, "user"),
+                counted(ended, "iteration")
+            ),
+        };
+        if self.is_known() {
+            return Judgement::failed(
+                DRIFT,
+                format!("{counts}: they pile up faster than they end"),
+            );
+        }
+        Judgement {
+            result: StepResult::TooShort,
+            reason: Some(counts),
+            limited_by: None,
         }
     }
 
@@ -184,8 +300,12 @@ impl StepWatch<'_> {
         if look.dropped > 0 && look.dropped as f64 > MOST_DROPPED * due {
             return Some(self.without_users(look));
         }
-        if self.trend(points) == Trend::Falling {
-            return None;
+        // While iterations do not end yet, latencies are those of their first requests alone, which may be the slowest.
+        let is_partial = !self.settled || !self.flow.is_balanced();
+        match self.trend(points) {
+            Trend::Falling => return None,
+            Trend::Steady if is_partial => return None,
+            Trend::Steady | Trend::Rising => {}
         }
         let beyond = self.slo.iter().zip(look.limits).find(|(limit, row)| {
             let counts = limit.is_upper() && !limit.only_grows() && row.limit > 0.0;
@@ -221,8 +341,8 @@ impl StepWatch<'_> {
             };
         }
         match self.trend(look.points) {
-            Trend::Rising => Judgement::failed(DRIFT, reason),
-            Trend::Steady | Trend::Falling => Judgement {
+            Trend::Rising if self.flow.is_balanced() => Judgement::failed(DRIFT, reason),
+            Trend::Rising | Trend::Steady | Trend::Falling => Judgement {
                 result: StepResult::Generator,
                 reason: Some(format!("{reason}: raise '--max-users'")),
                 limited_by: Some("users".to_owned()),
@@ -236,6 +356,18 @@ impl StepWatch<'_> {
             .iter()
             .find(|row| !row.passed)
             .map(Judgement::broke)
+    }
+
+    /// Returns where the latency goes, or, where that is steady, the number of iterations under way.
+    fn direction(&self, points: &[SeriesPoint]) -> Trend {
+        let latency = match transient(&averages(points), self.matters()) {
+            Trend::Steady => self.trend(points),
+            direction => direction,
+        };
+        match (latency, self.flow.trend()) {
+            (Trend::Steady, Trend::Rising) if self.flow.is_balanced() => Trend::Rising,
+            (latency, _) => latency,
+        }
     }
 
     fn trend(&self, points: &[SeriesPoint]) -> Trend {
@@ -254,8 +386,9 @@ impl StepWatch<'_> {
         }
     }
 
-    /// Returns how many requests the limits need.
-    fn needed_requests(&self) -> f64 {
+    /// Returns how many requests the limits need: as many as a step of the usual length has at ten requests a second, and three
+    /// times as many if a figure is near its limit.
+    fn needed_requests(&self, look: &StepWindow<'_>) -> f64 {
         let beyond = self.slo.iter().map(|limit| match limit.figure {
             FigureKind::Percentile(percent) => BEYOND / (1.0 - percent / 100.0).max(1e-4),
             FigureKind::Failures if limit.unit == Unit::Percent => {
@@ -263,22 +396,30 @@ impl StepWatch<'_> {
             }
             _ => 0.0,
         });
-        // What a step of the usual length at ten requests a second has.
-        beyond.fold(0.0, f64::max).min(100.0 * NEAR_STRETCHES)
+        let most = if is_near(look) {
+            USUAL_REQUESTS * NEAR_STRETCHES
+        } else {
+            USUAL_REQUESTS
+        };
+        beyond.fold(0.0, f64::max).min(most)
     }
 
     /// Returns how many seconds are to be judged: more if a figure is near its limit.
     fn needed_s(&self, look: &StepWindow<'_>) -> f64 {
-        let near = look.limits.iter().any(|row| {
-            let part = row.value.map_or(1.0, |value| value / row.limit);
-            (1.0 / NEAR..NEAR).contains(&part)
-        });
-        if near {
+        if is_near(look) {
             self.lengths.least_s * NEAR_STRETCHES
         } else {
             self.lengths.least_s
         }
     }
+}
+
+/// Returns whether a figure is near its limit.
+fn is_near(look: &StepWindow<'_>) -> bool {
+    look.limits.iter().any(|row| {
+        let part = row.value.map_or(1.0, |value| value / row.limit);
+        (1.0 / NEAR..NEAR).contains(&part)
+    })
 }
 
 fn count(points: &[SeriesPoint]) -> u64 {

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The heading of its own options in the help.
 pub(super) const HEADING: &str = "Search";
 
+/// Time for which a step whose figures are not steady goes on if no option says so, beside that of an iteration.
+pub(crate) const STEP_TIME_MAX: Duration = Duration::from_secs(90);
+
 /// Options of a run that say what the search decides, or that belong to a single run, and what to do instead.
 const REFUSED: [(&[&str], &str); 6] = [
     (
@@ -25,7 +28,7 @@ const REFUSED: [(&[&str], &str); 6] = [
     ),
     (
         &["run_time", "iterations", "shared_iterations"],
-        "a step goes on until its figures are steady: '--step-time-max' limits it, '--confirm-time' is the length of the last run",
+        "a step goes on until its figures are steady: '--step-time-max' limits it, '--time' limits the search, '--confirm-time' is the length of the last run",
     ),
     (
         &["warmup", "reset_stats", "co_mitigation"],
@@ -94,15 +97,18 @@ pub(crate) struct CapacityArgs {
     /// Judge at least so much of each step
     #[arg(long, value_name = "D", default_value = "10s", value_parser = units::duration, help_heading = HEADING)]
     pub step_time: Duration,
-    /// Let a step whose figures are not steady go on for so long
-    #[arg(long, value_name = "D", default_value = "90s", value_parser = units::duration, help_heading = HEADING)]
-    pub step_time_max: Duration,
+    /// Let a step whose figures are not steady go on for so long [default: 90s, and as much longer as an iteration takes]
+    #[arg(long, value_name = "D", value_parser = units::duration, help_heading = HEADING)]
+    pub step_time_max: Option<Duration>,
     /// Measure the run that confirms the result for so long
     #[arg(long, value_name = "D", default_value = "60s", value_parser = units::duration, help_heading = HEADING)]
     pub confirm_time: Duration,
-    /// Wait for so long between two steps until the site has recovered
+    /// Wait for so long after a step that did not hold until the site has recovered
     #[arg(long, value_name = "D", default_value = "60s", value_parser = units::duration, help_heading = HEADING)]
     pub recovery_time: Duration,
+    /// End the search after this time, with the best interval that is confirmed by then [default: when it is narrow enough]
+    #[arg(long, value_name = "D", value_parser = units::duration, help_heading = HEADING)]
+    pub time: Option<Duration>,
     /// The plan and the other options of its runs.
     #[command(flatten)]
     pub run: RunArgs,

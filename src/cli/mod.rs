@@ -29,7 +29,7 @@ mod values;
 mod web;
 mod words;
 
-pub(crate) use capacity::{CapacityArgs, SearchVariable};
+pub(crate) use capacity::{CapacityArgs, STEP_TIME_MAX, SearchVariable};
 pub(crate) use check::CheckArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use demo::DemoArgs;

@@ -54,6 +54,9 @@ impl Snapshot {
             events: report.events.clone(),
             users: 0,
             arrivals: LiveArrivals {
+                started: report
+                    .arrivals
+                    .map_or(self.arrivals.started, |row| row.started),
                 dropped: report
                     .arrivals
                     .map_or(self.arrivals.dropped, |row| row.dropped),

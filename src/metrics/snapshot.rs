@@ -217,6 +217,8 @@ pub struct LiveRequests {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveArrivals {
+    /// Iterations that were started.
+    pub started: u64,
     /// Iterations that found no free user.
     pub dropped: u64,
     /// 99th percentile of the delay of starts against the schedule.

@@ -5,6 +5,8 @@ use super::wait::Wait;
 use crate::config::OwnLoad;
 use crate::tags::Tags;
 use http::HeaderMap;
+#[cfg(any(feature = "cli", test))]
+use std::time::Duration;
 
 /// A moment of a test for which a plan may have a function, run once by a user of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -162,6 +164,22 @@ impl Scenario {
         task.wait.as_ref().unwrap_or(&self.wait)
     }
 
+    /// Returns the mean sum of the declared pauses between the tasks of an iteration. Pauses that tasks make by themselves are
+    /// not declared.
+    #[cfg(any(feature = "cli", test))]
+    pub(crate) fn pauses(&self) -> Duration {
+        let tasks = self.tasks.iter();
+        let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
+        let (mut sum, mut runs) = (Duration::ZERO, 0_u32);
+        for task in tasks {
+            let pause = self.wait_of(task).mean();
+            sum = sum.saturating_add(pause.saturating_mul(task.weight));
+            runs = runs.saturating_add(task.weight);
+        }
+        // There is none after the last one.
+        sum - sum.checked_div(runs).unwrap_or_default()
+    }
+
     /// Returns the tags of a request: those of the task at that index, with its `own` on top; an event has no task.
     pub(crate) fn tags_of_request(&self, task: Option<usize>, own: Option<&Tags>) -> Tags {
         let task = task.and_then(|task| self.tasks.get(task));
@@ -217,6 +235,25 @@ impl TaskOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pauses_of_an_iteration_are_those_between_its_tasks() {
+        let task = |weight| Task {
+            weight,
+            ..Task::new(None, 0, 1)
+        };
+        let seconds = Duration::from_secs;
+        let mut scenario = Scenario {
+            wait: Wait::Uniform(seconds(2), seconds(8)),
+            tasks: vec![task(4), task(8), task(2), task(1)],
+            ..Scenario::new("reader")
+        };
+        assert_eq!(scenario.pauses(), seconds(70));
+        scenario.tasks[3].on_start = true;
+        assert_eq!(scenario.pauses(), seconds(65));
+        scenario.tasks.clear();
+        assert_eq!(scenario.pauses(), Duration::ZERO);
+    }
 
     #[test]
     fn an_order_is_read_by_the_name_it_prints() {

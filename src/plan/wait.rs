@@ -37,6 +37,18 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// Returns the mean pause after a task that takes no time, unless the task is the last of its iteration.
+    #[cfg(any(feature = "cli", test))]
+    pub(crate) fn mean(&self) -> Duration {
+        match *self {
+            Wait::None | Wait::Pacing(_) => Duration::ZERO,
+            Wait::Constant(pause) => pause,
+            Wait::Uniform(a, b) => a.saturating_add(b) / 2,
+            Wait::Normal { mean, .. } | Wait::Exponential { mean } => mean,
+            Wait::Throughput(per_second) => seconds(1.0 / per_second),
+        }
+    }
+
     /// Returns the pause after a task, given the task and, if it was the last of its iteration, the iteration.
     ///
     /// Pacing and throughput keep to a schedule: a late start does not delay the starts after it.
@@ -246,6 +258,7 @@ mod tests {
                 .sum();
             let got = total / f64::from(DRAWS);
             assert!((got / mean - 1.0).abs() < 0.03, "{wait:?}: {got}");
+            assert_eq!(wait.mean().as_secs_f64(), mean, "{wait:?}");
         }
     }
 

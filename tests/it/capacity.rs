@@ -179,6 +179,107 @@ fn a_limit_that_is_never_reached_is_said_to_hold_at_least() {
 }
 
 #[test]
+fn steps_that_are_shorter_than_an_iteration_find_nothing_and_say_how_long_they_have_to_be() {
+    let site = Server::start();
+    let path = plan(
+        "capacity_too_short.lua",
+        "scenario { 'visitor', wait = 30, order = 'serial',
+            task { function(user) user:get '/a' end },
+            task { function(user) user:get '/b' end } }",
+    );
+    let file = scratch("capacity_too_short.json");
+    let output = format!("json={}", file.display());
+    let more = ["--step-time-max", "8s", "-o", &output, "--slo", "p95 < 10s"];
+    let ended = search(&[&path, "-H", &site.url()], &more);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let report = saved(&file);
+    let capacity = &report["capacity"];
+    assert_eq!(capacity["outcome"], "steps_too_short");
+    assert_eq!(
+        (&capacity["low"], &capacity["confirmed"]),
+        (&Value::Null, &false.into())
+    );
+    assert_eq!(steps(&report), [(10.0, "too_short", false)]);
+    let step = &capacity["steps"][0];
+    assert_eq!(step["iterations_ended"], 0);
+    assert!(step["iterations_started"].as_u64() > Some(20), "{step}");
+    let told = capacity["text"].as_str().unwrap_or_default();
+    for part in [
+        "the steps are too short for this plan",
+        "iterations started and 0 ended",
+        "an iteration takes about 30s",
+        "'--step-time-max 50s'",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+}
+
+#[test]
+fn a_step_lasts_until_as_many_iterations_end_as_start() {
+    let site = Server::start();
+    let path = plan(
+        "capacity_long.lua",
+        "task { function(user) user:get '/a'; user:wait(5); user:get '/b' end }",
+    );
+    let file = scratch("capacity_long.json");
+    let output = format!("json={}", file.display());
+    let more = [
+        "--from",
+        "20",
+        "--to",
+        "20",
+        "-o",
+        &output,
+        "--slo",
+        "failures < 50%",
+    ];
+    let ended = search(&[&path, "-H", &site.url()], &more);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = saved(&file);
+    assert_eq!(
+        steps(&report),
+        [(20.0, "held", false), (20.0, "held", true)]
+    );
+    for step in report["capacity"]["steps"].as_array().expect("steps") {
+        let settled = step["settling_s"].as_f64();
+        assert!(settled >= Some(5.0), "{step}");
+        let counts = ["iterations_started", "iterations_ended", "count"];
+        let [started, ended, requests] = counts.map(|key| step[key].as_f64().unwrap_or(0.0));
+        assert!(
+            ended >= started * 0.8 && requests >= started * 1.3,
+            "{step}"
+        );
+    }
+}
+
+#[test]
+fn a_search_whose_time_is_up_has_confirmed_what_held_until_then() {
+    let site = Server::start();
+    let file = scratch("capacity_time.json");
+    let output = format!("json={}", file.display());
+    let more = ["--from", "20", "--time", "30s", "-o", &output];
+    let url = format!("{}/a", site.url());
+    let ended = search(&[&url, "--slo", "p95 < 10s"], &more);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("takes 30s at most"),
+        "{}",
+        ended.stderr
+    );
+    let report = saved(&file);
+    let capacity = &report["capacity"];
+    assert_eq!(capacity["outcome"], "time_up");
+    assert_eq!(
+        (&capacity["confirmed"], &capacity["high"]),
+        (&true.into(), &Value::Null)
+    );
+    let steps = steps(&report);
+    let last = steps.last().expect("there is a step");
+    assert_eq!((last.1, last.2), ("held", true));
+    assert_eq!(capacity["low"].as_f64(), Some(last.0));
+}
+
+#[test]
 fn a_site_that_is_down_fails_the_first_step() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
@@ -258,6 +359,7 @@ fn mistakes_are_told_with_the_way_out_before_anything_is_sent() {
         ),
         (&["--once"][..], "for a single run"),
         (&["--within", "0%"][..], "too narrow"),
+        (&["--time", "20s"][..], "leaves no time for a step"),
         (&["--step-time", "95s"][..], "no time for a step to settle"),
         (&["--from", "0"][..], "is not a rate"),
     ] {

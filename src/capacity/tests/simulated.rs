@@ -1,10 +1,10 @@
 //! Sites whose capacity is known, simulated request by request, and searches on them without waiting.
 
 use crate::capacity::{
-    Decision, Judgement, Search, SearchAction, SearchAims, SearchEnd, StepLengths, StepWatch,
-    StepWindow,
+    CapacityEstimate, Decision, IterationCounts, Judgement, Search, SearchAction, SearchAims,
+    SearchEnd, StepIterations, StepLengths, StepWatch, StepWindow,
 };
-use crate::metrics::{LoadKind, PointLatency, SeriesPoint, StepResult, ThresholdRow};
+use crate::metrics::{CapacityStep, LoadKind, PointLatency, SeriesPoint, StepResult, ThresholdRow};
 use crate::threshold::Threshold;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -16,6 +16,12 @@ const RAMP_S: f64 = 2.0;
 const SETTLE_S: f64 = 3.0;
 /// Seconds that a confirming run measures.
 const CONFIRM_S: f64 = 60.0;
+/// Seconds that a step may last, beside those of an iteration, and those of one whose iterations do not end.
+const MOST_S: f64 = 90.0;
+const LONGEST_S: f64 = 900.0;
+/// Seconds that the search takes to begin and end a run, and to wait for the site after a step that failed.
+const RUN_S: f64 = 1.0;
+const PAUSE_S: f64 = 4.0;
 /// The longest latency that is told apart, in milliseconds.
 const LONGEST_MS: usize = 60_000;
 
@@ -92,6 +98,28 @@ impl ModelSite {
         arrivals.iter().map(|at| serve(*at)).collect()
     }
 
+    /// Returns the requests of iterations that start at these times, each with its arrival, latency and success.
+    fn serve_visits(
+        self,
+        starts: &[f64],
+        visit: Visit,
+        random: &mut StdRng,
+    ) -> Vec<(f64, f64, bool)> {
+        let requests = (0..visit.requests).map(|number| f64::from(number) * visit.pause_s);
+        let of_visit = |start: &f64| {
+            let start = *start;
+            requests
+                .clone()
+                .map(move |pause| start + pause)
+                .collect::<Vec<f64>>()
+        };
+        let mut arrivals: Vec<f64> = starts.iter().flat_map(of_visit).collect();
+        arrivals.sort_by(f64::total_cmp);
+        let served = self.serve(&arrivals, random);
+        let all = arrivals.iter().zip(served);
+        all.map(|(at, (ms, ok))| (*at, ms, ok)).collect()
+    }
+
     /// Returns the 95th percentile of many requests at that rate, in milliseconds.
     fn p95_at(self, rate: f64) -> f64 {
         let mut random = StdRng::seed_from_u64(99);
@@ -135,6 +163,26 @@ impl ModelSite {
                 low
             }
         }
+    }
+}
+
+/// The iteration of a plan: requests with pauses between them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Visit {
+    pub(super) requests: u32,
+    pub(super) pause_s: f64,
+}
+
+impl Visit {
+    /// One request.
+    pub(super) const ONE: Visit = Visit {
+        requests: 1,
+        pause_s: 0.0,
+    };
+
+    /// Returns how long the pauses take.
+    fn pauses_s(self) -> f64 {
+        f64::from(self.requests - 1) * self.pause_s
     }
 }
 
@@ -202,79 +250,170 @@ impl SimulatedCounts {
     }
 }
 
-/// Runs one step, and returns what came of it.
-fn step(
-    site: ModelSite,
-    rate: f64,
-    lengths: StepLengths,
-    slo: &[Threshold],
-    random: &mut StdRng,
-) -> Judgement {
-    let mut arrivals = Vec::new();
-    let ramped = rate * RAMP_S / 2.0;
-    for n in 0_u32.. {
-        let n = f64::from(n);
-        let at = if n < ramped {
-            (2.0 * n * RAMP_S / rate).sqrt()
-        } else {
-            RAMP_S + (n - ramped) / rate
-        };
-        if at > lengths.most_s + 1.0 {
-            break;
-        }
-        arrivals.push(at);
-    }
-    let mut ended: Vec<Vec<(f64, bool)>> = vec![Vec::new(); lengths.most_s as usize + 2];
-    for (at, (ms, ok)) in arrivals.iter().zip(site.serve(&arrivals, random)) {
-        if let Some(second) = ended.get_mut((at + ms / 1e3) as usize) {
-            second.push((ms, ok));
-        }
-    }
-    let mut watch = StepWatch::new(lengths, slo, Some(rate));
-    let mut counted = SimulatedCounts::new();
-    for (second, requests) in ended.iter().enumerate() {
-        if (second as f64) < SETTLE_S {
-            continue;
-        }
-        counted.add(requests);
-        let limits = counted.rows(slo);
-        let look = StepWindow {
-            elapsed_s: second as f64 + 1.0,
-            points: &counted.points,
-            limits: &limits,
-            dropped: 0,
-        };
-        match watch.look(&look) {
-            Decision::GoOn => {}
-            Decision::Anew => counted = SimulatedCounts::new(),
-            Decision::Over(judgement) => return judgement,
-        }
-    }
-    panic!("a step ends within its longest time");
+/// A step that is over.
+struct SimulatedStep {
+    judgement: Judgement,
+    lasted_s: f64,
+    step: CapacityStep,
+    last_throughput: f64,
 }
 
-/// Searches, and returns what was found.
-pub(super) fn search(site: ModelSite, aims: SearchAims, slo: &[Threshold], seed: u64) -> SearchEnd {
-    let mut random = StdRng::seed_from_u64(seed);
-    let mut search = Search::new(aims);
-    loop {
-        let next = search.next();
-        let (load, least_s, most_s) = match next {
-            SearchAction::Over(end) => return end,
-            SearchAction::Step {
-                load,
-                thorough: false,
-            } => (load, 10.0, 90.0),
-            SearchAction::Step {
-                load,
-                thorough: true,
-            } => (load, CONFIRM_S, CONFIRM_S * 2.0),
-            SearchAction::Confirm { load } => (load, f64::INFINITY, SETTLE_S + CONFIRM_S),
+/// A search on a simulated site.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SimulatedSearch<'a> {
+    pub(super) site: ModelSite,
+    pub(super) visit: Visit,
+    pub(super) slo: &'a [Threshold],
+    /// The value of '--step-time-max', if there is one.
+    pub(super) step_time_max_s: Option<f64>,
+}
+
+impl SimulatedSearch<'_> {
+    /// Runs one step.
+    fn step(&self, rate: f64, lengths: StepLengths, random: &mut StdRng) -> SimulatedStep {
+        // Without pauses as many iterations end as start, from the beginning.
+        let longest_s = if self.visit.pauses_s() > 0.0 {
+            lengths.longest_s
+        } else {
+            lengths.most_s
         };
-        let lengths = StepLengths { least_s, most_s };
-        let judgement = step(site, load, lengths, slo, &mut random);
-        search.note(next, judgement.result);
-        assert_ne!(judgement.result, StepResult::Generator);
+        let mut starts = Vec::new();
+        let ramped = rate * RAMP_S / 2.0;
+        for n in 0_u32.. {
+            let n = f64::from(n);
+            let at = if n < ramped {
+                (2.0 * n * RAMP_S / rate).sqrt()
+            } else {
+                RAMP_S + (n - ramped) / rate
+            };
+            if at > longest_s + 1.0 {
+                break;
+            }
+            starts.push(at);
+        }
+        let mut ended: Vec<Vec<(f64, bool)>> = vec![Vec::new(); longest_s as usize + 2];
+        for (at, ms, ok) in self.site.serve_visits(&starts, self.visit, random) {
+            if let Some(second) = ended.get_mut((at + ms / 1e3) as usize) {
+                second.push((ms, ok));
+            }
+        }
+        let mut watch = StepWatch::new(lengths, self.slo, Some(rate));
+        let mut counted = SimulatedCounts::new();
+        let mut began = SETTLE_S;
+        for (second, requests) in ended.iter().enumerate() {
+            if (second as f64) < SETTLE_S {
+                continue;
+            }
+            counted.add(requests);
+            let limits = counted.rows(self.slo);
+            let elapsed_s = second as f64 + 1.0;
+            // An iteration ends with its last request, which takes as long as the others of that second.
+            let latency_s = counted.points.last().map_or(0.0, |point| {
+                point.latency.sum_ms / 1e3 / point.count.max(1) as f64
+            });
+            let takes_s = self.visit.pauses_s() + latency_s;
+            let before = |at: f64| starts.partition_point(|start| *start <= at);
+            let counts = [IterationCounts {
+                due: (before(elapsed_s) - before(began)) as f64,
+                ended: before(elapsed_s - takes_s).saturating_sub(before(began - takes_s)) as u64,
+            }];
+            let look = StepWindow {
+                elapsed_s,
+                points: &counted.points,
+                limits: &limits,
+                dropped: 0,
+                iterations: StepIterations {
+                    scenarios: &counts,
+                    under_way: (before(elapsed_s) - before(elapsed_s - takes_s)) as f64,
+                },
+            };
+            match watch.look(&look) {
+                Decision::GoOn => {}
+                Decision::Anew => {
+                    counted = SimulatedCounts::new();
+                    began = elapsed_s;
+                }
+                Decision::Over(judgement) => {
+                    let seconds = counted.points.len() as f64;
+                    let served = |points: &[SeriesPoint]| -> f64 {
+                        let served = points.iter().map(|point| point.count - point.failures);
+                        served.sum::<u64>() as f64 / points.len() as f64
+                    };
+                    let last = &counted.points[counted.points.len().saturating_sub(5)..];
+                    return SimulatedStep {
+                        step: CapacityStep {
+                            load: rate,
+                            result: judgement.result,
+                            settling_s: began,
+                            measured_s: seconds,
+                            throughput: served(&counted.points),
+                            figures: limits.iter().map(|row| row.value).collect(),
+                            iteration_s: Some(takes_s),
+                            ..CapacityStep::default()
+                        },
+                        last_throughput: served(last),
+                        judgement,
+                        lasted_s: elapsed_s,
+                    };
+                }
+            }
+        }
+        panic!("a step ends within its longest time");
+    }
+
+    /// Returns the times of a step, as `lgoose capacity` has them, once iterations are known to take so long.
+    fn lengths(&self, action: SearchAction, iteration_s: Option<f64>) -> StepLengths {
+        let takes_s = iteration_s.unwrap_or(0.0);
+        let most_s = self.step_time_max_s.unwrap_or(MOST_S + takes_s);
+        let settles_s = iteration_s.map(|takes_s| RAMP_S + takes_s);
+        let longest_s = match self.step_time_max_s {
+            Some(_) => most_s,
+            None => most_s.max(LONGEST_S),
+        };
+        let confirm_s = SETTLE_S.max(settles_s.unwrap_or(0.0)) + CONFIRM_S;
+        match action {
+            SearchAction::Confirm { .. } => StepLengths {
+                least_s: f64::INFINITY,
+                most_s: confirm_s,
+                longest_s: confirm_s,
+                settles_s,
+            },
+            _ => StepLengths {
+                least_s: 10.0,
+                most_s,
+                longest_s,
+                settles_s,
+            },
+        }
+    }
+
+    /// Searches, and returns what was found, and how many seconds that would have taken.
+    pub(super) fn run(&self, aims: SearchAims, seed: u64) -> (SearchEnd, f64) {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut search = Search::new(aims);
+        let mut estimate = CapacityEstimate::new(aims.by, self.slo);
+        let (mut iteration_s, mut seconds) = (None, 0.0);
+        loop {
+            let interval = search.interval();
+            search.estimate(interval.and_then(|(low, high)| estimate.between(low, high)));
+            let next = search.next();
+            let load = match next {
+                SearchAction::Over(end) => return (end, seconds),
+                SearchAction::Step { load } | SearchAction::Confirm { load } => load,
+            };
+            let lengths = self.lengths(next, iteration_s);
+            let done = self.step(load, lengths, &mut random);
+            let result = done.judgement.result;
+            seconds += done.lasted_s + RUN_S;
+            if result == StepResult::Held {
+                iteration_s = iteration_s.or(done.step.iteration_s);
+            } else {
+                seconds += PAUSE_S;
+            }
+            estimate.note(&done.step, done.last_throughput);
+            search.note(next, result);
+            assert_ne!(result, StepResult::Generator);
+        }
     }
 }
 

@@ -1,12 +1,17 @@
 //! Tests of when a step is judged, second by second.
 
 use super::slo;
-use crate::capacity::{Decision, Judgement, Recovery, StepLengths, StepWatch, StepWindow};
+use crate::capacity::{
+    Decision, IterationCounts, Judgement, Recovery, StepIterations, StepLengths, StepWatch,
+    StepWindow,
+};
 use crate::metrics::{CapacityStep, PointLatency, SeriesPoint, StepResult, ThresholdRow};
 
 const LENGTHS: StepLengths = StepLengths {
     least_s: 10.0,
     most_s: 90.0,
+    longest_s: 300.0,
+    settles_s: None,
 };
 
 /// Requests a second of every step here.
@@ -52,9 +57,22 @@ fn watched(
     change: impl Fn(&mut SeriesPoint),
     dropped: u64,
 ) -> (Judgement, f64, Vec<f64>) {
+    watched_with(LENGTHS, Some(0.0), avg_ms, change, dropped)
+}
+
+/// The same for iterations that take so many seconds; none ends if that is `None`.
+fn watched_with(
+    lengths: StepLengths,
+    iteration_s: Option<f64>,
+    avg_ms: impl Fn(f64) -> f64,
+    change: impl Fn(&mut SeriesPoint),
+    dropped: u64,
+) -> (Judgement, f64, Vec<f64>) {
     let slo = slo();
-    let mut watch = StepWatch::new(LENGTHS, &slo, Some(RATE as f64));
+    let mut watch = StepWatch::new(lengths, &slo, Some(RATE as f64));
     let (mut points, mut anew) = (Vec::new(), Vec::new());
+    let ends = |at: f64| iteration_s.map_or(0.0, |takes_s| (at - takes_s).max(0.0) * RATE as f64);
+    let mut began = 3.0;
     for second in 3.. {
         let at = f64::from(second);
         // Some noise, the same each time.
@@ -68,11 +86,19 @@ fn watched(
             points: &points,
             limits: &limits,
             dropped,
+            iterations: StepIterations {
+                scenarios: &[IterationCounts {
+                    due: (at + 1.0 - began) * RATE as f64,
+                    ended: (ends(at + 1.0) - ends(began)) as u64,
+                }],
+                under_way: (at + 1.0) * RATE as f64 - ends(at + 1.0),
+            },
         };
         match watch.look(&look) {
             Decision::GoOn => {}
             Decision::Anew => {
                 anew.push(look.elapsed_s);
+                began = look.elapsed_s;
                 points.clear();
             }
             Decision::Over(judgement) => return (judgement, look.elapsed_s, anew),
@@ -113,6 +139,94 @@ fn latency_that_goes_on_rising_fails_before_it_reaches_the_limit() {
     assert_eq!(judgement.result, StepResult::Failed);
     assert_eq!(judgement.limited_by.as_deref(), Some("drift"));
     assert_eq!(took, 90.0, "it had all of its time");
+}
+
+#[test]
+fn a_step_is_judged_once_as_many_iterations_end_as_start() {
+    let long = |lengths, iteration_s| watched_with(lengths, iteration_s, |_| 40.0, |_| (), 0);
+    let (judgement, took, anew) = long(LENGTHS, Some(60.0));
+    assert_eq!(judgement.result, StepResult::Held);
+    assert!(
+        anew.len() == 1 && (70.0..80.0).contains(&anew[0]),
+        "{anew:?}"
+    );
+    assert_eq!(took, anew[0] + 10.0);
+    // Where earlier steps have shown when that is, nothing is tried before.
+    let known = StepLengths {
+        settles_s: Some(62.0),
+        ..LENGTHS
+    };
+    let (judgement, took, anew) = long(known, Some(60.0));
+    assert_eq!(
+        (judgement.result, took, anew),
+        (StepResult::Held, 72.0, vec![62.0])
+    );
+}
+
+#[test]
+fn a_step_whose_iterations_do_not_end_is_too_short_or_piles_them_up() {
+    let long = |lengths| watched_with(lengths, None, |_| 40.0, |_| (), 0);
+    let (judgement, took, _) = long(LENGTHS);
+    assert_eq!((judgement.result, took), (StepResult::TooShort, 300.0));
+    let reason = judgement.reason.expect("it has a reason");
+    assert_eq!(reason, "29,700 iterations started and 0 ended");
+    // They did end at a lower load.
+    let known = StepLengths {
+        settles_s: Some(3.0),
+        ..LENGTHS
+    };
+    let (judgement, took, _) = long(known);
+    assert_eq!((judgement.result, took), (StepResult::Failed, 90.0));
+    assert_eq!(judgement.limited_by.as_deref(), Some("drift"));
+}
+
+#[test]
+fn first_requests_that_are_slow_do_not_fail_a_step_before_iterations_end() {
+    // Those after a minute are quick, and so is the mix of both.
+    let mix = |at: f64| if at < 62.0 { 400.0 } else { 100.0 };
+    let (judgement, _, anew) = watched_with(LENGTHS, Some(60.0), mix, |_| (), 0);
+    assert_eq!(judgement.result, StepResult::Held, "{judgement:?}");
+    assert!(!anew.is_empty());
+}
+
+#[test]
+fn more_and_more_iterations_under_way_are_a_drift_even_if_latencies_are_steady() {
+    // Those that start later take longer, though each request is as quick as ever.
+    let known = StepLengths {
+        settles_s: Some(3.0),
+        ..LENGTHS
+    };
+    let slo = slo();
+    let mut watch = StepWatch::new(known, &slo, Some(10.0));
+    let mut points = Vec::new();
+    for second in 0..90_u32 {
+        points.push(point(points.len(), 40.0));
+        let limits = limits(&points);
+        let seconds = f64::from(second + 1);
+        let counts = [IterationCounts {
+            due: seconds * 10.0,
+            ended: (seconds * 9.0) as u64,
+        }];
+        let look = StepWindow {
+            elapsed_s: seconds + 3.0,
+            points: &points,
+            limits: &limits,
+            dropped: 0,
+            iterations: StepIterations {
+                scenarios: &counts,
+                under_way: 20.0 + seconds,
+            },
+        };
+        match watch.look(&look) {
+            Decision::GoOn => {}
+            Decision::Anew => points.clear(),
+            Decision::Over(judgement) => {
+                assert_eq!(judgement.limited_by.as_deref(), Some("drift"));
+                return;
+            }
+        }
+    }
+    unreachable!("a step ends");
 }
 
 #[test]
@@ -188,11 +302,12 @@ fn starts_without_a_user_are_the_sites_fault_only_if_it_is_slow() {
 
 #[test]
 fn a_site_has_recovered_when_it_is_as_quick_as_at_first() {
-    let recovery = Recovery::like(&CapacityStep {
+    let first = CapacityStep {
         avg_ms: Some(40.0),
         count: 100,
         ..CapacityStep::default()
-    });
+    };
+    let recovery = Recovery::like(&first, Some(35.0));
     let points = |all: &[f64]| -> Vec<SeriesPoint> {
         let points = all.iter().enumerate();
         points.map(|(second, avg)| point(second, *avg)).collect()
@@ -206,6 +321,10 @@ fn a_site_has_recovered_when_it_is_as_quick_as_at_first() {
     ] {
         assert_eq!(recovery.is_over(&points(seconds)), over, "{seconds:?}");
     }
+    // Iterations have only begun, and their first requests are the slowest.
+    let slow_first = Recovery::like(&first, Some(400.0));
+    assert!(slow_first.is_over(&points(&[410.0, 390.0])));
+    assert!(!recovery.is_over(&points(&[410.0, 390.0])));
     let mut down = points(&[1.0, 1.0]);
     for point in &mut down {
         point.failures = point.count;

@@ -76,6 +76,10 @@ pub enum CapacityOutcome {
     NotRecovered,
     /// The load that seemed to hold failed repeatedly in the confirming run.
     NotConfirmed,
+    /// The time for the search (`--time`) was up; `low` and `high` are the best interval until then.
+    TimeUp,
+    /// Iterations take longer than the steps, which show too little of them.
+    StepsTooShort,
     /// The search was stopped.
     #[default]
     Stopped,
@@ -107,6 +111,15 @@ pub struct CapacityStep {
     pub failures: u64,
     /// Successful requests per second.
     pub throughput: f64,
+    /// Iterations that started in `measured_s`; `null` in a search by users.
+    #[serde(default)]
+    pub iterations_started: Option<u64>,
+    /// Iterations that ended in it.
+    #[serde(default)]
+    pub iterations_ended: u64,
+    /// Seconds within which 99 % of those were over, in the scenario whose iterations take longest; `null` if none ended.
+    #[serde(default)]
+    pub iteration_s: Option<f64>,
     /// Mean number of requests in flight, by Little's law: requests per second times mean latency.
     pub concurrency: f64,
     /// Mean latency in milliseconds; `null` without requests, like the next three.
@@ -138,6 +151,8 @@ pub enum StepResult {
     Failed,
     /// lgoose, not the site, was the limit.
     Generator,
+    /// Fewer iterations ended than started when the step was over: it says nothing about the load.
+    TooShort,
     /// The step was stopped.
     #[default]
     Stopped,
@@ -200,6 +215,7 @@ impl StepResult {
             StepResult::Held => "held",
             StepResult::Failed => "failed",
             StepResult::Generator => "lgoose too slow",
+            StepResult::TooShort => "too short",
             StepResult::Stopped => "stopped",
         }
     }

@@ -64,6 +64,7 @@ pub(super) fn snapshot(
         metrics,
         errors: group.measured.errors.top(LIVE_ERRORS),
         arrivals: LiveArrivals {
+            started: arrivals.counts().0,
             dropped: arrivals.counts().1,
             late_p99: arrivals.late_p99(),
         },

@@ -13,13 +13,14 @@ const WIDTH: usize = 80;
 /// Returns the headings of the columns of [`capacity_step`].
 pub(crate) fn capacity_heading(by: LoadKind) -> String {
     let cells = ["requests/s", "p95", "failed", "judged"];
-    line(load_unit(by), cells.map(str::to_owned), "")
+    line(load_unit(by), cells.map(str::to_owned), "left", "")
 }
 
-/// Returns a finished step, and below it the reason if it did not hold.
-pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep) -> Vec<String> {
+/// Returns a finished step, with how long the search is likely to go on, and below it the reason if it did not hold.
+pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep, left: Option<&str>) -> Vec<String> {
     let [load, cells @ ..] = step_cells(by, step);
-    let mut lines = vec![line(&load, cells, step_result(step))];
+    let left = left.unwrap_or("–");
+    let mut lines = vec![line(&load, cells, left, step_result(step))];
     if let Some(reason) = &step.reason {
         let texts = wrapped(&one_line(reason), WIDTH - 17);
         lines.extend(texts.iter().map(|text| format!("{:17}{text}", "")));
@@ -28,7 +29,13 @@ pub(crate) fn capacity_step(by: LoadKind, step: &CapacityStep) -> Vec<String> {
 }
 
 /// Returns the running step, to be shown in place.
-pub(crate) fn capacity_now(by: LoadKind, load: f64, doing: &str, now: &Snapshot) -> String {
+pub(crate) fn capacity_now(
+    by: LoadKind,
+    load: f64,
+    doing: &str,
+    now: &Snapshot,
+    left: Option<&str>,
+) -> String {
     let second = now.recent.iter().rev().find(|point| point.seconds > 0.99);
     let figures = second.map_or_else(String::new, |point| {
         let p95 = point.latency.p95_ms.unwrap_or(0.0);
@@ -40,14 +47,16 @@ pub(crate) fn capacity_now(by: LoadKind, load: f64, doing: &str, now: &Snapshot)
         )
     });
     let lasted = show_long(now.progress.elapsed);
-    let text = format!("{:>14}  {doing} {lasted}{figures}", by.number(load));
+    let left = left.map_or_else(String::new, |left| format!(" · {left} left"));
+    let text = format!("{:>14}  {doing} {lasted}{left}{figures}", by.number(load));
     text.chars().take(WIDTH - 1).collect()
 }
 
-fn line(load: &str, cells: [String; 4], result: &str) -> String {
+fn line(load: &str, cells: [String; 4], left: &str, result: &str) -> String {
     let [throughput, p95, failed, judged] = cells;
-    let line =
-        format!("{load:>14}  {throughput:>10}  {p95:>8}  {failed:>7}  {judged:>6}  {result}");
+    let line = format!(
+        "{load:>14}  {throughput:>10}  {p95:>8}  {failed:>7}  {judged:>6}  {left:>6}  {result}"
+    );
     line.trim_end().to_owned()
 }
 
@@ -98,7 +107,7 @@ mod tests {
         fixture::golden("capacity.txt", &out);
         let found = report.capacity.as_deref().expect("it is one of a search");
         let steps = found.steps.iter();
-        let lines = steps.flat_map(|step| capacity_step(found.by, step));
+        let lines = steps.flat_map(|step| capacity_step(found.by, step, Some("1h12m")));
         let lines: Vec<String> = lines.chain([capacity_heading(found.by)]).collect();
         let all = lines.iter().map(String::as_str).chain(out.lines());
         assert!(all.map(|line| line.width()).max() <= Some(80), "{lines:#?}");
@@ -115,7 +124,7 @@ mod tests {
             for line in found
                 .steps
                 .iter()
-                .flat_map(|step| capacity_step(found.by, step))
+                .flat_map(|step| capacity_step(found.by, step, None))
             {
                 assert!(!line.contains('\x1b'), "{line:?}");
             }

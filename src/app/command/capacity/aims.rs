@@ -7,6 +7,7 @@ use crate::config::MOST_USERS;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::LoadKind;
 use crate::threshold::Threshold;
+use crate::units;
 use std::time::Duration;
 
 /// The narrowest interval, as a share of the load.
@@ -61,9 +62,23 @@ pub(super) fn aims(options: &cli::CapacityArgs) -> Result<SearchAims, Error> {
             return mistake(message, "give it 2s or more");
         }
     }
-    if options.step_time_max < options.step_time + LEAST_SPARE {
+    let step_time_max = options.step_time_max.unwrap_or(cli::STEP_TIME_MAX);
+    if step_time_max < options.step_time + LEAST_SPARE {
         let message = "'--step-time-max' leaves no time for a step to settle".to_owned();
         return mistake(message, "let it be at least 5s longer than '--step-time'");
+    }
+    let least = options.step_time + options.confirm_time + LEAST_SPARE * 3;
+    if let Some(time) = options.time.filter(|time| *time < least) {
+        let shown = units::show_long;
+        let message = format!(
+            "'--time {}' leaves no time for a step and the confirming run",
+            shown(time)
+        );
+        let help = format!(
+            "give it {} or more, or shorten '--step-time' and '--confirm-time'",
+            shown(least)
+        );
+        return mistake(message, &help);
     }
     Ok(SearchAims {
         by,

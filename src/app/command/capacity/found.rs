@@ -13,7 +13,7 @@ pub(super) fn complete(outcome: &mut Outcome, found: Capacity, aborted: bool) {
         ended_by_search(ending);
     }
     let mut verdict = output::judge(&outcome.report, outcome.trouble.as_ref());
-    let code = exit_code(found.outcome);
+    let code = exit_code(&found);
     if outcome.trouble.is_none() && code != exit::OK {
         verdict = Verdict {
             result: VerdictResult::Failed,
@@ -41,9 +41,10 @@ fn ended_by_search(ending: &mut Ending) {
     }
 }
 
-fn exit_code(outcome: CapacityOutcome) -> u8 {
-    match outcome {
+fn exit_code(found: &Capacity) -> u8 {
+    match found.outcome {
         CapacityOutcome::Found | CapacityOutcome::AtLeast => exit::OK,
+        CapacityOutcome::TimeUp if found.confirmed => exit::OK,
         CapacityOutcome::Generator => exit::TROUBLE,
         _ => exit::VERDICT,
     }

@@ -2,7 +2,9 @@
 //! them as they happen, and writes the report of the run that confirms the result.
 
 mod aims;
+mod clock;
 mod found;
+mod iterations;
 mod progress;
 mod step;
 
@@ -13,14 +15,16 @@ use crate::app::prepare::{PreparedRun, prepare};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, preflight, runtime, writable};
-use crate::capacity::{self, Recovery, Search, SearchAction, SearchSummary};
+use crate::capacity::{self, CapacityEstimate, Recovery, Search, SearchAction, SearchSummary};
 use crate::cli;
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::Error;
 use crate::metrics::{CapacityOutcome, CapacityStep, StepResult};
+use clock::{RunTimes, SearchClock};
 use progress::SearchProgress;
-use step::StepRunner;
+use std::time::Duration;
+use step::{FinishedStep, StepRunner, TimeLeft};
 
 /// A run of the search that has ended.
 struct SearchRun {
@@ -34,6 +38,8 @@ struct SearchRuns {
     /// The run to report, with its rank: the confirming one, else the one with the greatest load that held, else the
     /// last.
     reported: Option<(f64, SearchRun)>,
+    /// How quick the site is if it has recovered, by the first step that held.
+    recovery: Option<Recovery>,
 }
 
 /// Searches for the greatest load at which the limits hold, and returns the exit code.
@@ -56,46 +62,83 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
         }
     }
     let progress = SearchProgress::new(aims.by, run.screen.quiet);
-    progress.print_header(&base);
     let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
     let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
     let steps = StepRunner::new((&supervisor, guard), &base, options, &run, &progress);
     let mut search = Search::new(aims);
+    let times = steps.times(None, &[]);
+    let clock = SearchClock::start(options.time);
+    progress.print_header(
+        &base,
+        &clock.announcement(search.expected_steps(), times, steps.longest()),
+    );
+    let mut estimate = CapacityEstimate::new(aims.by, &base.run.config.thresholds);
     let mut found = SearchRuns {
         steps: Vec::new(),
         reported: None,
+        recovery: None,
     };
     let trouble = loop {
+        let interval = search.interval();
+        search.estimate(interval.and_then(|(low, high)| estimate.between(low, high)));
+        let times = steps.times(search.interval().map(|(low, _)| low), &found.steps);
+        search.limit(clock.allows(times));
         let next = search.next();
-        let Some((step, ended)) = steps.run(next, &found.steps)? else {
+        let left = time_left(&clock, &search, next, times);
+        let Some(finished) = steps.run(next, &found.steps, left)? else {
             break None;
         };
-        progress.done(&step);
-        search.note(next, step.result);
-        let broken = ended.outcome.trouble.is_some();
-        let stopped = ended.handle.is_stopped();
+        if !finished.is_undecided {
+            estimate.note(&finished.step, finished.last_throughput);
+            search.note(next, finished.step.result);
+        }
+        let goes_on = !matches!(search.next(), SearchAction::Over(_));
+        let forecast = goes_on.then(|| clock.forecast(search.expected_steps(), times));
+        progress.done(&finished.step, forecast);
+        let broken = finished.run.outcome.trouble.is_some();
+        let stopped = finished.run.handle.is_stopped();
         if stopped || broken {
             search.abort(CapacityOutcome::Stopped);
         }
-        found.store(step, ended);
+        found.store(finished);
         if broken {
             break found.trouble();
         }
         if !stopped && !matches!(search.next(), SearchAction::Over(_)) {
-            pause(&steps, &mut search, &mut found)?;
+            pause(&steps, &mut search, &mut found, clock.left_for_step(times))?;
         }
     };
     guard.note_files_due(to_files);
     report((&base, &run, guard), aims, &search, found, trouble)
 }
 
-/// Lets the site recover. If it no longer answers, this ends the search.
-fn pause(steps: &StepRunner<'_>, search: &mut Search, found: &mut SearchRuns) -> Result<(), Error> {
-    let held = |step: &&CapacityStep| step.result == StepResult::Held;
-    let Some(first) = found.steps.iter().find(held) else {
+/// Returns what of the time is left for the next run.
+fn time_left(
+    clock: &SearchClock,
+    search: &Search,
+    next: SearchAction,
+    times: RunTimes,
+) -> TimeLeft {
+    let is_step = matches!(next, SearchAction::Step { .. });
+    TimeLeft {
+        run: clock.left_for_step(times).filter(|_| is_step),
+        search: clock.forecast(search.expected_steps(), times),
+    }
+}
+
+/// Lets the site recover from a step that did not hold, for `left` at most. If it no longer answers, this ends the search.
+fn pause(
+    steps: &StepRunner<'_>,
+    search: &mut Search,
+    found: &mut SearchRuns,
+    left: Option<Duration>,
+) -> Result<(), Error> {
+    let last = found.steps.last().map(|step| step.result);
+    let recovery = found.recovery.filter(|_| last != Some(StepResult::Held));
+    let Some(recovery) = recovery else {
         return Ok(());
     };
-    let Some(pause) = steps.pause(Recovery::like(first))? else {
+    let Some(pause) = steps.pause(recovery, left)? else {
         return Ok(());
     };
     if let Some(last) = found.steps.last_mut() {
@@ -117,7 +160,16 @@ fn pause(steps: &StepRunner<'_>, search: &mut Search, found: &mut SearchRuns) ->
 
 impl SearchRuns {
     /// Keeps a step, and its run if that is to be reported in place of the earlier one.
-    fn store(&mut self, step: CapacityStep, ended: SearchRun) {
+    fn store(&mut self, finished: FinishedStep) {
+        let FinishedStep {
+            step,
+            run: ended,
+            first_ms,
+            ..
+        } = finished;
+        if step.result == StepResult::Held && self.recovery.is_none() {
+            self.recovery = Some(Recovery::like(&step, first_ms));
+        }
         let rank = |step: &CapacityStep| match (step.confirms, step.result) {
             (true, StepResult::Held) => f64::INFINITY,
             (_, StepResult::Held) => step.load,

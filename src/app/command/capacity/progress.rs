@@ -2,12 +2,13 @@
 //! step in place. All of it goes to standard error; standard output is for the result.
 
 use super::super::screen;
-use super::aims;
+use super::{aims, clock};
 use crate::app::prepare::PreparedRun;
 use crate::console;
 use crate::metrics::{CapacityStep, LoadKind, Snapshot};
 use crate::output::text;
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 /// Erases the line of the current step.
 const ERASE: &str = "\r\x1b[K";
@@ -31,8 +32,8 @@ impl SearchProgress {
         }
     }
 
-    /// Prints the aim of the search and the headings of the columns.
-    pub(super) fn print_header(&self, base: &PreparedRun) {
+    /// Prints the aim of the search, the time that it may take, and the headings of the columns.
+    pub(super) fn print_header(&self, base: &PreparedRun, time: &str) {
         let limits: Vec<String> = base.run.config.thresholds.iter().map(aims::shown).collect();
         let (name, host) = (&base.run.name, &base.run.target);
         self.print_line(&if name.starts_with(host) {
@@ -41,20 +42,23 @@ impl SearchProgress {
             format!("capacity of {name} at {host}")
         });
         self.print_line(&format!("limits: {}", limits.join(", ")));
+        self.print_line(time);
         self.print_line(&text::capacity_heading(self.by));
     }
 
-    /// Shows the current step.
-    pub(super) fn now(&self, load: f64, doing: &str, now: &Snapshot) {
+    /// Shows the current step, and how long the search is likely to go on.
+    pub(super) fn now(&self, load: f64, doing: &str, now: &Snapshot, left: Option<Duration>) {
         if self.in_place && !self.quiet {
-            let line = text::capacity_now(self.by, load, doing, now);
+            let left = left.map(clock::shown);
+            let line = text::capacity_now(self.by, load, doing, now, left.as_deref());
             console::err().offer(format!("{ERASE}{line}").into_bytes());
         }
     }
 
-    /// Shows a step that is over.
-    pub(super) fn done(&self, step: &CapacityStep) {
-        for line in text::capacity_step(self.by, step) {
+    /// Shows a step that is over, and how long the search is likely to go on.
+    pub(super) fn done(&self, step: &CapacityStep, left: Option<Duration>) {
+        let left = left.map(clock::shown);
+        for line in text::capacity_step(self.by, step, left.as_deref()) {
             self.print_line(&line);
         }
     }

@@ -2,6 +2,8 @@
 //! known.
 
 use super::SearchRun;
+use super::clock::RunTimes;
+use super::iterations::IterationTally;
 use super::progress::SearchProgress;
 #[cfg(feature = "gaggle")]
 use crate::app::command::workers;
@@ -10,13 +12,15 @@ use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::app::supervisor::Supervisor;
 use crate::capacity::{
-    Decision, Judgement, Recovery, SearchAction, StepLengths, StepWatch, StepWindow,
+    Decision, Judgement, Recovery, SearchAction, ShortStep, StepIterations, StepLengths, StepWatch,
+    StepWindow,
 };
 use crate::cli::{self, SearchVariable};
-use crate::config::{Config, Load, Logs};
+use crate::config::{Config, Load, Logs, MOST_USERS};
 use crate::control::{Command, Handle};
 use crate::error::Error;
-use crate::metrics::{CapacityStep, Cause, RunPhase, SeriesPoint, Snapshot, StepResult};
+use crate::metrics::{CapacityStep, Cause, Report, RunPhase, SeriesPoint, Snapshot, StepResult};
+use crate::units;
 #[cfg(feature = "gaggle")]
 use std::cell::Cell;
 use std::time::Duration;
@@ -37,8 +41,23 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// within two seconds.
 const USERS: (u64, u64) = (1_000, 10_000);
 
-/// Greatest length of a thorough step, which lasts at least as long as a confirming run, as a multiple of that.
-const THOROUGH: f64 = 1.5;
+/// Time after which a step ends whose iterations have not begun to end as fast as they start, if no option sets one.
+const LONGEST_STEP: Duration = Duration::from_secs(900);
+
+/// Free users, as a multiple of those that iterations keep at work.
+const SPARE_USERS: f64 = 1.5;
+
+/// Time of a confirming run by users, as a multiple of the time between two iterations of a user.
+const WHOLE_ITERATION: f64 = 1.25;
+
+/// Seconds at the beginning of a step that are like a pause.
+const FIRST_SECONDS: usize = 2;
+
+/// Seconds by which the whole seconds of a step may be fewer than the time that it lasted.
+const LAST_SECOND: f64 = 2.0;
+
+/// Seconds at the end of a step that show what the site can do at most.
+const LAST_SECONDS: usize = 5;
 
 /// Common parts of the steps of a search.
 pub(super) struct StepRunner<'a> {
@@ -53,6 +72,15 @@ pub(super) struct StepRunner<'a> {
     hired: Cell<bool>,
 }
 
+/// How long iterations take, by the first step that held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct KnownIterations {
+    /// Seconds within which nearly all of them are over.
+    lasts_s: f64,
+    /// Seconds from one to the next of the same user in a search by users, else the same.
+    between_s: f64,
+}
+
 /// A pause between two steps.
 pub(super) struct StepPause {
     pub(super) seconds: f64,
@@ -62,6 +90,27 @@ pub(super) struct StepPause {
     /// Whether somebody stopped the search.
     pub(super) stopped: bool,
     pub(super) handle: Handle,
+}
+
+/// A step that is over.
+pub(super) struct FinishedStep {
+    pub(super) step: CapacityStep,
+    pub(super) run: SearchRun,
+    /// Successful requests per second in its last seconds.
+    pub(super) last_throughput: f64,
+    /// Mean latency of its first seconds, when iterations had only begun, as they have in a pause.
+    pub(super) first_ms: Option<f64>,
+    /// Whether the time of the search was up before it could be judged.
+    pub(super) is_undecided: bool,
+}
+
+/// Time that is left of a search.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeLeft {
+    /// What the next run may take at most; `None` for any.
+    pub(super) run: Option<Duration>,
+    /// What the search is likely to take, the next run included.
+    pub(super) search: Duration,
 }
 
 /// What to do with a run after a look at it.
@@ -76,10 +125,16 @@ struct WatchedStep<'a> {
     watch: StepWatch<'a>,
     /// Whether this is the confirming run, which ends early only if it clearly fails.
     confirms: bool,
+    /// Whether iterations are started at a rate.
+    by_rate: bool,
     /// The judgement if the run ended now.
     at_end: Judgement,
     judgement: Option<Judgement>,
     step: CapacityStep,
+    /// Successful requests per second in the last seconds.
+    last_throughput: f64,
+    /// Mean latency of the first seconds.
+    first_ms: Option<f64>,
 }
 
 impl<'a> StepRunner<'a> {
@@ -110,46 +165,30 @@ impl<'a> StepRunner<'a> {
         &self,
         next: SearchAction,
         before: &[CapacityStep],
-    ) -> Result<Option<(CapacityStep, SearchRun)>, Error> {
-        let confirm_s = self.options.confirm_time.as_secs_f64();
-        let most_s = self.options.step_time_max.as_secs_f64();
+        left: TimeLeft,
+    ) -> Result<Option<FinishedStep>, Error> {
+        let known = KnownIterations::of(before);
         let (load, confirms, lengths) = match next {
             SearchAction::Over(_) => return Ok(None),
-            SearchAction::Step { load, thorough } => {
-                let (least_s, most_s) = if thorough {
-                    (
-                        confirm_s,
-                        most_s.max(confirm_s * THOROUGH + SETTLE.as_secs_f64()),
-                    )
-                } else {
-                    (self.options.step_time.as_secs_f64(), most_s)
-                };
-                (load, false, StepLengths { least_s, most_s })
-            }
-            SearchAction::Confirm { load } => {
-                let endless = StepLengths {
-                    least_s: f64::INFINITY,
-                    most_s: f64::INFINITY,
-                };
-                (load, true, endless)
-            }
+            SearchAction::Step { load } => (load, false, self.lengths(known)),
+            SearchAction::Confirm { load } => (load, true, self.confirming_lengths()),
         };
-        let same = before.iter().rfind(|step| step.load == load);
-        let settle = same.map_or(0.0, |step| step.settling_s).min(most_s);
-        let settle = Duration::from_secs_f64(settle).max(SETTLE);
-        let settle = if confirms { settle } else { SETTLE };
-        let length = if confirms {
-            settle + self.options.confirm_time
+        let lengths = left.cut(lengths);
+        let (settle, length) = if confirms {
+            let settle = self.confirming_settle(load, before, known);
+            (settle, settle + self.confirm_time(known))
         } else {
-            Duration::from_secs_f64(lengths.most_s) + SPARE
+            (SETTLE, Duration::from_secs_f64(lengths.longest_s) + SPARE)
         };
-        let mut config = self.config(load, length);
+        let mut config = self.config(load, length, known);
         config.run.warmup = Some(settle);
         let slo = config.run.thresholds.clone();
-        let rate = (self.options.by == SearchVariable::Rate).then_some(load);
+        let rate = (!self.is_by_users()).then_some(load);
+        let mut iterations = IterationTally::new(&self.base.plan().scenarios, rate.is_none());
         let mut watched = WatchedStep {
             watch: StepWatch::new(lengths, &slo, rate),
             confirms,
+            by_rate: rate.is_some(),
             at_end: Judgement::default(),
             judgement: None,
             step: CapacityStep {
@@ -157,6 +196,8 @@ impl<'a> StepRunner<'a> {
                 confirms,
                 ..CapacityStep::default()
             },
+            last_throughput: 0.0,
+            first_ms: None,
         };
         let ended = self.conduct(config, |now, points| {
             let doing = match (now.progress.wanted.warmup_ends, confirms) {
@@ -164,32 +205,149 @@ impl<'a> StepRunner<'a> {
                 (None, false) => "measuring",
                 (None, true) => "confirming",
             };
-            self.progress.now(load, doing, now);
+            let search_left = left.search.saturating_sub(now.progress.elapsed);
+            self.progress.now(load, doing, now, Some(search_left));
+            iterations.count(now);
             match now.progress.wanted.warmup_ends {
                 Some(_) => StepAction::GoOn,
-                None => watched.look(now, points),
+                None => watched.look(now, points, iterations.current()),
             }
         })?;
-        let judgement = watched.judged(&ended);
+        let mut judgement = watched.judged(&ended);
+        let iteration_s = iteration_s(&ended.outcome.report);
+        if judgement.result == StepResult::TooShort {
+            let short = ShortStep {
+                lasted_s: watched.step.settling_s + watched.step.measured_s,
+                iteration_s,
+                pauses_s: self.pauses_s(),
+                judged_s: self.options.step_time.as_secs_f64(),
+                has_limit: self.options.step_time_max.is_some(),
+            };
+            let counts = judgement.reason.take().unwrap_or_default();
+            judgement.reason = Some(format!("{counts}; {}", short.advice()));
+        }
+        let lasted_s = watched.step.settling_s + watched.step.measured_s;
+        let is_undecided = left.is_used_up(lasted_s) && judgement.is_for_want_of_time();
+        if is_undecided {
+            judgement = Judgement {
+                reason: Some("the time of the search was up before it was steady".to_owned()),
+                ..Judgement::default()
+            };
+        }
         let step = CapacityStep {
             result: judgement.result,
             reason: judgement.reason,
             limited_by: judgement.limited_by,
+            iteration_s,
             ..watched.step
         };
-        Ok(Some((step, ended)))
+        Ok(Some(FinishedStep {
+            step,
+            run: ended,
+            last_throughput: watched.last_throughput,
+            first_ms: watched.first_ms,
+            is_undecided,
+        }))
     }
 
-    /// Lets the site recover under the load of the first step; `None` if the options allow no time for this.
+    /// Returns the times of the next step, at least, and of a run that confirms a load.
+    pub(super) fn times(&self, load: Option<f64>, before: &[CapacityStep]) -> RunTimes {
+        let pauses_s = self.pauses_s();
+        let known = KnownIterations::of(before).or((pauses_s > 0.0).then_some(KnownIterations {
+            lasts_s: pauses_s,
+            between_s: pauses_s,
+        }));
+        let load = load.unwrap_or(self.options.from);
+        RunTimes {
+            step: self.confirming_settle(0.0, &[], known) + self.options.step_time,
+            confirm: self.confirming_settle(load, before, known) + self.confirm_time(known),
+        }
+    }
+
+    /// Returns how long a step goes on at most, by what the plan declares.
+    pub(super) fn longest(&self) -> Duration {
+        let usual = cli::STEP_TIME_MAX + Duration::from_secs_f64(self.pauses_s());
+        self.options.step_time_max.unwrap_or(usual)
+    }
+
+    /// Returns the seconds that the declared pauses of an iteration take.
+    fn pauses_s(&self) -> f64 {
+        let scenarios = self.base.plan().scenarios.iter();
+        let pauses = scenarios.map(|one| one.pauses().as_secs_f64());
+        pauses.fold(0.0, f64::max) * self.base.run.config.wait_factor
+    }
+
+    fn is_by_users(&self) -> bool {
+        self.options.by == SearchVariable::Users
+    }
+
+    /// Returns the times of a step.
+    fn lengths(&self, known: Option<KnownIterations>) -> StepLengths {
+        let iteration_s = known.map_or(0.0, |known| known.between_s);
+        let flag_s = self.options.step_time_max.map(|most| most.as_secs_f64());
+        let most_s = flag_s.unwrap_or(cli::STEP_TIME_MAX.as_secs_f64() + iteration_s);
+        let longest_s = match flag_s {
+            Some(_) => most_s,
+            None => most_s.max(LONGEST_STEP.as_secs_f64()),
+        };
+        // Users are under way all the time: there is nothing that settles, and nothing that piles up.
+        let known = known.filter(|_| !self.is_by_users());
+        StepLengths {
+            least_s: self.options.step_time.as_secs_f64(),
+            most_s,
+            longest_s,
+            settles_s: known.map(|known| RAMP.as_secs_f64() + known.lasts_s),
+        }
+    }
+
+    /// Returns the times of a confirming run, whose end its run time decides.
+    fn confirming_lengths(&self) -> StepLengths {
+        StepLengths {
+            least_s: f64::INFINITY,
+            most_s: f64::INFINITY,
+            longest_s: f64::INFINITY,
+            settles_s: (!self.is_by_users()).then_some(0.0),
+        }
+    }
+
+    /// Returns the time at the beginning of a confirming run that is not judged: as much as the step with this load needed.
+    fn confirming_settle(
+        &self,
+        load: f64,
+        before: &[CapacityStep],
+        known: Option<KnownIterations>,
+    ) -> Duration {
+        let same = before.iter().rfind(|step| step.load == load);
+        let settled_s = same.map_or(0.0, |step| step.settling_s);
+        let known = known.filter(|_| !self.is_by_users());
+        let lasts_s = known.map_or(0.0, |known| RAMP.as_secs_f64() + known.lasts_s);
+        Duration::from_secs_f64(settled_s.max(lasts_s)).max(SETTLE)
+    }
+
+    /// Returns how long a confirming run is measured: by users, at least an iteration of each.
+    fn confirm_time(&self, known: Option<KnownIterations>) -> Duration {
+        let known = known.filter(|_| self.is_by_users());
+        let whole_s = known.map_or(0.0, |known| known.between_s * WHOLE_ITERATION);
+        let whole = Duration::from_secs_f64(whole_s);
+        self.options.confirm_time.max(whole)
+    }
+
+    /// Lets the site recover under the load of the first step; `None` if the options, or what is left of the time, allow none
+    /// for this.
     ///
     /// # Errors
     /// Trouble that keeps the run from starting.
-    pub(super) fn pause(&self, recovery: Recovery) -> Result<Option<StepPause>, Error> {
+    pub(super) fn pause(
+        &self,
+        recovery: Recovery,
+        left: Option<Duration>,
+    ) -> Result<Option<StepPause>, Error> {
         let most = self.options.recovery_time;
+        let most = left.map_or(most, |left| left.min(most));
         if most.is_zero() {
             return Ok(None);
         }
-        let mut config = self.config(self.options.from, most);
+        let mut config = self.config(self.options.from, most, None);
         config.run.warmup = None;
         config.run.thresholds.clear();
         let (mut recovered, mut last, mut seconds) = (false, Vec::new(), 0.0);
@@ -198,6 +356,7 @@ impl<'a> StepRunner<'a> {
                 self.options.from,
                 "waiting until the site has recovered",
                 now,
+                None,
             );
             if recovered {
                 return StepAction::GoOn;
@@ -214,7 +373,7 @@ impl<'a> StepRunner<'a> {
         let is_down = !recovered && Recovery::is_down(&last);
         let stopped = ended.handle.is_stopped() || ended.outcome.trouble.is_some();
         if !recovered && !stopped {
-            let most = crate::units::show_long(most);
+            let most = units::show_long(most);
             self.progress.print_line(&if is_down {
                 format!("  the site answers nothing any more, {most} after that step")
             } else {
@@ -231,7 +390,7 @@ impl<'a> StepRunner<'a> {
     }
 
     /// Returns the configuration of a run with this load and length.
-    fn config(&self, load: f64, length: Duration) -> Config {
+    fn config(&self, load: f64, length: Duration, known: Option<KnownIterations>) -> Config {
         let mut config = self.base.config();
         let run = &mut config.run;
         match self.options.by {
@@ -242,8 +401,7 @@ impl<'a> StepRunner<'a> {
                 };
                 run.load = Load::Rate(vec![(RAMP, load)], spacing);
                 if self.run.load.max_users.is_none() {
-                    let usual = (load * 2.0).ceil() as u64;
-                    run.users = run.users.max(usual.clamp(USERS.0, USERS.1));
+                    run.users = run.users.max(usual_users(load, known));
                 }
             }
             SearchVariable::Users => {
@@ -295,21 +453,85 @@ impl<'a> StepRunner<'a> {
     }
 }
 
+impl TimeLeft {
+    fn run_s(self) -> f64 {
+        self.run.map_or(f64::INFINITY, |left| left.as_secs_f64())
+    }
+
+    /// Limits the times of a step to what is left.
+    fn cut(self, lengths: StepLengths) -> StepLengths {
+        StepLengths {
+            most_s: lengths.most_s.min(self.run_s()),
+            longest_s: lengths.longest_s.min(self.run_s()),
+            ..lengths
+        }
+    }
+
+    /// Returns whether a step that lasted so long was over because no time was left.
+    fn is_used_up(self, lasted_s: f64) -> bool {
+        lasted_s + LAST_SECOND >= self.run_s()
+    }
+}
+
+impl KnownIterations {
+    fn of(steps: &[CapacityStep]) -> Option<KnownIterations> {
+        let held = |step: &&CapacityStep| step.result == StepResult::Held;
+        let step = steps.iter().find(held)?;
+        let lasts_s = step.iteration_s?;
+        let between_s = match step.iterations_started {
+            Some(_) => lasts_s,
+            None => step.load * step.measured_s / step.iterations_ended.max(1) as f64,
+        };
+        Some(KnownIterations {
+            lasts_s,
+            between_s: between_s.max(lasts_s),
+        })
+    }
+}
+
+/// Returns the most users of a run at a rate if no option sets a number: some for a site that is slow, and all that iterations
+/// keep at work.
+fn usual_users(rate: f64, known: Option<KnownIterations>) -> u64 {
+    let slow = ((rate * 2.0).ceil() as u64).clamp(USERS.0, USERS.1);
+    let at_work = match known {
+        Some(known) => rate * known.lasts_s * SPARE_USERS,
+        None => (rate * LONGEST_STEP.as_secs_f64()).min(USERS.1 as f64),
+    };
+    slow.max(at_work.ceil() as u64).min(MOST_USERS)
+}
+
+/// Returns the seconds within which nearly all iterations of a run were over, in the scenario whose iterations take longest.
+fn iteration_s(report: &Report) -> Option<f64> {
+    let latencies = report
+        .scenarios
+        .iter()
+        .filter_map(|row| row.iteration_ms.as_ref());
+    let seconds = latencies.map(|latency| latency.p99 / 1e3);
+    seconds.max_by(f64::total_cmp)
+}
+
 impl WatchedStep<'_> {
     /// Looks at the figures so far.
-    fn look(&mut self, now: &Snapshot, points: &[SeriesPoint]) -> StepAction {
+    fn look(
+        &mut self,
+        now: &Snapshot,
+        points: &[SeriesPoint],
+        iterations: StepIterations<'_>,
+    ) -> StepAction {
         if now.progress.phase != RunPhase::Running || self.judgement.is_some() {
             return StepAction::GoOn;
         }
-        self.note(now, points);
+        self.note(now, points, iterations);
         let look = StepWindow {
             elapsed_s: now.progress.elapsed.as_secs_f64(),
             points,
             limits: &now.thresholds,
             dropped: now.arrivals.dropped,
+            iterations,
         };
+        let decision = self.watch.look(&look);
         self.at_end = self.watch.at_end(&look);
-        match self.watch.look(&look) {
+        match decision {
             Decision::GoOn => StepAction::GoOn,
             Decision::Anew => StepAction::Anew,
             Decision::Over(judgement) => {
@@ -320,7 +542,7 @@ impl WatchedStep<'_> {
     }
 
     /// Notes the figures of the complete seconds so far.
-    fn note(&mut self, now: &Snapshot, points: &[SeriesPoint]) {
+    fn note(&mut self, now: &Snapshot, points: &[SeriesPoint], iterations: StepIterations<'_>) {
         let seconds = points.len() as f64;
         if points.is_empty() {
             return;
@@ -328,9 +550,21 @@ impl WatchedStep<'_> {
         let count: u64 = points.iter().map(|point| point.count).sum();
         let failures: u64 = points.iter().map(|point| point.failures).sum();
         let sum_ms: f64 = points.iter().map(|point| point.latency.sum_ms).sum();
+        let last = &points[points.len().saturating_sub(LAST_SECONDS)..];
+        let succeeded = last.iter().map(|point| point.count - point.failures);
+        self.last_throughput = succeeded.sum::<u64>() as f64 / last.len() as f64;
+        if count > 0 && points.len() >= FIRST_SECONDS {
+            self.first_ms.get_or_insert(sum_ms / count as f64);
+        }
         let total = &now.requests.total;
         let ms = |time: Duration| (total.count > 0).then_some(time.as_secs_f64() * 1e3);
         let step = &mut self.step;
+        // Iterations are counted up to this moment, the figures up to the last whole second.
+        if step.measured_s != seconds || step.count == 0 {
+            let (due, ended) = iterations.totals();
+            step.iterations_started = self.by_rate.then_some(due.round() as u64);
+            step.iterations_ended = ended;
+        }
         step.settling_s = now.progress.measured_since().as_secs_f64();
         step.measured_s = seconds;
         (step.count, step.failures) = (count, failures);

@@ -7,7 +7,8 @@
 
 use lgoose::internals::Recorder;
 use lgoose::internals::http::{
-    Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target,
+    Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, Transfer,
+    TransferMeter,
 };
 use lgoose::internals::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
 use rustix::time::{ClockId, clock_gettime};
@@ -107,7 +108,9 @@ async fn send_all(session: &Session) -> Duration {
     let begin = processor_time();
     for _ in 0..TIMES {
         let request = Request::new(http::Method::GET, "/");
-        let exchange = session.send(&request, Instant::now(), None).await;
+        let meter = TransferMeter::default();
+        let sending = session.send(&request, Instant::now(), None, &meter);
+        let exchange = sending.await;
         assert!(exchange.outcome.is_ok(), "{exchange:?}");
         std::hint::black_box(Finished::new(exchange, None));
     }
@@ -119,7 +122,9 @@ async fn run_over(session: &Session, mut vm: Vm) -> Duration {
     let mut step = vm.start(0, 1);
     while let Step::Op(Op::Request(op)) = step {
         vm.settle(|_, _| {});
-        let exchange = session.send(&op.request, Instant::now(), None).await;
+        let meter = TransferMeter::default();
+        let sending = session.send(&op.request, Instant::now(), None, &meter);
+        let exchange = sending.await;
         let failure = op.expect.verdict(&exchange);
         step = vm.resume_request(Box::new(Finished::new(exchange, failure)));
     }
@@ -254,9 +259,10 @@ fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
         connection: None,
         latency: Duration::from_micros(100),
         timings: Phases::default(),
-        redirects: 0,
-        retries: 0,
-        bytes: page.len() as u64,
+        transfer: Transfer {
+            received: page.len() as u64,
+            ..Transfer::default()
+        },
         outcome: Ok(Response::of(200, target.clone(), page.clone())),
     }
 }

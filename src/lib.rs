@@ -163,7 +163,8 @@ pub mod internals {
     pub mod http {
         //! The client.
         pub use crate::http::{
-            Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, fuzzing,
+            Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, Transfer,
+            TransferMeter, fuzzing,
         };
     }
     pub mod lua {

@@ -33,7 +33,8 @@ pub(crate) struct CompareArgs {
     /// Keep the reports of the runs in this folder, as before-1.json, after-1.json and so on
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Fail if a figure is worse by more than this, beyond chance, such as 'p95 5%' or 'GET /cart: failures 1%' (repeatable)
+    /// Fail if a figure is worse by more than this, beyond chance, such as 'p95 5%', 'ok p95 5%' (successful requests alone) or
+    /// 'GET /cart: failures 1%' (repeatable)
     #[arg(long, value_name = "FIGURE LIMIT")]
     pub max_regression: Vec<String>,
     /// Judge by the figures even if the runs are not comparable

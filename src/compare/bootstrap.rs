@@ -9,6 +9,7 @@
 
 use super::block_length::block_length;
 use super::figure::Figure;
+use super::student::StudentsT;
 use super::track::{IntervalBlock, LatencyScale, Track};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,6 +21,30 @@ pub(super) struct FigureError {
     pub(super) variance: f64,
     /// The degrees of freedom with which the variance is known.
     pub(super) freedom: f64,
+}
+
+impl FigureError {
+    /// Returns the 95 % confidence interval of a difference.
+    pub(super) fn interval(self, difference: f64) -> (f64, f64) {
+        let reach = self.variance.sqrt() * self.student().quantile_975();
+        (difference - reach, difference + reach)
+    }
+
+    /// Returns how often chance alone makes so great a difference either way.
+    pub(super) fn probability(self, difference: f64) -> f64 {
+        if difference == 0.0 {
+            return 1.0;
+        }
+        if self.variance <= 0.0 {
+            return 0.0;
+        }
+        self.student()
+            .beyond(difference.abs() / self.variance.sqrt())
+    }
+
+    fn student(self) -> StudentsT {
+        StudentsT::new(self.freedom.max(1.0))
+    }
 }
 
 /// Share of rounds that may draw nothing of a rare name.
@@ -198,5 +223,27 @@ mod tests {
             assert_eq!(sizes.sum::<usize>(), n);
             assert!(choice.iter().all(|(_, block)| block.to <= n));
         }
+    }
+
+    #[test]
+    fn an_interval_of_few_degrees_of_freedom_is_wide() {
+        let error = |freedom| FigureError {
+            variance: 0.01,
+            freedom,
+        };
+        let (low, high) = error(10.0).interval(1.0);
+        assert!(
+            (low - 0.777).abs() < 0.001 && (high - 1.223).abs() < 0.001,
+            "{low} {high}"
+        );
+        let (low, _) = error(2.0).interval(1.0);
+        assert!((low - 0.570).abs() < 0.001, "{low}");
+        assert!((error(10.0).probability(0.2228) - 0.05).abs() < 0.001);
+        assert_eq!(error(3.0).probability(0.0), 1.0);
+        let none = FigureError {
+            variance: 0.0,
+            freedom: 3.0,
+        };
+        assert_eq!(none.probability(0.1), 0.0);
     }
 }

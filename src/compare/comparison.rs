@@ -28,6 +28,8 @@ pub(crate) struct Comparison {
     pub(crate) before: Vec<RunFacts>,
     /// The runs after it.
     pub(crate) after: Vec<RunFacts>,
+    /// Seconds at the start of each run that the rows leave out, as a trend shows that some run was warming up; 0 for none.
+    pub(crate) left_out_s: u64,
     /// The limits that were given.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(crate) limits: Vec<RegressionLimit>,

@@ -7,6 +7,15 @@ use serde::Serialize;
 const FEWEST_REQUESTS: f64 = 30.0;
 const FEWEST_BEYOND: f64 = 10.0;
 
+/// Requests that a figure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Among {
+    /// All of them, failed ones at the time they took.
+    All,
+    /// The successful ones alone: a site that fails at once is quick in the others.
+    Ok,
+}
+
 /// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -20,6 +29,12 @@ pub(crate) enum Figure {
     P99,
     /// The mean latency in milliseconds.
     Mean,
+    /// The median latency of the successful requests in milliseconds.
+    OkMedian,
+    /// The 95th percentile of the successful requests.
+    OkP95,
+    /// The 99th percentile of the successful requests.
+    OkP99,
     /// The share of failed requests, from 0 to 1.
     Failures,
     /// Requests per second.
@@ -28,22 +43,28 @@ pub(crate) enum Figure {
 
 impl Figure {
     /// All figures, in the order of rows.
-    pub(crate) const ALL: [Figure; 6] = [
+    pub(crate) const ALL: [Figure; 9] = [
         Figure::Median,
         Figure::P95,
         Figure::P99,
         Figure::Mean,
+        Figure::OkMedian,
+        Figure::OkP95,
+        Figure::OkP99,
         Figure::Failures,
         Figure::Rate,
     ];
 
-    /// Returns the name of the figure in JSON.
+    /// Returns the name of the figure in tables and limits.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Figure::Median => "median",
             Figure::P95 => "p95",
             Figure::P99 => "p99",
             Figure::Mean => "mean",
+            Figure::OkMedian => "ok median",
+            Figure::OkP95 => "ok p95",
+            Figure::OkP99 => "ok p99",
             Figure::Failures => "failures",
             Figure::Rate => "rate",
         }
@@ -52,10 +73,28 @@ impl Figure {
     /// Returns the quantile, if the figure is a percentile.
     pub(super) fn quantile(self) -> Option<f64> {
         match self {
-            Figure::Median => Some(0.5),
-            Figure::P95 => Some(0.95),
-            Figure::P99 => Some(0.99),
+            Figure::Median | Figure::OkMedian => Some(0.5),
+            Figure::P95 | Figure::OkP95 => Some(0.95),
+            Figure::P99 | Figure::OkP99 => Some(0.99),
             Figure::Mean | Figure::Failures | Figure::Rate => None,
+        }
+    }
+
+    /// Returns the same figure of the successful requests alone, if that is compared.
+    pub(super) fn of_ok(self) -> Option<Figure> {
+        match self {
+            Figure::Median => Some(Figure::OkMedian),
+            Figure::P95 => Some(Figure::OkP95),
+            Figure::P99 => Some(Figure::OkP99),
+            _ => None,
+        }
+    }
+
+    /// Returns which requests the figure is about.
+    pub(super) fn among(self) -> Among {
+        match self {
+            Figure::OkMedian | Figure::OkP95 | Figure::OkP99 => Among::Ok,
+            _ => Among::All,
         }
     }
 
@@ -117,13 +156,11 @@ impl Figure {
     pub(super) fn pull(self, track: &Track, value: f64, place: usize) -> Vec<f64> {
         let requested = self.quantile();
         let each = track.each(requested.map(|_| place));
-        each.map(|(sums, no_longer)| match self {
-            Figure::Median | Figure::P95 | Figure::P99 => {
-                requested.unwrap_or_default() * sums.count - no_longer
-            }
-            Figure::Mean => sums.sum_ms - value * sums.count,
-            Figure::Failures => sums.failures - value * sums.count,
-            Figure::Rate => sums.count - value * sums.seconds,
+        each.map(|(sums, no_longer)| match (self, requested) {
+            (_, Some(requested)) => requested * sums.count - no_longer,
+            (Figure::Failures, None) => sums.failures - value * sums.count,
+            (Figure::Rate, None) => sums.count - value * sums.seconds,
+            (_, None) => sums.sum_ms - value * sums.count,
         })
         .collect()
     }

@@ -26,6 +26,10 @@ pub(super) struct SimulatedSite {
     pub(super) slower: f64,
     /// Share of failures, where a name has no greater one.
     pub(super) failing: f64,
+    /// Factor on the latencies of requests that fail.
+    pub(super) failing_fast: f64,
+    /// Seconds in which the first requests are up to three times as slow, less and less.
+    pub(super) cold_s: f64,
 }
 
 impl Default for SimulatedSite {
@@ -36,6 +40,8 @@ impl Default for SimulatedSite {
             dependence: 0.5,
             slower: 1.0,
             failing: 0.0,
+            failing_fast: 1.0,
+            cold_s: 0.0,
         }
     }
 }
@@ -119,14 +125,19 @@ pub(super) fn simulated(site: &SimulatedSite, seconds: usize, seed: u64) -> Repo
         for (at, (name, share, median_ms, failing)) in NAMES.iter().enumerate() {
             let request = recorder.request("GET", name);
             let factor = (site.noise * (common[second] + 0.5 * own[at][second])).exp();
+            let factor = match second as f64 / site.cold_s {
+                past if past < 1.0 => factor * (3.0 - 2.0 * past),
+                _ => factor,
+            };
             let expected = site.rate * share;
             let more = random.random_bool(expected.fract());
             for _ in 0..expected as usize + usize::from(more) {
                 let place = random.random_range(0..table.len());
                 let ms = median_ms * factor * (0.45 * table[place]).exp() * site.slower;
+                let failed = random.random_bool(failing.max(site.failing));
+                let ms = if failed { ms * site.failing_fast } else { ms };
                 let latency = Duration::from_secs_f64(ms / 1e3);
                 let end = Duration::from_millis(second as u64 * 1_000 + 500);
-                let failed = random.random_bool(failing.max(site.failing));
                 recorder.record(&Sample {
                     request,
                     // Requests of the first second may have begun before the run.

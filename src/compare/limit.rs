@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 
 /// The grammar of a limit, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE LIMIT, such as 'p95 5%' or 'GET /cart: failures 1%'; figures: median p95 p99 mean \
-     failures rate; the limit is a share of the figure before; for failures, a share of all requests";
+     failures rate, and 'ok' before a percentile, as in 'ok p95', for the successful requests alone; the limit is a share of the figure \
+     before; for failures, a share of all requests";
 
 /// The words for figures, with those that thresholds have for them.
 const WORDS: [(&str, Figure); 8] = [
@@ -50,7 +51,8 @@ impl RegressionLimit {
             Some(_) => return Err("a name is missing before the ':'".to_owned()),
             None => (None, text),
         };
-        let mut words = rest.split_whitespace();
+        let mut words = rest.split_whitespace().peekable();
+        let is_ok = words.next_if_eq(&"ok").is_some();
         let (word, limit) = match (words.next(), words.next(), words.next()) {
             (Some(word), Some(limit), None) => (word, limit),
             (None, ..) => return Err("a figure is missing".to_owned()),
@@ -62,6 +64,13 @@ impl RegressionLimit {
             let near = near.map_or_else(String::new, |near| format!(", did you mean '{near}'?"));
             return Err(format!("'{word}' is not a figure that is compared{near}"));
         };
+        let figure = if is_ok {
+            figure.of_ok().ok_or_else(|| {
+                format!("'ok' cannot be before '{word}', only before a percentile")
+            })?
+        } else {
+            *figure
+        };
         let Some(number) = limit.strip_suffix('%') else {
             return Err(format!("'{limit}' needs a '%'"));
         };
@@ -72,7 +81,7 @@ impl RegressionLimit {
         };
         Ok(RegressionLimit {
             name: name.map(str::to_owned),
-            figure: *figure,
+            figure,
             most: percent / 100.0,
             text: text.trim().to_owned(),
         })
@@ -80,17 +89,28 @@ impl RegressionLimit {
 
     /// Returns whether it is about a row.
     pub(super) fn concerns(&self, row: &Row) -> bool {
-        let named = self.name.as_ref().is_none_or(|expected| {
+        // Without failures, the successful requests are all of them.
+        let of_ok = row.figure.of_ok().filter(|_| row.without_failures);
+        self.names(row) && (self.figure == row.figure || of_ok == Some(self.figure))
+    }
+
+    /// Returns whether a row is held to it: those that it is about and, for a percentile of all requests, that of the
+    /// successful ones.
+    pub(super) fn holds(&self, row: &Row) -> bool {
+        self.concerns(row) || (self.names(row) && self.figure.of_ok() == Some(row.figure))
+    }
+
+    fn names(&self, row: &Row) -> bool {
+        self.name.as_ref().is_none_or(|expected| {
             row.name.as_ref().is_some_and(|name| {
                 let method = row.method.as_deref().unwrap_or_default();
                 expected == name || *expected == format!("{method} {name}")
             })
-        });
-        named && self.figure == row.figure
+        })
     }
 
     /// Returns why the limit cannot be judged by the rows, if that is so: a limit that nothing is held to must not pass,
-    /// nor one on what one side had and the other had not.
+    /// nor one on what one side had and the other had not, nor one that may be broken and has too few runs to say so.
     pub(super) fn unjudged(&self, rows: &[Row]) -> Option<String> {
         let mut rows = rows.iter().filter(|row| self.concerns(row)).peekable();
         if rows.peek().is_none() {
@@ -105,6 +125,21 @@ impl RegressionLimit {
             return Some(format!(
                 "there is too little data for the limit '{}'",
                 self.text
+            ));
+        }
+        let few_runs = rows.iter().find(|row| {
+            let is_beyond = row.worsening().is_some_and(|worse| worse > self.most);
+            row.verdict == RowVerdict::TooFewRuns && is_beyond
+        });
+        if let Some(row) = few_runs {
+            let needed = row.runs_needed.map_or_else(String::new, |runs| {
+                format!("; {runs} runs of each side would be enough ('--repeat {runs}')")
+            });
+            return Some(format!(
+                "the limit '{}' cannot be judged for {}: it is worse by more than that, and there are too few runs to tell \
+                 whether by chance{needed}",
+                self.text,
+                row.title()
             ));
         }
         let one_sided = rows.iter().find(|row| row.has_one_side())?;
@@ -134,6 +169,8 @@ mod tests {
             ("p50 0%", None, Figure::Median, 0.0),
             ("avg 150%", None, Figure::Mean, 1.5),
             ("rate 10%", None, Figure::Rate, 0.1),
+            ("ok p95 5%", None, Figure::OkP95, 0.05),
+            ("a: ok p50 5%", Some("a"), Figure::OkMedian, 0.05),
         ] {
             let limit = RegressionLimit::read(text).expect(text);
             assert_eq!(limit.name.as_deref(), name);
@@ -146,6 +183,12 @@ mod tests {
         for (text, message) in [
             ("", "a figure is missing"),
             ("p95", "a limit is missing"),
+            ("ok", "a figure is missing"),
+            ("ok p95", "a limit is missing"),
+            (
+                "ok rate 5%",
+                "'ok' cannot be before 'rate', only before a percentile",
+            ),
             ("p95 5", "'5' needs a '%'"),
             ("p95 < 5%", "'5%' is one word too many"),
             ("p95 -5%", "'-5' is not a number"),

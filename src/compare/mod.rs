@@ -1,9 +1,9 @@
 //! Comparison of runs before and after a change: what is slower, what is faster, and what chance explains.
 //!
 //! Driven by `lgoose compare`. Reads only reports, prints nothing and knows no format. First looks for reasons why the
-//! runs cannot be compared ([`reasons`]); then estimates each figure of each name for both sides ([`figure`]), with its
-//! error by a moving-block bootstrap over the seconds of the runs ([`bootstrap`], [`block_length`]), and corrects the
-//! verdicts for the number of rows ([`verdict`]).
+//! runs cannot be compared ([`reasons`]) and for a warm-up that is to be left out ([`transient`]); then estimates each figure of each name for both sides ([`figure`]), with its
+//! error by a moving-block bootstrap over the seconds of the runs ([`bootstrap`], [`block_length`]) or by what runs of one
+//! side differ ([`run_spread`]), and corrects the verdicts for the number of rows ([`verdict`]).
 
 mod block_length;
 mod bootstrap;
@@ -15,19 +15,19 @@ mod limit;
 mod reasons;
 mod row;
 mod rows;
+mod run_spread;
 mod side;
 mod student;
 #[cfg(test)]
 mod tests;
 mod track;
+mod transient;
 mod verdict;
 
 pub(crate) use comparison::{Comparison, NamedReport, RunFacts};
 pub(crate) use figure::Figure;
 pub(crate) use limit::{GRAMMAR, RegressionLimit};
-pub(crate) use row::Row;
-#[cfg(test)]
-pub(crate) use row::RowVerdict;
+pub(crate) use row::{Row, RowVerdict};
 
 /// Compares runs; both sides have at least one.
 pub(crate) fn compare(
@@ -36,9 +36,9 @@ pub(crate) fn compare(
     limits: Vec<RegressionLimit>,
 ) -> Comparison {
     let mut reasons = reasons::reasons(before, after);
-    let (mut rows, mut notes) = rows::rows(before, after);
-    notes.extend(reasons::notes(before, after));
-    verdict::decide(&mut rows, &limits);
+    let (mut rows, mut notes, left_out_s) = rows::rows(before, after);
+    notes.extend(reasons::notes(before, after, left_out_s));
+    notes.extend(verdict::decide(&mut rows, &limits));
     reasons.extend(limits.iter().filter_map(|limit| limit.unjudged(&rows)));
     Comparison {
         comparable: reasons.is_empty(),
@@ -46,6 +46,7 @@ pub(crate) fn compare(
         notes,
         before: before.iter().map(RunFacts::of).collect(),
         after: after.iter().map(RunFacts::of).collect(),
+        left_out_s,
         limits,
         rows,
     }

@@ -152,30 +152,42 @@ fn load(settings: &RunSettings) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Returns which runs count their start-up.
-fn cold(runs: &[&NamedReport]) -> Option<String> {
-    let counts_start = |run: &&&NamedReport| {
-        let settings = run.report.settings.as_ref();
-        settings.is_some_and(|settings| settings.warmup.is_none() && !settings.reset_stats)
-    };
-    let cold: Vec<_> = runs.iter().filter(counts_start).collect();
+/// Returns whether a run counts the time in which users and site warm up.
+pub(super) fn counts_start(report: &Report) -> bool {
+    let settings = report.settings.as_ref();
+    settings.is_some_and(|settings| settings.warmup.is_none() && !settings.reset_stats)
+}
+
+/// Returns which runs count their start-up, and how much of it is left out.
+fn cold(runs: &[&NamedReport], left_out_s: u64) -> Option<String> {
+    let cold: Vec<_> = runs
+        .iter()
+        .filter(|run| counts_start(&run.report))
+        .collect();
     let (subject, verb) = match &cold[..] {
         [] => return None,
         [one] => (format!("'{}'", one.file), "counts"),
         all if all.len() == runs.len() => ("the runs".to_owned(), "count"),
         [one, ..] => (format!("'{}' and others", one.file), "count"),
     };
+    let handled = match left_out_s {
+        0 => "no trend at the start shows it, so nothing is left out here; '--warmup 10s' in all of them would leave it out"
+            .to_owned(),
+        seconds => format!(
+            "the first {seconds} s of each run are left out here, in which latencies or the rate had a trend; \
+             '--warmup {seconds}s' in all of them leaves them out of the reports, too"
+        ),
+    };
     Some(format!(
-        "{subject} {verb} the time in which users and site warm up, which is in the figures of both sides: leave it out with \
-         '--warmup 10s' in all of them"
+        "{subject} {verb} the time in which users and site warm up: {handled}"
     ))
 }
 
 /// Returns what differs and need not matter.
-pub(super) fn notes(before: &[NamedReport], after: &[NamedReport]) -> Vec<String> {
+pub(super) fn notes(before: &[NamedReport], after: &[NamedReport], left_out_s: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let all: Vec<&NamedReport> = before.iter().chain(after).collect();
-    notes.extend(cold(&all));
+    notes.extend(cold(&all, left_out_s));
     let mut runs = all.into_iter();
     let Some(first) = runs.next() else {
         return notes;
@@ -296,7 +308,7 @@ mod tests {
         };
         let (a, b) = ([named("a", first_try(1))], [named("b", first_try(5))]);
         assert_eq!(reasons(&a, &b), Vec::<String>::new());
-        let remarks = notes(&a, &b);
+        let remarks = notes(&a, &b, 0);
         assert!(
             remarks[0].starts_with("the runs count the time in which"),
             "{remarks:?}"
@@ -318,9 +330,9 @@ mod tests {
             "how a run is judged is no load"
         );
         assert!(
-            notes(a, b)[0].contains("not run on the same machine"),
+            notes(a, b, 0)[0].contains("not run on the same machine"),
             "{:?}",
-            notes(a, b)
+            notes(a, b, 0)
         );
     }
 }

@@ -1,6 +1,7 @@
 //! A row of a comparison and its verdict: plain data.
 
 use super::figure::Figure;
+use super::run_spread::RunSpread;
 use serde::Serialize;
 
 /// One figure of all requests or of a name.
@@ -27,11 +28,21 @@ pub(crate) struct Row {
     pub(crate) verdict: RowVerdict,
     /// Whether the row is worse than a limit allows, by more than chance explains.
     pub(crate) beyond_limit: bool,
-    /// Number of requests before and after the change.
+    /// Number of requests before and after the change; in a row of the successful requests, of those.
     pub(crate) requests: [u64; 2],
+    /// Whether no request of the name failed on either side, so that the row is that of the successful requests, too.
+    #[serde(skip)]
+    pub(crate) without_failures: bool,
+    /// Runs of each side that would be enough to tell such a change from chance, if they differ as these do; absent unless
+    /// the verdict is `too few runs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runs_needed: Option<u64>,
     /// Probability that chance alone makes such a change or a greater one; `None` if there are too few data.
     #[serde(skip)]
     pub(crate) p: Option<f64>,
+    /// How runs of a side differ, if that decides the row.
+    #[serde(skip)]
+    pub(crate) spread: Option<RunSpread>,
 }
 
 impl Row {
@@ -84,6 +95,10 @@ pub(crate) enum RowVerdict {
     /// Chance explains the change, or it is below 1 %.
     #[serde(rename = "no difference seen")]
     NoDifference,
+    /// The change is more than would be chance if it was known how much runs of one side differ, and there are too few runs
+    /// to know that.
+    #[serde(rename = "too few runs")]
+    TooFewRuns,
     /// There are too few data for a verdict.
     #[serde(rename = "too few data")]
     TooFewData,
@@ -98,6 +113,7 @@ impl RowVerdict {
             RowVerdict::MoreFailures => "more failures",
             RowVerdict::FewerFailures => "fewer failures",
             RowVerdict::NoDifference => "no difference seen",
+            RowVerdict::TooFewRuns => "too few runs",
             RowVerdict::TooFewData => "too few data",
         }
     }

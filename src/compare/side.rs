@@ -4,7 +4,8 @@
 //! left out there and is one of zeros here.
 
 use super::comparison::NamedReport;
-use super::track::IntervalCounts;
+use super::figure::Among;
+use super::track::{IntervalCounts, counted};
 use crate::metrics::{NameSeries, Report, RequestRow, buckets};
 
 /// The most intervals of a run: those of longer runs are joined, which keeps a comparison fast.
@@ -20,6 +21,8 @@ pub(super) struct ComparedRun<'a> {
     width_s: u64,
     /// Length of each interval in seconds, pauses left out.
     seconds: Vec<f64>,
+    /// Number of intervals at the start that are left out.
+    left_out: usize,
 }
 
 impl<'a> ComparedRun<'a> {
@@ -42,6 +45,7 @@ impl<'a> ComparedRun<'a> {
             report,
             width_s,
             seconds: vec![0.0; (last / width_s) as usize + 1],
+            left_out: 0,
         };
         for point in &report.series {
             let place = run.place(point.second);
@@ -52,6 +56,16 @@ impl<'a> ComparedRun<'a> {
             run.seconds.pop();
         }
         run
+    }
+
+    /// Leaves out the intervals that begin in the first seconds.
+    pub(super) fn leave_out(&mut self, seconds: u64) {
+        self.left_out = seconds.div_ceil(self.width_s) as usize;
+    }
+
+    /// Returns whether intervals at the start are left out.
+    pub(super) fn leaves_out_start(&self) -> bool {
+        self.left_out > 0
     }
 
     fn place(&self, second: u64) -> usize {
@@ -66,7 +80,8 @@ impl<'a> ComparedRun<'a> {
     }
 
     /// Returns the intervals of a label; `None` if the report keeps no latencies of intervals, or none that can be read.
-    pub(super) fn intervals(&self, label: &RowName) -> Option<Vec<IntervalCounts>> {
+    /// Those of successful requests have no sum of latencies.
+    pub(super) fn intervals(&self, label: &RowName, among: Among) -> Option<Vec<IntervalCounts>> {
         let seconds = self.seconds.iter();
         let mut intervals: Vec<IntervalCounts> = seconds
             .map(|seconds| IntervalCounts {
@@ -77,15 +92,13 @@ impl<'a> ComparedRun<'a> {
         for point in self.points(label) {
             let point = point?;
             let interval = intervals.get_mut(self.place(point.second))?;
-            let more = buckets(point.histogram)?;
-            if more.iter().map(|bucket| bucket.count).sum::<u64>() != point.count {
-                return None;
-            }
-            interval.count += point.count as f64;
-            interval.failures += point.failures as f64;
-            interval.sum_ms += point.sum_ms;
-            interval.buckets.extend(more);
+            let more = point.counts(among)?;
+            interval.count += more.count;
+            interval.failures += more.failures;
+            interval.sum_ms += more.sum_ms;
+            interval.buckets.extend(more.buckets);
         }
+        intervals.drain(..self.left_out.min(intervals.len()));
         Some(intervals)
     }
 
@@ -101,6 +114,7 @@ impl<'a> ComparedRun<'a> {
                             failures: point.failures,
                             sum_ms: point.latency.sum_ms,
                             histogram: &point.histogram,
+                            failed_histogram: &point.failed_histogram,
                         })
                     })
                     .collect()
@@ -138,6 +152,7 @@ struct ReportInterval<'a> {
     failures: u64,
     sum_ms: f64,
     histogram: &'a str,
+    failed_histogram: &'a str,
 }
 
 impl<'a> ReportInterval<'a> {
@@ -149,6 +164,26 @@ impl<'a> ReportInterval<'a> {
             failures: *series.failures.get(at)?,
             sum_ms: *series.sum_ms.get(at)?,
             histogram: series.histogram.get(at)?,
+            failed_histogram: series.failed_histogram.get(at).map_or("", String::as_str),
         })
+    }
+
+    /// Returns what it counts; `None` if its histograms cannot be read or count something else.
+    fn counts(&self, among: Among) -> Option<IntervalCounts> {
+        let all = buckets(self.histogram)?;
+        if counted(&all) != self.count {
+            return None;
+        }
+        let all = IntervalCounts {
+            seconds: 0.0,
+            count: self.count as f64,
+            failures: self.failures as f64,
+            sum_ms: self.sum_ms,
+            buckets: all,
+        };
+        match among {
+            Among::All => Some(all),
+            Among::Ok => all.successful(self.failures, self.failed_histogram),
+        }
     }
 }

@@ -56,6 +56,8 @@ const SLOWER: SimulatedSite = SimulatedSite {
     noise: 0.02,
     dependence: 0.5,
     failing: 0.0,
+    failing_fast: 1.0,
+    cold_s: 0.0,
 };
 
 #[test]
@@ -97,6 +99,168 @@ fn a_site_that_fails_fast_is_a_regression_of_any_limit_but_one_on_failures() {
 }
 
 #[test]
+fn failures_that_come_fast_do_not_hide_that_the_successful_requests_are_slower() {
+    let well = SimulatedSite {
+        failing: 0.02,
+        ..SimulatedSite::default()
+    };
+    // Half of the requests fail in a twentieth of the time, and the others take a third longer.
+    let failing = SimulatedSite {
+        slower: 1.3,
+        failing: 0.6,
+        failing_fast: 0.05,
+        ..SimulatedSite::default()
+    };
+    let compared = |limits: &[&str]| {
+        let limits = limits.iter().map(|text| limit(text)).collect();
+        compare(&[named(&well, 60, 1)], &[named(&failing, 60, 2)], limits)
+    };
+    let found = compared(&[]);
+    let of = |name: Option<&str>, figure: Figure| {
+        let mut rows = found.rows.iter();
+        rows.find(|row| row.name.as_deref() == name && row.figure == figure)
+            .unwrap_or_else(|| panic!("no row of {name:?} and {figure:?}"))
+    };
+    for name in [None, Some("front page"), Some("article"), Some("search")] {
+        let all = of(name, Figure::Median);
+        assert_eq!(all.verdict, RowVerdict::Faster, "{all:?}");
+        for figure in [Figure::OkMedian, Figure::OkP95] {
+            let ok = of(name, figure);
+            assert_eq!(ok.verdict, RowVerdict::Slower, "{ok:?}");
+            let change = ok.change.expect("both sides have some");
+            assert!((0.2..0.4).contains(&change), "{ok:?}");
+            assert!(ok.requests[1] < all.requests[1], "{ok:?}");
+        }
+    }
+    // A limit on a percentile holds for the successful requests, too.
+    for (limits, is_beyond) in [
+        (&["median 5%", "failures 100%"][..], true),
+        (&["ok median 5%", "failures 100%"], true),
+        (&["ok median 50%", "failures 100%"], false),
+    ] {
+        let found = compared(limits);
+        assert!(found.comparable, "{:?}", found.reasons);
+        let beyond: Vec<_> = found.regressions().map(|row| row.figure).collect();
+        assert_eq!(!beyond.is_empty(), is_beyond, "{limits:?}");
+        assert!(
+            beyond.iter().all(|figure| *figure == Figure::OkMedian),
+            "{beyond:?}"
+        );
+    }
+}
+
+#[test]
+fn successful_requests_of_several_runs_are_those_of_all_their_requests_without_the_failed_ones() {
+    let site = SimulatedSite {
+        failing: 0.3,
+        failing_fast: 0.05,
+        ..SimulatedSite::default()
+    };
+    let runs = |seed: u64| [named(&site, 30, seed), named(&site, 30, seed + 1)];
+    let found = compare(&runs(1), &runs(11), Vec::new());
+    let mut rows = found.rows.iter();
+    let row = rows
+        .find(|row| row.figure == Figure::OkMedian)
+        .expect("some requests failed");
+    let median = |run: &NamedReport| {
+        let ok = run.report.aggregated.latency_ok_ms;
+        ok.expect("some succeeded").p50
+    };
+    let [first, second] = runs(1).each_ref().map(median);
+    let before = row.before.expect("some succeeded");
+    // Between those of the runs, to the 0.1 % that histograms tell apart.
+    let (low, high) = (first.min(second) * 0.999, first.max(second) * 1.001);
+    assert!(
+        (low..=high).contains(&before),
+        "{before}: {first}, {second}"
+    );
+    assert!(row.low.is_some(), "{row:?}");
+}
+
+#[test]
+fn without_failures_a_limit_on_the_successful_requests_is_one_on_all_of_them() {
+    let site = |slower| SimulatedSite {
+        slower,
+        ..SimulatedSite::default()
+    };
+    let sides = [site(1.0), site(1.3)].map(|site| [named(&site, 30, 1)]);
+    let limits = vec![limit("GET front page: ok p95 5%")];
+    let found = compare(&sides[0], &sides[1], limits);
+    assert!(found.comparable, "{:?}", found.reasons);
+    let beyond: Vec<_> = found.regressions().map(|row| row.figure).collect();
+    assert_eq!(beyond, [Figure::P95]);
+}
+
+#[test]
+fn a_warm_up_that_counts_is_left_out_where_a_trend_shows_it() {
+    let cold = |cold_s| SimulatedSite {
+        cold_s,
+        ..SimulatedSite::default()
+    };
+    // The site before was started anew, that after was not.
+    let sides = |warmup: Option<&str>| {
+        [(8.0, 1), (0.0, 2)].map(|(cold_s, seed)| {
+            let mut run = named(&cold(cold_s), 60, seed);
+            let settings = run.report.settings.get_or_insert_default();
+            settings.warmup = warmup.map(str::to_owned);
+            [run]
+        })
+    };
+    let changes = |found: &Comparison| {
+        let rows = found.rows.iter().filter(|row| row.figure == Figure::Mean);
+        let changes = rows.map(|row| row.change.expect("both sides have some"));
+        changes.collect::<Vec<_>>()
+    };
+    let [before, after] = sides(None);
+    let found = compare(&before, &after, Vec::new());
+    assert!((5..=14).contains(&found.left_out_s), "{}", found.left_out_s);
+    let steady = changes(&found);
+    assert!(
+        steady.iter().all(|change| change.abs() < 0.05),
+        "{steady:?}"
+    );
+    let latencies = found
+        .rows
+        .iter()
+        .filter(|row| row.figure.quantile().is_some());
+    for row in latencies.filter(|row| row.low.is_some()) {
+        assert_eq!(row.verdict, RowVerdict::NoDifference, "{row:?}");
+    }
+    let note = &found.notes[0];
+    let words = format!("the first {} s of each run are left out", found.left_out_s);
+    assert!(note.contains(&words), "{note}");
+    let all = &found.rows[0];
+    let counted: Vec<u64> = [&before, &after]
+        .map(|side| {
+            let points = side[0].report.series.iter();
+            let kept = points.filter(|point| point.second >= found.left_out_s);
+            kept.map(|point| point.count).sum()
+        })
+        .to_vec();
+    assert_eq!(all.requests.to_vec(), counted);
+    // A run with a warm-up of its own has left out what it wants to.
+    let [before, after] = sides(Some("10s"));
+    let found = compare(&before, &after, Vec::new());
+    assert_eq!(found.left_out_s, 0);
+    // (2 + 1.75 + … + 0.25) of 60 seconds more before, and with them a sixth.
+    let whole = changes(&found);
+    assert!(whole.iter().all(|change| *change < -0.09), "{whole:?}");
+    // Where nothing warms up, nothing is left out.
+    let steady = |seed| {
+        let mut run = named(&cold(0.0), 60, seed);
+        run.report.settings.get_or_insert_default().warmup = None;
+        [run]
+    };
+    let found = compare(&steady(3), &steady(4), Vec::new());
+    assert_eq!(found.left_out_s, 0);
+    assert!(
+        found.notes[0].contains("no trend at the start"),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
 fn a_name_that_one_side_has_not_requested_cannot_be_judged() {
     let site = SimulatedSite::default();
     let (before, mut after) = ([named(&site, 60, 1)], [named(&site, 60, 2)]);
@@ -113,6 +277,60 @@ fn a_name_that_one_side_has_not_requested_cannot_be_judged() {
     }
     let found = compare(&before, &after, vec![limit("GET search: p95 50%")]);
     assert!(found.comparable, "{:?}", found.reasons);
+}
+
+#[test]
+fn a_change_of_several_times_between_runs_that_differ_has_too_few_runs_and_not_no_difference() {
+    let times = |slower| SimulatedSite {
+        slower,
+        ..SimulatedSite::default()
+    };
+    let runs = |all: &[f64], seed: u64| -> Vec<NamedReport> {
+        let sites = all.iter().zip(seed..);
+        sites
+            .map(|(slower, seed)| named(&times(*slower), 40, seed))
+            .collect()
+    };
+    // Runs of a side differ by half or double, and the sides by seven times.
+    let (slow, quick) = ([7.0, 14.0], [1.0, 2.0]);
+    let found = compare(&runs(&slow, 1), &runs(&quick, 11), Vec::new());
+    assert!(found.comparable, "{:?}", found.reasons);
+    let latencies = |row: &&super::Row| row.figure.quantile().is_some();
+    for row in found.rows.iter().filter(latencies) {
+        assert_eq!(row.verdict, RowVerdict::TooFewRuns, "{row:?}");
+        let needed = row.runs_needed.expect("some are enough");
+        assert!((3..=6).contains(&needed), "{row:?}");
+    }
+    let note = &found.notes[0];
+    assert!(note.starts_with("too few runs to tell"), "{note}");
+    assert!(note.contains("of each side would be enough"), "{note}");
+    // As many runs as were said to be enough.
+    let most = found.rows.iter().filter_map(|row| row.runs_needed).max();
+    let most = most.expect("some are enough") as usize;
+    let more = |two: [f64; 2]| {
+        two.into_iter()
+            .cycle()
+            .take(most.next_multiple_of(2))
+            .collect::<Vec<_>>()
+    };
+    let found = compare(&runs(&more(slow), 1), &runs(&more(quick), 11), Vec::new());
+    for row in found.rows.iter().filter(latencies) {
+        assert_eq!(row.verdict, RowVerdict::Faster, "{row:?}");
+    }
+    // A limit that may be broken is not judged; one on what has become better is.
+    let limited = |before: &[f64], after: &[f64]| {
+        compare(&runs(before, 1), &runs(after, 11), vec![limit("p95 50%")])
+    };
+    let worse = limited(&quick, &slow);
+    assert!(!worse.comparable && worse.regressions().next().is_none());
+    let reason = &worse.reasons[0];
+    assert!(reason.contains("too few runs to tell"), "{reason}");
+    assert!(limited(&slow, &quick).comparable);
+    // Runs that differ and sides that do not: chance explains it.
+    let found = compare(&runs(&quick, 1), &runs(&quick, 11), Vec::new());
+    for row in &found.rows {
+        assert_ne!(row.verdict, RowVerdict::TooFewRuns, "{row:?}");
+    }
 }
 
 /// Shows a figure on standard error, as soon as it is known: all of them take minutes.

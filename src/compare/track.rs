@@ -3,7 +3,7 @@
 //! For each latency that some interval tells apart: how many requests took at most as long, summed up over time. A
 //! percentile of any choice of blocks then takes a handful of look-ups a block and no histogram is ever added up.
 
-use crate::metrics::Bucket;
+use crate::metrics::{Bucket, buckets};
 
 /// A stretch of a run's intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,44 @@ pub(super) struct IntervalCounts {
     pub(super) failures: f64,
     pub(super) sum_ms: f64,
     pub(super) buckets: Vec<Bucket>,
+}
+
+impl IntervalCounts {
+    /// Returns the successful ones among these requests, without the sum of their latencies; `failed` is the histogram of
+    /// the others. `None` if it does not have that many.
+    pub(super) fn successful(self, failures: u64, failed: &str) -> Option<IntervalCounts> {
+        let failed = buckets(failed)?;
+        if counted(&failed) != failures {
+            return None;
+        }
+        let ok = without(self.buckets, &failed)?;
+        Some(IntervalCounts {
+            seconds: self.seconds,
+            count: counted(&ok) as f64,
+            failures: 0.0,
+            sum_ms: 0.0,
+            buckets: ok,
+        })
+    }
+}
+
+/// Returns the requests that are not among `fewer`; `None` if there are some that `all` has not.
+pub(super) fn without(mut all: Vec<Bucket>, fewer: &[Bucket]) -> Option<Vec<Bucket>> {
+    for bucket in fewer {
+        let ends = (bucket.from_us, bucket.to_us);
+        let place = all
+            .binary_search_by_key(&ends, |other| (other.from_us, other.to_us))
+            .ok()?;
+        all[place].count = all[place].count.checked_sub(bucket.count)?;
+    }
+    all.retain(|bucket| bucket.count > 0);
+    Some(all)
+}
+
+/// Returns the number of requests.
+pub(super) fn counted(buckets: &[Bucket]) -> u64 {
+    let counts = buckets.iter().map(|bucket| bucket.count);
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Latencies that are told apart in any interval of a name, on both sides: their two ends in milliseconds.

@@ -1,9 +1,9 @@
 //! Verdicts on rows: what chance explains, given how many rows there are, and what a limit allows.
 
-use super::bootstrap::FigureError;
 use super::limit::RegressionLimit;
 use super::row::{Row, RowVerdict};
-use super::student::StudentsT;
+use super::run_spread::RunSpread;
+use crate::units::counted;
 
 /// The level of the verdicts: less than the twentieth that is promised, for what the error of a run of a minute misses of
 /// its seconds' dependence. In simulations 5 % called 7 % of the comparisons of a site with itself different.
@@ -11,46 +11,82 @@ const LEVEL: f64 = 0.03;
 /// Changes by a smaller ratio are not called: histograms of seconds tell latencies apart by half a percent to one, and
 /// nobody decides by less.
 const LEAST_CHANGE: f64 = 0.01;
+/// The most runs of a side of which is said that they would be enough.
+const MOST_RUNS: u64 = 100;
 
-/// Returns the 95 % confidence interval of a difference.
-pub(super) fn interval(difference: f64, error: FigureError) -> (f64, f64) {
-    let reach = error.variance.sqrt() * student(error.freedom).quantile_975();
-    (difference - reach, difference + reach)
-}
-
-/// Returns how often chance alone makes so great a difference either way.
-pub(super) fn probability(difference: f64, error: FigureError) -> f64 {
-    if difference == 0.0 {
-        return 1.0;
-    }
-    if error.variance <= 0.0 {
-        return 0.0;
-    }
-    student(error.freedom).beyond(difference.abs() / error.variance.sqrt())
-}
-
-fn student(freedom: f64) -> StudentsT {
-    StudentsT::new(freedom.max(1.0))
-}
-
-/// Sets the verdicts, and whether rows are beyond a limit.
-pub(super) fn decide(rows: &mut [Row], limits: &[RegressionLimit]) {
-    let chances: Vec<f64> = rows.iter().filter_map(|row| row.p).collect();
-    let mut called = significant(&chances).into_iter();
-    for row in rows {
+/// Sets the verdicts, and whether rows are beyond a limit. Returns a note if some need more runs.
+pub(super) fn decide(rows: &mut [Row], limits: &[RegressionLimit]) -> Option<String> {
+    let now = called(rows, |_| None);
+    let if_known = called(rows, |spread| Some(spread.chance_if_known()));
+    for (row, (now, if_known)) in rows.iter_mut().zip(now.into_iter().zip(if_known)) {
         if row.p.is_none() {
             continue;
         }
-        let called = called.next().unwrap_or_default();
-        row.verdict = verdict(row, called);
+        row.verdict = match verdict(row, now) {
+            RowVerdict::NoDifference
+                if row.spread.is_some() && verdict(row, if_known) != RowVerdict::NoDifference =>
+            {
+                RowVerdict::TooFewRuns
+            }
+            decided => decided,
+        };
         let worse = row.worsening().unwrap_or_default();
-        let mut of_row = limits.iter().filter(|limit| limit.concerns(row)).peekable();
+        let mut of_row = limits.iter().filter(|limit| limit.holds(row)).peekable();
         // More failures are a regression whatever was limited, unless a limit says how many may be.
         row.beyond_limit = match (row.verdict, of_row.peek()) {
             (RowVerdict::MoreFailures, None) => !limits.is_empty(),
             (verdict, _) => verdict.is_worse() && of_row.any(|limit| worse > limit.most),
         };
     }
+    find_runs_needed(rows)
+}
+
+/// Finds out how many runs would be enough for the rows that have too few, and returns a note about them.
+fn find_runs_needed(rows: &mut [Row]) -> Option<String> {
+    let open = |row: &Row| row.verdict == RowVerdict::TooFewRuns && row.runs_needed.is_none();
+    for runs in 2..=MOST_RUNS {
+        if !rows.iter().any(open) {
+            break;
+        }
+        let enough = called(rows, |spread| Some(spread.chance_with(runs)));
+        for (row, enough) in rows.iter_mut().zip(enough) {
+            if enough && open(row) {
+                row.runs_needed = Some(runs);
+            }
+        }
+    }
+    let few = rows
+        .iter()
+        .filter(|row| row.verdict == RowVerdict::TooFewRuns);
+    let needed = few.clone().filter_map(|row| row.runs_needed).max();
+    let count = few.count() as u64;
+    let enough = needed.map_or_else(String::new, |runs| {
+        format!(
+            "; {runs} of each side would be enough if they differ as these do ('--repeat {runs}')"
+        )
+    });
+    (count > 0).then(|| {
+        format!(
+            "too few runs to tell {} from chance: runs of one side differ by more than their seconds explain{enough}",
+            counted(count, "figure")
+        )
+    })
+}
+
+/// Returns which rows chance does not explain. `chance` may give another probability to a row that differences between
+/// runs decide.
+fn called(rows: &[Row], chance: impl Fn(&RunSpread) -> Option<f64>) -> Vec<bool> {
+    let chances = rows.iter().map(|row| {
+        let other = row.spread.as_ref().and_then(&chance);
+        row.p.map(|p| other.unwrap_or(p))
+    });
+    let chances: Vec<Option<f64>> = chances.collect();
+    let judged: Vec<f64> = chances.iter().copied().flatten().collect();
+    let mut found = significant(&judged).into_iter();
+    chances
+        .iter()
+        .map(|chance| chance.is_some() && found.next().unwrap_or_default())
+        .collect()
 }
 
 fn verdict(row: &Row, called: bool) -> RowVerdict {
@@ -106,27 +142,5 @@ mod tests {
         assert_eq!(significant(&[0.029, 0.02, 0.02, 0.005]), [true; 4]);
         assert_eq!(significant(&[0.02, 0.9, 0.8, 0.7]), [false; 4]);
         assert!(significant(&[]).is_empty());
-    }
-
-    #[test]
-    fn an_interval_of_few_degrees_of_freedom_is_wide() {
-        let error = |freedom| FigureError {
-            variance: 0.01,
-            freedom,
-        };
-        let (low, high) = interval(1.0, error(10.0));
-        assert!(
-            (low - 0.777).abs() < 0.001 && (high - 1.223).abs() < 0.001,
-            "{low} {high}"
-        );
-        let (low, _) = interval(1.0, error(2.0));
-        assert!((low - 0.570).abs() < 0.001, "{low}");
-        assert!((probability(0.2228, error(10.0)) - 0.05).abs() < 0.001);
-        assert_eq!(probability(0.0, error(3.0)), 1.0);
-        let none = FigureError {
-            variance: 0.0,
-            freedom: 3.0,
-        };
-        assert_eq!(probability(0.1, none), 0.0);
     }
 }

@@ -29,6 +29,7 @@ mod session;
 mod stopwatch;
 mod target;
 mod tracer;
+mod transfer;
 mod transport;
 
 pub use crate::phases::Phases;
@@ -50,6 +51,7 @@ pub(crate) use session::check_allowed;
 pub(crate) use session::{CookieScope, StoredCookie};
 pub(crate) use session::{absolute, check_base, is_cookie, parse_set_cookie};
 pub use target::Target;
+pub use transfer::{Transfer, TransferMeter};
 #[cfg(feature = "reqwest")]
 pub(crate) use transport::ReqwestProxy;
 pub(crate) use transport::{Transport, Version};

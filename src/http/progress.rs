@@ -4,20 +4,16 @@ use super::failure::{ErrorClass, Failure};
 use super::message::{self, Exchange, Response};
 use super::stopwatch::Stopwatch;
 use super::target::Target;
+use super::transfer::TransferMeter;
 use crate::trace::Trace;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
 #[derive(Debug)]
-pub(super) struct RequestProgress {
+pub(super) struct RequestProgress<'a> {
     pub(super) stopwatch: Stopwatch,
-    pub(super) redirects: u32,
-    /// The number of times it was sent again: a kept-alive connection was closed, its stream was refused, or it
-    /// answers a digest challenge.
-    pub(super) retries: u32,
-    /// Bytes received.
-    pub(super) bytes: u64,
+    pub(super) meter: &'a TransferMeter,
     /// Whether a connection is being opened.
     pub(super) connecting: bool,
     /// Whether the latest response came over HTTP/2, if reqwest sent the request.
@@ -29,14 +25,16 @@ pub(super) struct RequestProgress {
     pub(super) trace: Option<Box<Trace>>,
 }
 
-impl RequestProgress {
-    /// The progress of a request that begins at `begin` as part of `trace`.
-    pub(super) fn starting(start: Instant, trace: Option<Box<Trace>>) -> Self {
+impl<'a> RequestProgress<'a> {
+    /// The progress of a request that begins at `start` as part of `trace`; `meter` counts what flows for it.
+    pub(super) fn starting(
+        start: Instant,
+        trace: Option<Box<Trace>>,
+        meter: &'a TransferMeter,
+    ) -> Self {
         RequestProgress {
             stopwatch: Stopwatch::started_at(start),
-            redirects: 0,
-            retries: 0,
-            bytes: 0,
+            meter,
             connecting: false,
             #[cfg(feature = "reqwest")]
             is_http2: false,
@@ -80,9 +78,7 @@ impl RequestProgress {
             connection: self.connection,
             latency: end - start,
             timings: self.stopwatch.phases(),
-            redirects: self.redirects,
-            retries: self.retries,
-            bytes: self.bytes,
+            transfer: self.meter.so_far(),
             trace: self.trace,
             outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
         }

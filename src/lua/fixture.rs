@@ -1,6 +1,6 @@
 //! Setups and responses for tests of VMs.
 
-use crate::http::{Client, ClientConfig, ErrorClass, Exchange, Failure, Phases, Session};
+use crate::http::{Client, ClientConfig, ErrorClass, Exchange, Failure, Phases, Session, Transfer};
 use crate::lua::limits::Heartbeat;
 use crate::lua::requests::Finished;
 use crate::lua::vm_setup::VmSetup;
@@ -43,9 +43,7 @@ pub(super) fn unanswered() -> Box<Finished> {
         connection: None,
         latency: Duration::ZERO,
         timings: Phases::default(),
-        redirects: 0,
-        retries: 0,
-        bytes: 0,
+        transfer: Transfer::default(),
         outcome: Err(Failure::new(ErrorClass::Refused, "")),
     };
     Box::new(Finished::new(exchange, None))

@@ -38,6 +38,10 @@ pub struct NameSeries {
     /// base64.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<String>,
+    /// Latencies of the failed requests among them, in the same form; empty for an interval without failures, and absent if
+    /// no interval has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_histogram: Vec<String>,
 }
 
 impl NameSeries {

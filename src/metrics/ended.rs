@@ -53,6 +53,7 @@ impl Snapshot {
             recent: recent(report),
             events: report.events.clone(),
             users: 0,
+            connections: 0,
             arrivals: LiveArrivals {
                 started: report
                     .arrivals
@@ -90,6 +91,7 @@ fn requests(rows: Vec<LiveRow>, all: &Figures) -> LiveRequests {
         },
         ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
         bytes: all.bytes,
+        bytes_sent: all.bytes_sent.unwrap_or_default(),
     }
 }
 
@@ -136,6 +138,7 @@ fn recent(report: &Report) -> Vec<SeriesPoint> {
     points
         .map(|point| SeriesPoint {
             histogram: String::new(),
+            failed_histogram: String::new(),
             ..point.clone()
         })
         .collect()

@@ -87,7 +87,7 @@ pub struct Traffic {
     /// Bytes received, with HTTP heads and bodies.
     #[serde(deserialize_with = "plausible::bytes")]
     pub received: u64,
-    /// Bytes sent; not measured for HTTP.
+    /// Bytes sent, likewise.
     #[serde(deserialize_with = "plausible::bytes")]
     pub sent: u64,
     /// Messages received, of a protocol that has messages.

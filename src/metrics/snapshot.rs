@@ -209,6 +209,8 @@ pub struct LiveRequests {
     pub ok: [Duration; 3],
     /// Bytes received, heads and bodies.
     pub bytes: u64,
+    /// Bytes sent, likewise.
+    pub bytes_sent: u64,
     /// One row for each request name, in order of first appearance.
     pub rows: Vec<LiveRow>,
 }

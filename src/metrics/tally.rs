@@ -161,6 +161,7 @@ impl RequestTally {
             retries: counts.retries,
             rate: per_second(counts.count(), measured),
             bytes: counts.traffic.received,
+            bytes_sent: Some(counts.traffic.sent),
             messages: messages(counts.traffic),
             latency_ms: latency(&self.exact(), &self.all),
             latency_ok_ms,
@@ -175,16 +176,16 @@ impl RequestTally {
                 .map(|(code, n)| (code.to_string(), *n))
                 .collect(),
             histogram: base64_v2(&self.all),
+            failed_histogram: self.failed.as_ref().map_or_else(String::new, base64_v2),
         }
     }
 }
 
-/// Returns the messages of a row of a report; `None` where nothing but HTTP was counted.
+/// Returns the messages of a row of a report; `None` if there were none, as with HTTP.
 fn messages(traffic: Traffic) -> Option<Messages> {
-    (traffic != Traffic::received(traffic.received)).then_some(Messages {
+    (traffic.messages_sent + traffic.messages_received > 0).then_some(Messages {
         sent: traffic.messages_sent,
         received: traffic.messages_received,
-        bytes_sent: traffic.sent,
     })
 }
 

@@ -130,12 +130,13 @@ impl ExportLoop {
         };
         // Without a report the run has come to nothing.
         let report = last.ok()?;
-        let now = self.handle.snapshot().unwrap_or_default();
+        // The last snapshot is of a moment at which users were still at work.
+        let last = self.handle.snapshot().unwrap_or_default().ended(&report);
         let handle = self.handle.clone();
         let cut_off = tokio::select! {
             biased;
             () = handle.aborted() => Some("the run was aborted"),
-            exported = timeout(FAREWELL, self.export(&report, &now)) => match exported {
+            exported = timeout(FAREWELL, self.export(&report, &last)) => match exported {
                 Ok(()) => None,
                 Err(_) => Some("the collector did not answer in time"),
             },

@@ -1,15 +1,22 @@
-//! What is sent, byte by byte. The files in `golden/` were written by the crate `opentelemetry-proto` 0.33.
+//! What is sent: byte by byte, and at the end of a run. The files in `golden/` were written by the crate
+//! `opentelemetry-proto` 0.33.
 
 use super::messages::{
-    self, ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
-    Status,
+    self, Data, ExportMetricsServiceRequest, ExportTraceServiceRequest, InstrumentationScope,
+    Number, Resource, ResourceSpans, ScopeSpans, Status,
 };
 use super::metrics::{self, FigureSpan};
 use super::resource::{TelemetryScope, attribute, number};
 use super::spans::{CLIENT, ERROR};
+use super::{ExportOptions, Exporter};
+use crate::control::Control;
+use crate::metrics::{Aim, Progress, Report, ScenarioRow, Snapshot};
 use crate::telemetry::{Distribution, Family, FigureValue, Labels};
 use prost::Message as _;
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
 
 fn scope() -> TelemetryScope {
     TelemetryScope {
@@ -136,4 +143,88 @@ fn metrics_are_written_byte_by_byte_as_the_reference_does() {
 fn spans_are_written_byte_by_byte_as_the_reference_does() {
     let bytes = spans().encode_to_vec();
     assert!(bytes == include_bytes!("golden/spans.pb"));
+}
+
+/// Answers one request, and returns its body.
+fn receive_one(listener: &TcpListener) -> Vec<u8> {
+    let (stream, _) = listener.accept().expect("a connection");
+    let mut stream = BufReader::new(stream);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).expect("a head");
+        match line.trim().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.parse().expect("a length");
+            }
+            None if line.trim().is_empty() => break,
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).expect("a body");
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    stream.get_mut().write_all(response).expect("it is read");
+    body
+}
+
+#[test]
+fn the_last_export_has_all_iterations_and_no_users() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let scenario = |users, iterations| ScenarioRow {
+        name: "buyers".to_owned(),
+        users,
+        iterations,
+        iteration_ms: None,
+    };
+    let (handle, control) = Control::open();
+    // As of the last tick before the end.
+    control.snapshots.send_replace(Some(Arc::new(Snapshot {
+        progress: Progress {
+            wanted: Aim {
+                users: 4,
+                ..Aim::default()
+            },
+            ..Progress::default()
+        },
+        users: 4,
+        connections: 4,
+        scenarios: vec![scenario(4, 90)],
+        ..Snapshot::default()
+    })));
+    let report = Report {
+        scenarios: vec![scenario(4, 97)],
+        ..Report::default()
+    };
+    let options = ExportOptions::read(Some(&url), |_| None).expect("an endpoint");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("no thread is needed");
+    let exporter = Exporter::start(options, runtime, handle, ("a.lua", "http://a"));
+    let exporter = exporter.expect("a thread");
+    let receiving = std::thread::spawn(move || receive_one(&listener));
+    assert_eq!(exporter.finish(&report), None);
+    drop(control);
+    let body = receiving.join().expect("it has received one");
+    let request = ExportMetricsServiceRequest::decode(&*body).expect("a message");
+    let metrics = &request.resource_metrics[0].scope_metrics[0].metrics;
+    let figure = |name: &str| {
+        let metric = metrics.iter().find(|metric| metric.name == name);
+        let points = match metric.and_then(|metric| metric.data.as_ref()) {
+            Some(Data::Sum(sum)) => &sum.data_points,
+            Some(Data::Gauge(gauge)) => &gauge.data_points,
+            other => panic!("{name}: {other:?}"),
+        };
+        match points[0].value {
+            Some(Number::AsInt(value)) => value as f64,
+            Some(Number::AsDouble(value)) => value,
+            None => panic!("{name} has no value"),
+        }
+    };
+    assert_eq!(figure("lgoose.iterations"), 97.0);
+    for name in ["users", "scenario_users", "users_wanted", "connections"] {
+        assert_eq!(figure(&format!("lgoose.{name}")), 0.0, "{name}");
+    }
 }

@@ -75,6 +75,11 @@ fn requests(report: &Report) -> Vec<Family> {
             "Bytes received",
             each(|all| counter(all.bytes)),
         ),
+        family(
+            "sent_bytes",
+            "Bytes sent",
+            each(|all| counter(all.bytes_sent.unwrap_or_default())),
+        ),
         durations,
     ]
 }

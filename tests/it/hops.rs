@@ -172,6 +172,28 @@ fn another_host_is_not_told_who_the_user_is() {
 }
 
 #[test]
+fn bytes_sent_are_those_that_the_site_received_over_all_hops() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/kept" => moved(307, "/to"),
+        _ => answer(200, "", "here"),
+    });
+    let body = "user:post('/kept', string.rep('x', 200000), { name = 'kept' })
+        user:get('/', { name = 'front' })";
+    let report = visit("hop_bytes_sent.lua", &site, body, &[]);
+    let received = |asked: &Asked| (asked.head.len() + asked.body.len()) as u64;
+    let received: u64 = site.asked().iter().map(received).sum();
+    let sent = report.total("bytes_sent");
+    match crate::CLIENT {
+        None => assert_eq!(sent, received),
+        // What hyper adds to heads is not known.
+        Some(_) => assert!(
+            (received - 500..=received).contains(&sent),
+            "{sent} of {received}"
+        ),
+    }
+}
+
+#[test]
 fn a_redirect_to_another_scheme_keeps_secrets_and_cookies_to_themselves() {
     let authority = crate::secure::Authority::new();
     let ca = authority.file("hops.pem");

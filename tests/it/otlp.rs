@@ -117,6 +117,18 @@ fn sum(metrics: &BTreeMap<String, Metric>, name: &str) -> u64 {
     values.sum()
 }
 
+/// Returns the only point of a gauge.
+fn gauge(metrics: &BTreeMap<String, Metric>, name: &str) -> f64 {
+    match &metrics[name].data {
+        Some(Data::Gauge(gauge)) => match gauge.data_points[0].value {
+            Some(Number::AsInt(value)) => value as f64,
+            Some(Number::AsDouble(value)) => value,
+            None => panic!("{name} has no value"),
+        },
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
 /// Returns all spans that a collector got.
 pub(crate) fn spans(collector: &Collector) -> Vec<Span> {
     let mut spans = Vec::new();
@@ -193,6 +205,10 @@ fn a_collector_has_the_sums_of_the_report_and_a_span_of_each_exemplar() {
         sum(&metrics, "lgoose.request_failures"),
         report.failures("GET missing")
     );
+    let iterations = report.json["scenarios"][0]["iterations"].as_u64();
+    assert_eq!(Some(sum(&metrics, "lgoose.iterations")), iterations);
+    assert_eq!(gauge(&metrics, "lgoose.users"), 0.0);
+    assert_eq!(gauge(&metrics, "lgoose.scenario_users"), 0.0);
     assert_eq!(metrics["lgoose.received"].unit, "By");
     let duration = &metrics["lgoose.request_duration"];
     assert_eq!(duration.unit, "s");

@@ -3,6 +3,7 @@
 use super::rehearsal::TestRun;
 use super::{ms, numbers, per_stretch, stages};
 use crate::config::Settings;
+use crate::control::{Command, Interrupt};
 use std::time::Duration;
 
 /// A task that goes on and on, with a second to think.
@@ -106,4 +107,40 @@ async fn a_stop_in_a_wait_of_test_start_waits_no_longer_than_it_may() {
     let (arrived, _) = rehearsal.play().await;
     let paths: Vec<&str> = arrived.iter().map(|(_, path)| path.as_str()).collect();
     assert_eq!(paths, ["/first"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_of_redirects_that_is_cut_off_keeps_its_hops_and_their_bytes() {
+    let one = "task { function(user)\n  \
+         user:get(\"/redirect/redirect/slow\", { name = \"chain\", timeout = 3600 })\nend }";
+    let side_by_side = "task { function(user)\n  \
+         user:fetch({ \"/redirect/redirect/slow\" }, { name = \"chain\", timeout = 3600 })\nend }";
+    for source in [one, side_by_side] {
+        let settings = Settings {
+            users: Some(1),
+            iterations: Some(1),
+            ..Settings::default()
+        };
+        let interrupt = || Command::Interrupt(Interrupt::Signal);
+        let run = TestRun {
+            threads: 1,
+            response_time: |_, path| {
+                if path == "/slow" {
+                    Duration::from_secs(600)
+                } else {
+                    Duration::ZERO
+                }
+            },
+            commands: vec![(ms(1_000), interrupt()), (ms(2_000), interrupt())],
+            ..TestRun::new(source, settings)
+        };
+        let (arrived, outcome) = run.play().await;
+        let all = &outcome.report.aggregated;
+        assert_eq!((all.count, all.failures, all.redirects), (1, 1, 2));
+        assert_eq!(arrived.len() as u64, all.count + all.redirects);
+        let hop = |to| format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+        let hops = ["/redirect/slow", "/slow"].map(hop).concat();
+        assert_eq!(all.bytes, hops.len() as u64);
+        assert_eq!(outcome.report.errors[0].message, "aborted");
+    }
 }

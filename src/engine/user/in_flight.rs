@@ -4,7 +4,7 @@
 use crate::engine::user::open_requests::RequestOutcome;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::task_requests::TaskRequests;
-use crate::http::{ErrorClass, Exchange, Failure};
+use crate::http::{ErrorClass, Exchange, Failure, TransferMeter};
 use crate::lua::RequestOp;
 use crate::metrics::{
     InFlightSlot, Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
@@ -80,6 +80,8 @@ pub(crate) struct InFlight<'a> {
     op: &'a RequestOp,
     row: RequestId,
     flight: Flight<'a>,
+    /// What flows for it.
+    meter: TransferMeter,
     /// The trace context that its first hop carries, and whether the plan has set it.
     trace: Option<(TraceContext, bool)>,
 }
@@ -98,8 +100,14 @@ impl<'a> InFlight<'a> {
             op,
             row: requests.open.rows[place],
             flight: Flight::new(&requests.shared, start),
+            meter: TransferMeter::default(),
             trace: trace.map(|trace| (trace.first, trace.set_by_plan)),
         }
+    }
+
+    /// Returns the meter of what flows for it.
+    pub(crate) fn meter(&self) -> &TransferMeter {
+        &self.meter
     }
 
     /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
@@ -122,7 +130,8 @@ impl Drop for InFlight<'_> {
         let Some((start, latency)) = self.flight.cut_off() else {
             return;
         };
-        let requests = self.requests;
+        // The future of the request is dropped by now: all that it received is counted.
+        let (requests, transfer) = (self.requests, self.meter.so_far());
         let trace = self
             .trace
             .map(|(first, own_header)| Trace::new(first, own_header));
@@ -140,9 +149,13 @@ impl Drop for InFlight<'_> {
             delay: requests.open.delay,
             phases: Phases::default(),
             response: SampleResponse::Missing,
-            redirects: 0,
-            retries: 0,
-            traffic: Traffic::default(),
+            redirects: transfer.redirects,
+            retries: transfer.retries,
+            traffic: Traffic {
+                received: transfer.received,
+                sent: transfer.sent,
+                ..Traffic::default()
+            },
             failure: Some(SampleFailure {
                 message: ErrorClass::Aborted.name(),
                 line: None,

@@ -126,9 +126,13 @@ impl LatestOperation {
             delay: self.delay,
             phases: exchange.timings,
             response: SampleResponse::of_status(finished.status_of_site()),
-            redirects: exchange.redirects,
-            retries: exchange.retries,
-            traffic: Traffic::received(exchange.bytes),
+            redirects: exchange.transfer.redirects,
+            retries: exchange.transfer.retries,
+            traffic: Traffic {
+                received: exchange.transfer.received,
+                sent: exchange.transfer.sent,
+                ..Traffic::default()
+            },
             failure: verdict.map(|message| SampleFailure {
                 message,
                 line: finished.line.as_deref(),
@@ -231,7 +235,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
     fn url(&self, put: &mut dyn FnMut(&str, &str)) {
         // A request that was not redirected has the URL of its response.
         let exchange = self.finished.map(|finished| &finished.exchange);
-        match exchange.map(|exchange| (exchange.redirects, &exchange.outcome)) {
+        match exchange.map(|exchange| (exchange.transfer.redirects, &exchange.outcome)) {
             Some((0, Ok(response))) => put(&response.target.origin.text, &response.target.path),
             _ => {
                 let path = &self.op.request.url;

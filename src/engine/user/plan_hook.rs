@@ -27,8 +27,8 @@ impl CountedRequest {
             place,
             status: finished.status(),
             time: finished.exchange.latency,
-            bytes: finished.exchange.bytes,
-            redirects: finished.exchange.redirects,
+            bytes: finished.exchange.transfer.received,
+            redirects: finished.exchange.transfer.redirects,
             error: finished.verdict().map(|verdict| verdict.into_owned()),
         }
     }

@@ -74,7 +74,7 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         op.request.method,
         masked_url(&op.request.url),
         show_duration(exchange.latency),
-        show_size(exchange.bytes as f64),
+        show_size(exchange.transfer.received as f64),
     );
     if let Some(trace) = &exchange.trace {
         text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
@@ -84,8 +84,11 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         CacheUse::Fresh => ", from the cache",
         CacheUse::NotModified => ", not modified",
     };
-    if exchange.redirects > 0 {
-        text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
+    if exchange.transfer.redirects > 0 {
+        text += &format!(
+            ", {}",
+            counted(exchange.transfer.redirects.into(), "redirect")
+        );
     }
     if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
         text += &format!("; failed: {failure}");

@@ -1,5 +1,5 @@
 //! A site inside a test, without sockets: it responds to each request when its script says, on tokio's time, which
-//! the test may advance.
+//! the test may advance. `/redirect/x` redirects to `/x`; every other path responds with `ok`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,12 +38,18 @@ impl ResponseDelay {
                 let head = String::from_utf8_lossy(&read).into_owned();
                 let path = head.split(' ').nth(1).unwrap_or_default();
                 tokio::time::sleep((self.0)(path)).await;
-                stream
-                    .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-                    .await?;
+                stream.write_all(response(path).as_bytes()).await?;
                 read.clear();
             }
         }
         Ok(())
+    }
+}
+
+/// The response to a path.
+fn response(path: &str) -> String {
+    match path.strip_prefix("/redirect") {
+        Some(to) => format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"),
+        None => "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_owned(),
     }
 }

@@ -51,6 +51,8 @@ pub(in crate::http) struct Connection {
     pub(super) stream: NetStream,
     /// The bytes of the current response received so far.
     pub(super) received: u64,
+    /// The bytes of the current request sent so far.
+    pub(super) sent: u64,
     /// The interim responses of the current exchange so far.
     pub(super) interim: InterimResponses,
 }
@@ -67,6 +69,7 @@ impl Connection {
             number,
             stream,
             received: 0,
+            sent: 0,
             interim: InterimResponses::default(),
         }
     }
@@ -91,6 +94,11 @@ impl Connection {
         self.received
     }
 
+    /// The bytes sent in the exchange under way or just ended.
+    pub(in crate::http) fn sent(&self) -> u64 {
+        self.sent
+    }
+
     /// Sends one request and reads the whole response. `stopwatch` gets the known phases also if this fails.
     pub(in crate::http) async fn exchange(
         &mut self,
@@ -99,7 +107,7 @@ impl Connection {
         buffer: &ReadBuffer,
         stopwatch: &mut Stopwatch,
     ) -> Result<RawResponse, Failure> {
-        self.received = 0;
+        (self.received, self.sent) = (0, 0);
         self.interim = InterimResponses::default();
         // The bytes of a response that one read did not complete.
         let mut partial = BytesMut::new();

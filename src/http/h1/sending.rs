@@ -28,7 +28,15 @@ enum SendEnd {
 
 /// Sends bytes as they are.
 pub(super) async fn write(connection: &mut Connection, bytes: &[u8]) -> std::io::Result<()> {
-    connection.stream.write_all(bytes).await?;
+    let mut unsent = bytes;
+    while !unsent.is_empty() {
+        let count = connection.stream.write(unsent).await?;
+        if count == 0 {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        connection.sent += count as u64;
+        unsent = &unsent[count..];
+    }
     connection.stream.flush().await
 }
 
@@ -52,7 +60,10 @@ pub(super) async fn send_listening(
                     let error = std::io::ErrorKind::WriteZero.into();
                     return Poll::Ready(Ok(SendEnd::Broken(error)));
                 }
-                Poll::Ready(Ok(count)) => sent += count,
+                Poll::Ready(Ok(count)) => {
+                    sent += count;
+                    connection.sent += count as u64;
+                }
                 Poll::Ready(Err(error)) => return Poll::Ready(Ok(SendEnd::Broken(error))),
                 Poll::Pending if responds => {
                     if !ready!(poll_more(connection, cx, rules, buffer, partial))? {

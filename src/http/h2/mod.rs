@@ -23,7 +23,9 @@ use super::failure::{ErrorClass, Failure};
 use super::h1::ReadBuffer;
 use super::message::{BodyLimits, RawResponse, ResponseHead};
 use super::progress::RequestProgress;
+use super::stopwatch::Stopwatch;
 use super::target::Origin;
+use super::transfer::TransferMeter;
 use bytes::Bytes;
 use fields::is_of_connection;
 use http::{HeaderName, Method, header};
@@ -93,7 +95,7 @@ impl SharedConnection {
         method: &'a Method,
         body: Bytes,
         limits: BodyLimits,
-        progress: &'a mut RequestProgress,
+        progress: &'a mut RequestProgress<'_>,
     ) -> OpenRequest<'a> {
         let is_head = *method == Method::HEAD;
         progress.stopwatch.enter(|phases| &mut phases.send);
@@ -106,7 +108,8 @@ impl SharedConnection {
             key,
             connection: self,
             method,
-            progress,
+            stopwatch: &mut progress.stopwatch,
+            meter: progress.meter,
             phase: StreamPhase::Send,
         }
     }
@@ -130,7 +133,8 @@ pub(super) struct OpenRequest<'a> {
     key: u64,
     connection: &'a SharedConnection,
     method: &'a Method,
-    progress: &'a mut RequestProgress,
+    stopwatch: &'a mut Stopwatch,
+    meter: &'a TransferMeter,
     phase: StreamPhase,
 }
 
@@ -167,7 +171,7 @@ impl OpenRequest<'_> {
         let Some(stream) = engine.stream(self.key) else {
             return Poll::Ready(None);
         };
-        let stopwatch = &mut self.progress.stopwatch;
+        let stopwatch = &mut *self.stopwatch;
         if self.phase == StreamPhase::Send && (stream.id.is_some() || stream.outcome.is_some()) {
             stopwatch.lap(|phases| &mut phases.send);
             stopwatch.enter(|phases| &mut phases.first_byte);
@@ -196,7 +200,10 @@ impl OpenRequest<'_> {
     fn leave(&mut self) -> Option<H2Stream> {
         let link = &self.connection.link;
         let stream = link.engine.borrow_mut().take(self.key);
-        self.progress.bytes += stream.as_ref().map_or(0, |stream| stream.uncounted);
+        if let Some(stream) = &stream {
+            self.meter.count_received(stream.bytes_received);
+            self.meter.count_sent(stream.bytes_sent);
+        }
         link.rest();
         stream
     }

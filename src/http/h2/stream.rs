@@ -31,8 +31,10 @@ pub(super) struct H2Stream {
     pub(super) bytes: Vec<u8>,
     /// The length of its head, once that has come.
     pub(super) head: Option<usize>,
-    /// The bytes received that are not in the request's count yet.
-    pub(super) uncounted: u64,
+    /// The bytes of the frames received with its heads and its body, the heads of the frames and padding included.
+    pub(super) bytes_received: u64,
+    /// The bytes of the frames with its head and its body that were written, likewise.
+    pub(super) bytes_sent: u64,
     /// How it ended.
     pub(super) outcome: Option<Result<(), Failure>>,
     /// The waker of the task that waits for it.
@@ -81,7 +83,8 @@ impl H2Stream {
             receive_window: 0,
             bytes: Vec::new(),
             head: None,
-            uncounted: 0,
+            bytes_received: 0,
+            bytes_sent: 0,
             outcome: None,
             waker: None,
             bodiless: is_head,
@@ -147,7 +150,6 @@ impl H2Stream {
             Some(status) => {
                 self.bytes.extend_from_slice(b"\r\n");
                 self.head = Some(self.bytes.len());
-                self.uncounted += self.bytes.len() as u64;
                 self.bodiless |= matches!(status, 204 | 304);
                 self.declared = declared;
                 self.limits = self.limits.of_status(status);
@@ -162,7 +164,6 @@ impl H2Stream {
         if self.head.is_none() || (self.bodiless && !piece.is_empty()) {
             return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
-        self.uncounted += piece.len() as u64;
         self.body_length += piece.len() as u64;
         if self.body_length > self.limits.max_body {
             return Err(StreamFault::Refused(body_too_large(self.limits.max_body)));
@@ -237,7 +238,6 @@ mod tests {
         assert_eq!(stream.outcome, Some(Ok(())));
         let text = b"HTTP/1.1 200 \r\ncontent-length: 4\r\nx: \r\n\r\ngood";
         assert_eq!(stream.bytes, text);
-        assert_eq!(stream.uncounted, text.len() as u64);
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(crate) use referrer::Referrer;
 
 use super::failure::Failure;
 use super::target::Target;
+use super::transfer::Transfer;
 use crate::phases::Phases;
 use crate::trace::Trace;
 use bytes::Bytes;
@@ -368,13 +369,8 @@ pub struct Exchange {
     pub latency: Duration,
     /// The phases, summed over all hops.
     pub timings: Phases,
-    /// Redirects followed.
-    pub redirects: u32,
-    /// The number of times that it was sent again: a kept-alive connection was closed, the server refused its stream,
-    /// or the site asked for digest authentication.
-    pub retries: u32,
-    /// Bytes received, headers and hops included.
-    pub bytes: u64,
+    /// What has flowed for it, over all hops.
+    pub transfer: Transfer,
     /// The trace that its hops carried; `None` if requests have no trace context, or if the one that the plan set is
     /// not valid. Boxed: most runs have no traces.
     pub trace: Option<Box<Trace>>,

@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// One request to be sent by reqwest.
 pub(in crate::http) struct OutgoingRequest<'a> {
@@ -34,7 +35,7 @@ pub(in crate::http) async fn exchange(
     client: &Client,
     sender: reqwest::Client,
     request: OutgoingRequest<'_>,
-    progress: &mut RequestProgress,
+    progress: &mut RequestProgress<'_>,
 ) -> (Result<RawResponse, Failure>, bool) {
     let trace = Arc::new(ConnectTrace::new(&request.target.origin));
     let response = send(client, sender, request, &trace, progress).await;
@@ -47,7 +48,7 @@ async fn send(
     sender: reqwest::Client,
     request: OutgoingRequest<'_>,
     trace: &Arc<ConnectTrace>,
-    progress: &mut RequestProgress,
+    progress: &mut RequestProgress<'_>,
 ) -> Result<RawResponse, Failure> {
     let target = request.target;
     let (method, limits) = (&request.hop.method, request.limits.clone());
@@ -55,11 +56,17 @@ async fn send(
         client.config.tls.check()?;
     }
     let failed = |error: &reqwest::Error| failure(error, &target.origin, &client.config);
-    let mut sent = std::pin::pin!(ConnectTrace::scope(trace, sender.execute(built(request))));
+    let built = built(request);
+    let mut unsent = Some(length_of(&built));
+    let mut sent = std::pin::pin!(ConnectTrace::scope(trace, sender.execute(built)));
     let result = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);
         // Updated here, so that it is known after a timeout too, which drops this future.
         progress.connecting = trace.apply(&mut progress.stopwatch) && polled.is_pending();
+        let connects = matches!(&polled, Poll::Ready(Err(error)) if error.is_connect());
+        if !progress.connecting && !connects {
+            progress.meter.count_sent(unsent.take().unwrap_or_default());
+        }
         polled
     })
     .await;
@@ -75,7 +82,7 @@ async fn send(
     progress.is_http2 = parts.version == http::Version::HTTP_2;
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();
-    progress.bytes += length as u64;
+    progress.meter.count_received(length as u64);
     if hyper::body::Body::size_hint(&body).lower() > limits.max_body {
         return Err(body_too_large(limits.max_body));
     }
@@ -88,7 +95,7 @@ async fn send(
                 };
                 received += piece.len() as u64;
                 // Counted as it comes, since a timeout may drop this future here.
-                progress.bytes += piece.len() as u64;
+                progress.meter.count_received(piece.len() as u64);
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
                 }
@@ -127,6 +134,17 @@ async fn send(
         head,
         bytes: bytes.freeze(),
     })
+}
+
+/// The length of a request as HTTP/1.1 has it; what reqwest adds is not part of it.
+fn length_of(request: &reqwest::Request) -> u64 {
+    let url = request.url();
+    let path = url.path().len() + url.query().map_or(0, |query| 1 + query.len());
+    let line = request.method().as_str().len() + path + " ".len() + " HTTP/1.1\r\n".len();
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let body = request.body().and_then(reqwest::Body::as_bytes);
+    (line + headers.sum::<usize>() + "\r\n".len() + body.map_or(0, <[u8]>::len)) as u64
 }
 
 /// The request in reqwest's own type.

@@ -7,6 +7,7 @@ use super::exchange::OutgoingHop;
 use crate::http::hop::Hop;
 use crate::http::message::{CacheUse, Discard, Exchange, Request, Response};
 use crate::http::target::Target;
+use crate::http::transfer::Transfer;
 use crate::phases::Phases;
 use http::{Method, header};
 use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePolicy};
@@ -89,9 +90,7 @@ impl Cache {
                 connection: None,
                 latency: Duration::ZERO,
                 timings: Phases::default(),
-                redirects: 0,
-                retries: 0,
-                bytes: 0,
+                transfer: Transfer::default(),
                 trace: None,
                 outcome: Ok(entry.response.copy(CacheUse::Fresh)),
             })
@@ -158,7 +157,8 @@ impl Cache {
         let Some(target) = cacheable(session, request) else {
             return;
         };
-        let Some(parts) = parts_of(session, request, &target).filter(|_| exchange.redirects == 0)
+        let Some(parts) =
+            parts_of(session, request, &target).filter(|_| exchange.transfer.redirects == 0)
         else {
             return;
         };

@@ -13,6 +13,7 @@ use crate::http::progress::RequestProgress;
 use crate::http::reqwest;
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Target;
+use crate::http::transfer::TransferMeter;
 #[cfg(feature = "reqwest")]
 use crate::http::transport::Version;
 
@@ -43,7 +44,7 @@ impl<'a> OutgoingHop<'a> {
     /// likewise if the server has refused the stream.
     pub(super) async fn exchange(
         self,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
         session.client.config.allowed.check(&origin.host)?;
@@ -57,7 +58,7 @@ impl<'a> OutgoingHop<'a> {
                 .pool
                 .channel(&session.client, origin, again, progress)
                 .await?;
-            let received = progress.bytes;
+            let received = progress.meter.so_far().received;
             let response = match channel {
                 Channel::Http1(connection) => {
                     progress.connection = connection.number;
@@ -89,12 +90,12 @@ impl<'a> OutgoingHop<'a> {
             match response {
                 Err(failure)
                     if !resent
-                        && progress.bytes == received
+                        && progress.meter.so_far().received == received
                         && (failure.is_unseen()
                             || reused && failure.is_stale() && self.hop.method.is_idempotent()) =>
                 {
                     resent = true;
-                    progress.retries += 1;
+                    progress.meter.count_retry();
                     // A server that refuses a stream has closed nothing else.
                     again = !failure.is_refused_stream();
                 }
@@ -107,7 +108,7 @@ impl<'a> OutgoingHop<'a> {
     async fn exchange_http2(
         self,
         connection: &SharedConnection,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<RawResponse, Failure> {
         let hop = self.hop;
         let mut encoded = self.session.client.write_buffer.take();
@@ -124,7 +125,7 @@ impl<'a> OutgoingHop<'a> {
     async fn exchange_http1(
         self,
         connection: Connection,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<RawResponse, Failure> {
         let session = self.session;
         let mut encoded = session.client.write_buffer.take();
@@ -136,7 +137,7 @@ impl<'a> OutgoingHop<'a> {
         };
         let mut counted = MeteredConnection {
             connection: Some(connection),
-            bytes: &mut progress.bytes,
+            meter: progress.meter,
         };
         let response = counted
             .exchange(
@@ -163,7 +164,7 @@ impl<'a> OutgoingHop<'a> {
 struct MeteredConnection<'a> {
     /// `None` once the exchange has ended.
     connection: Option<Connection>,
-    bytes: &'a mut u64,
+    meter: &'a TransferMeter,
 }
 
 impl MeteredConnection<'_> {
@@ -187,7 +188,8 @@ impl MeteredConnection<'_> {
 
     fn count(&mut self) -> Option<Connection> {
         let connection = self.connection.take()?;
-        *self.bytes += connection.received();
+        self.meter.count_received(connection.received());
+        self.meter.count_sent(connection.sent());
         Some(connection)
     }
 }

@@ -23,6 +23,7 @@ use super::message::{
 use super::progress::RequestProgress;
 use super::target::Target;
 use super::tracer::TRACEPARENT;
+use super::transfer::TransferMeter;
 use crate::trace::{HopSpan, Trace};
 use crate::units::masked_url;
 use cache::Cache;
@@ -235,15 +236,16 @@ impl Session {
         headers
     }
 
-    /// Sends one request that begins at `begin` as part of `trace`. It has no error: the outcome in the exchange says
-    /// what happened.
+    /// Sends one request that begins at `start` as part of `trace`. It has no error: the outcome in the exchange says
+    /// what happened. `meter` counts what flows meanwhile; it is new, and has it also if this future is dropped.
     pub async fn send(
         &self,
         request: &Request,
         start: Instant,
         trace: Option<Box<Trace>>,
+        meter: &TransferMeter,
     ) -> Exchange {
-        let mut progress = RequestProgress::starting(start, trace);
+        let mut progress = RequestProgress::starting(start, trace, meter);
         let cache = self.cache.as_ref();
         let conditional = cache.and_then(|cache| cache.conditional(self, request));
         let outcome = {
@@ -269,7 +271,7 @@ impl Session {
     async fn follow(
         &self,
         request: &Request,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<Response, Failure> {
         let mut target = self.resolve(request)?;
         let mut hop = Hop::first(&request.method, &request.body);
@@ -292,13 +294,14 @@ impl Session {
             if unauthorized && self.take_challenge(&target, &response) {
                 let _cookies = self.store_cookies(&target, &response);
                 challenged = true;
-                progress.retries += 1;
+                progress.meter.count_retry();
                 continue;
             }
+            let redirects = progress.meter.so_far().redirects;
             let (most, ends_there) = request.redirects.limit(self.client.config.max_redirects);
             let followed = is_redirect(status)
                 && if ends_there {
-                    progress.redirects < most
+                    redirects < most
                 } else {
                     most > 0
                 };
@@ -315,7 +318,7 @@ impl Session {
                 let max_body = self.client.config.max_body;
                 return Ok(Response::new(response, target, max_body, hop_cookies));
             };
-            if progress.redirects >= most {
+            if redirects >= most {
                 let detail = format!("more than {most}");
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
@@ -324,7 +327,7 @@ impl Session {
                 let head = &response.bytes[..response.head.length];
                 progress.show_hop(status, &target, head);
             }
-            progress.redirects += 1;
+            progress.meter.count_redirect();
             let leaves_origin = !next.origin.same(&target.origin);
             hop.redirect(status, leaves_origin);
             challenged = false;
@@ -385,7 +388,7 @@ impl Session {
     }
 
     /// Gives the hop after a redirect its own span.
-    fn enter_hop(&self, progress: &mut RequestProgress) {
+    fn enter_hop(&self, progress: &mut RequestProgress<'_>) {
         if let (Some(trace), Some(tracer)) = (&mut progress.trace, &self.client.tracer)
             && !trace.set_by_plan
         {

@@ -199,8 +199,8 @@ pub(in crate::lua) fn field(
         "ok" => finished.verdict().is_none().into_lua(lua),
         "error" => finished.verdict().as_deref().into_lua(lua),
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
-        "size" => exchange.bytes.into_lua(lua),
-        "redirects" => exchange.redirects.into_lua(lua),
+        "size" => exchange.transfer.received.into_lua(lua),
+        "redirects" => exchange.transfer.redirects.into_lua(lua),
         "cached" => (exchange.cache() != http::CacheUse::Nothing).into_lua(lua),
         "url" => match &exchange.outcome {
             Ok(response) => response.target.text().into_lua(lua),

@@ -31,7 +31,7 @@ pub(super) fn response(lua: &Lua, response: &Table) -> String {
                 "response {} from {}, {} in {}{failed}",
                 response.status,
                 response.target.text(),
-                show_size(finished.exchange.bytes as f64),
+                show_size(finished.exchange.transfer.received as f64),
                 show_duration(finished.exchange.latency),
             )
         }

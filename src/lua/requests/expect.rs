@@ -236,7 +236,7 @@ impl RareExpectations {
     }
 
     fn wrong_redirect(&self, exchange: &Exchange, response: &Response) -> Option<String> {
-        let redirected = exchange.redirects > 0;
+        let redirected = exchange.transfer.redirects > 0;
         match self.redirect.as_ref()? {
             ExpectedRedirect::Anywhere if !redirected => {
                 Some("expected a redirect, got none".to_owned())

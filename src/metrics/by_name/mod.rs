@@ -59,6 +59,8 @@ struct OpenStretch {
     exact: ExactFigures,
     failures: i64,
     latencies: Burst,
+    /// Those of the requests whose final verdict is a failure.
+    failed: Burst,
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +70,8 @@ struct NamePoint {
     exact: ExactFigures,
     percentiles: [Duration; 3],
     sketch: Sketch,
+    /// The failed requests among those of `sketch`.
+    failed_sketch: Sketch,
 }
 
 /// Requests that are added to a second of one name.
@@ -76,6 +80,8 @@ pub(super) struct NameAddition<'a> {
     pub(super) exact: ExactFigures,
     pub(super) failures: i64,
     pub(super) latencies: &'a Burst,
+    /// Latencies of requests of that second, added now or before, whose final verdict is a failure.
+    pub(super) failed: &'a Burst,
 }
 
 impl Default for ByName {
@@ -241,7 +247,7 @@ impl ByName {
             let stretch = self.stretches[point.stretch as usize];
             columns.push(stretch.second, stretch.lasted, point.figures());
             if whole {
-                columns.histogram.push(point.sketch.text());
+                point.show_sketches(&mut columns);
             }
         }
         open.sort_unstable_by_key(|(second, _)| *second);
@@ -251,8 +257,11 @@ impl ByName {
             let point = open.point(0, &mut self.sketcher);
             columns.push(*second, lasted, point.figures());
             if whole {
-                columns.histogram.push(point.sketch.text());
+                point.show_sketches(&mut columns);
             }
+        }
+        if columns.failed_histogram.iter().all(String::is_empty) {
+            columns.failed_histogram.clear();
         }
         columns
     }
@@ -301,12 +310,14 @@ impl OpenStretch {
         self.exact = self.exact.merged(&more.exact);
         self.failures += more.failures;
         self.latencies.merge(more.latencies);
+        self.failed.merge(more.failed);
     }
 
     /// Makes the closed point of a stretch; may sort what it holds, but changes no figure.
     fn point(&mut self, stretch: u32, sketcher: &mut Sketcher) -> NamePoint {
         let (min, max) = (self.exact.min(), self.exact.max());
         let sketch = sketcher.of_burst(&self.latencies);
+        let failed_sketch = sketcher.of_burst(&self.failed);
         let percentiles = self.latencies.quantiles(QUANTILES);
         NamePoint {
             stretch,
@@ -314,6 +325,7 @@ impl OpenStretch {
             exact: self.exact,
             percentiles: percentiles.map(|value| value.clamp(min, max)),
             sketch,
+            failed_sketch,
         }
     }
 
@@ -321,6 +333,7 @@ impl OpenStretch {
     fn clear(&mut self) {
         (self.exact, self.failures) = (ExactFigures::default(), 0);
         self.latencies.clear();
+        self.failed.clear();
     }
 }
 
@@ -328,6 +341,9 @@ impl NamePoint {
     /// Adds the point that follows.
     fn join(&mut self, next: &NamePoint, sketcher: &mut Sketcher) {
         self.failures = self.failures.saturating_add(next.failures);
+        if next.failed_sketch != Sketch::default() {
+            self.failed_sketch = sketcher.joined([&self.failed_sketch, &next.failed_sketch]);
+        }
         if next.exact.count == 0 {
             return;
         }
@@ -336,10 +352,19 @@ impl NamePoint {
         self.percentiles = sketcher.quantiles([&self.sketch], &self.exact, QUANTILES);
     }
 
-    /// Returns the bytes of memory that the point takes, the allocator's overhead for its sketch included.
+    /// Returns the bytes of memory that the point takes, the allocator's overhead for its sketches included.
     fn bytes(&self) -> usize {
         const ALLOCATION: usize = 16;
-        size_of::<NamePoint>() + self.sketch.heap_bytes() + ALLOCATION
+        let failed = match self.failed_sketch.heap_bytes() {
+            0 => 0,
+            bytes => bytes + ALLOCATION,
+        };
+        size_of::<NamePoint>() + self.sketch.heap_bytes() + ALLOCATION + failed
+    }
+
+    fn show_sketches(&self, columns: &mut NameSeries) {
+        columns.histogram.push(self.sketch.text());
+        columns.failed_histogram.push(self.failed_sketch.text());
     }
 
     fn figures(&self) -> (ExactFigures, u64, [Duration; 3]) {

@@ -14,6 +14,7 @@ fn add(series: &mut ByName, second: u64, row: usize, latencies_ms: &[u64]) {
         exact,
         failures: 1,
         latencies: &burst,
+        failed: &Burst::default(),
     };
     series.add(row, second, more);
 }

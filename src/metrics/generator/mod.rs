@@ -76,6 +76,8 @@ pub(super) struct GeneratorLog {
     open: BTreeMap<u64, GeneratorSecond>,
     /// Efforts over the whole run, by shard.
     whole: Vec<StretchEffort>,
+    /// Efforts in the latest closed second, by shard.
+    latest: Vec<StretchEffort>,
     closed_delays: Delays,
     lag_max: Duration,
     busiest: f64,
@@ -118,6 +120,18 @@ impl StretchEffort {
         }
     }
 
+    /// Returns the effort of both stretches; connections are those of the later one, which is this.
+    fn with_earlier(&self, earlier: &StretchEffort) -> StretchEffort {
+        StretchEffort {
+            wall: self.wall + earlier.wall,
+            busy: self.busy + earlier.busy,
+            starved: self.starved + earlier.starved,
+            lag: self.lag + earlier.lag,
+            lags: self.lags + earlier.lags,
+            connections: self.connections,
+        }
+    }
+
     pub(super) fn mean_lag(&self) -> Duration {
         self.lag.checked_div(self.lags).unwrap_or_default()
     }
@@ -154,8 +168,7 @@ impl GeneratorLoad {
 impl GeneratorSecond {
     /// Summarizes the second, given its latencies, if there were any.
     fn strain(&self, latencies: Option<&Latencies>) -> GeneratorLoad {
-        let busy = self.stretches.iter().map(StretchEffort::share);
-        let busy = busy.fold(0.0, f64::max);
+        let busy = busiest(self.stretches.iter().copied());
         let lag = self.stretches.iter().map(StretchEffort::mean_lag).max();
         let lag = lag.unwrap_or_default();
         let own = self.delays.part_of(latencies);
@@ -178,10 +191,24 @@ impl GeneratorSecond {
         }
     }
 
+    /// Returns the share of the busiest thread in this second and the one before together.
+    fn busiest_with(&self, before: &[StretchEffort]) -> f64 {
+        let stretches = self.stretches.iter().enumerate();
+        busiest(stretches.map(|(shard, stretch)| match before.get(shard) {
+            Some(earlier) => stretch.with_earlier(earlier),
+            None => *stretch,
+        }))
+    }
+
     fn lasted(&self) -> Duration {
         let walls = self.stretches.iter().map(|stretch| stretch.wall);
         walls.max().unwrap_or_default()
     }
+}
+
+/// Returns the share of the busiest of these threads.
+fn busiest(stretches: impl Iterator<Item = StretchEffort>) -> f64 {
+    stretches.map(|one| one.share()).fold(0.0, f64::max)
 }
 
 /// Returns whether lgoose itself set the latency in a stretch of that length, as far as that can be told without a
@@ -286,8 +313,9 @@ impl GeneratorLog {
             self.saturated += lasted;
         }
         let later = self.open.split_off(&(second + 1));
-        for closed in std::mem::replace(&mut self.open, later).values() {
+        for closed in std::mem::replace(&mut self.open, later).into_values() {
             self.closed_delays.merge(&closed.delays);
+            self.latest = closed.stretches;
         }
         strain
     }
@@ -316,7 +344,7 @@ impl GeneratorLog {
         let wall = sum(|stretch| stretch.wall);
         let lags: u32 = self.whole.iter().map(|stretch| stretch.lags).sum();
         let (mut saturated, mut judged) = (self.saturated, self.judged);
-        let mut busiest = self.busiest;
+        let (mut busiest, mut before) = (self.busiest, &self.latest);
         let mut delays = Delays::default();
         delays.merge(&self.closed_delays);
         for (second, open_one) in &self.open {
@@ -326,9 +354,14 @@ impl GeneratorLog {
             if strain.saturated {
                 saturated += lasted;
             }
-            if lasted >= LEAST || self.judged.is_zero() {
-                busiest = busiest.max(strain.busy);
-            }
+            // A piece of a second is looked at with the second before: alone it may be one burst, and without it the
+            // average of the run could be greater.
+            busiest = busiest.max(if lasted >= LEAST {
+                strain.busy
+            } else {
+                open_one.busiest_with(before)
+            });
+            before = &open_one.stretches;
             delays.merge(&open_one.delays);
         }
         let own = delays.part_of(whole);

@@ -194,6 +194,29 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
 }
 
 #[test]
+fn the_busiest_second_is_no_less_busy_than_the_average_when_the_last_piece_is_short() {
+    let mut log = GeneratorLog::default();
+    for _ in 0..4 {
+        log.add(0, 0, &effort(10));
+        log.add(0, 1, &effort(5));
+    }
+    log.close(0, None, ms(1_000));
+    let row = |log: &GeneratorLog| log.row(None, |_| None).expect("a second");
+    assert_eq!(row(&log).busiest, 0.04);
+    for shard in [0, 1] {
+        log.add(1, shard, &effort(200));
+    }
+    // 240 of 1,250 ms, and 220 of 1,250 ms.
+    let piece = row(&log);
+    assert!((piece.busiest - 0.192).abs() < 1e-9, "{}", piece.busiest);
+    assert!((piece.busy - 0.184).abs() < 1e-9, "{}", piece.busy);
+    // A run of less than a second is its own busiest.
+    let mut log = GeneratorLog::default();
+    log.add(0, 0, &effort(50));
+    assert_eq!((row(&log).busiest, row(&log).busy), (0.2, 0.2));
+}
+
+#[test]
 fn a_run_in_which_nothing_was_marked_has_no_warning() {
     let mut log = GeneratorLog::default();
     log.add(0, 0, &probed(20, ms(1)));

@@ -178,7 +178,7 @@ pub struct GeneratorRow {
     pub threads: u64,
     /// Share of the time in which the threads ran or waited for a core, from 0 to 1.
     pub busy: f64,
-    /// The same share for the busiest thread in its busiest second.
+    /// The same share for the busiest thread in its busiest second; a short last piece counts with the second before.
     pub busiest: f64,
     /// Mean delay of timers in milliseconds.
     pub lag_avg_ms: f64,
@@ -247,8 +247,11 @@ pub struct Figures {
     pub retries: u64,
     /// Requests per second.
     pub rate: f64,
-    /// Bytes received.
+    /// Bytes received: heads and bodies of all hops, without TLS. Over HTTP/2, the frames of heads and bodies.
     pub bytes: u64,
+    /// Bytes sent, counted in the same way; `null` in reports of earlier versions.
+    #[serde(default)]
+    pub bytes_sent: Option<u64>,
     /// Messages of protocols other than HTTP; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
@@ -266,6 +269,9 @@ pub struct Figures {
     pub status: BTreeMap<String, u64>,
     /// Latencies in microseconds, as an HdrHistogram V2 (not compressed) in base64.
     pub histogram: String,
+    /// Latencies of the failed requests among them, in the same form; absent without failures.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failed_histogram: String,
 }
 
 /// What protocols other than HTTP have sent and received.
@@ -277,8 +283,6 @@ pub struct Messages {
     pub sent: u64,
     /// Messages received.
     pub received: u64,
-    /// Bytes sent.
-    pub bytes_sent: u64,
 }
 
 /// Figures for one scenario.

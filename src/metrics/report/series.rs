@@ -36,6 +36,9 @@ pub struct SeriesPoint {
     /// without requests and in live views.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub histogram: String,
+    /// Latencies of the failed requests among them, in the same form; empty without failures and in live views.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failed_histogram: String,
 }
 
 impl SeriesPoint {

@@ -40,8 +40,10 @@ struct OpenSecond {
     failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
-    /// Latencies of the failed requests; allocated with the first.
+    /// Latencies of the requests that failed at once; allocated with the first.
     failed: Option<Histogram<u64>>,
+    /// Latencies of those that failed by their final verdict; likewise.
+    finally_failed: Option<Histogram<u64>>,
     border: SliceBorder,
 }
 
@@ -57,6 +59,8 @@ struct Point {
     /// 95th percentile of the successful and of the failed requests.
     apart: [Option<Duration>; 2],
     sketch: Sketch,
+    /// The failed requests among those of `sketch`.
+    failed_sketch: Sketch,
     border: SliceBorder,
     strain: GeneratorLoad,
 }
@@ -84,8 +88,10 @@ pub(super) struct SecondAddition<'a> {
     pub(super) failures: i64,
     pub(super) bytes: u64,
     pub(super) latencies: &'a Histogram<u64>,
-    /// Latencies of the failed ones among them.
+    /// Latencies of the failed ones among them, as far as that was known at once.
     pub(super) failed: &'a Histogram<u64>,
+    /// Latencies of requests of that second, added now or before, whose final verdict is a failure.
+    pub(super) finally_failed: &'a Histogram<u64>,
 }
 
 impl Series {
@@ -99,11 +105,13 @@ impl Series {
         open.failures += more.failures;
         open.bytes += more.bytes;
         latency::add(&mut open.latencies, more.latencies);
-        if !more.failed.is_empty() {
-            latency::add(
-                open.failed.get_or_insert_with(latency::histogram),
-                more.failed,
-            );
+        for (of, more) in [
+            (&mut open.failed, more.failed),
+            (&mut open.finally_failed, more.finally_failed),
+        ] {
+            if !more.is_empty() {
+                latency::add(of.get_or_insert_with(latency::histogram), more);
+            }
         }
     }
 
@@ -136,8 +144,12 @@ impl Series {
     /// Adds to a point that is already closed.
     fn amend(&mut self, second: u64, more: SecondAddition<'_>) {
         let sketch = self.sketcher.of(more.latencies);
+        let failed = self.sketcher.of(more.finally_failed);
         let mut sketcher = std::mem::take(&mut self.sketcher);
         if let Some(point) = self.point(second) {
+            if !more.finally_failed.is_empty() {
+                point.failed_sketch = sketcher.joined([&point.failed_sketch, &failed]);
+            }
             point.failures += more.failures;
             point.bytes += more.bytes;
             if more.exact.count > 0 {
@@ -210,7 +222,7 @@ impl Series {
         let mut points: Vec<SeriesPoint> = self.closed.iter().map(Point::row).collect();
         if whole {
             for (row, point) in points.iter_mut().zip(&self.closed) {
-                row.histogram = point.sketch.text();
+                point.show_sketches(row);
             }
         }
         for (place, open) in self.open.iter().enumerate() {
@@ -232,7 +244,7 @@ impl Series {
             };
             let mut row = point.row();
             if whole {
-                row.histogram = point.sketch.text();
+                point.show_sketches(&mut row);
             }
             points.push(row);
         }
@@ -255,7 +267,9 @@ impl Series {
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         let points = self.closed.capacity() * size_of::<Point>();
-        let sketches = self.closed.iter().map(|point| point.sketch.heap_bytes());
+        let sketches = self.closed.iter();
+        let sketches =
+            sketches.map(|point| point.sketch.heap_bytes() + point.failed_sketch.heap_bytes());
         points + sketches.sum::<usize>()
     }
 }
@@ -268,6 +282,7 @@ impl Default for OpenSecond {
             bytes: 0,
             latencies: latency::histogram(),
             failed: None,
+            finally_failed: None,
             border: SliceBorder::default(),
         }
     }
@@ -297,6 +312,10 @@ impl OpenSecond {
             percentiles: self.exact.quantiles(&self.latencies, QUANTILES),
             apart: self.apart(),
             sketch: sketcher.of(&self.latencies),
+            failed_sketch: match &self.finally_failed {
+                Some(failed) => sketcher.of(failed),
+                None => Sketch::default(),
+            },
             border: self.border,
             strain,
         }
@@ -321,7 +340,8 @@ impl OpenSecond {
         self.exact = ExactFigures::default();
         (self.failures, self.bytes) = (0, 0);
         self.latencies.reset();
-        if let Some(failed) = &mut self.failed {
+        let failed = [&mut self.failed, &mut self.finally_failed];
+        for failed in failed.into_iter().flatten() {
             failed.reset();
         }
         self.border = SliceBorder::default();
@@ -342,6 +362,9 @@ impl Point {
         self.strain.join(&next.strain);
         for (ours, theirs) in self.apart.iter_mut().zip(next.apart) {
             *ours = (*ours).max(theirs);
+        }
+        if next.failed_sketch != Sketch::default() {
+            self.failed_sketch = sketcher.joined([&self.failed_sketch, &next.failed_sketch]);
         }
         if next.exact.count == 0 {
             return;
@@ -364,7 +387,13 @@ impl Point {
             oldest_ms: self.border.oldest as f64 / 1e6,
             generator: self.strain.row(),
             histogram: String::new(),
+            failed_histogram: String::new(),
         }
+    }
+
+    fn show_sketches(&self, row: &mut SeriesPoint) {
+        row.histogram = self.sketch.text();
+        row.failed_histogram = self.failed_sketch.text();
     }
 
     fn latency(&self) -> PointLatency {

@@ -17,6 +17,7 @@ fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
         bytes: 10,
         latencies: &latencies,
         failed: &latency::histogram(),
+        finally_failed: &latency::histogram(),
     };
     series.add(second, more);
 }
@@ -79,6 +80,7 @@ fn a_point_separates_the_latency_of_failures_from_that_of_successes() {
         bytes: 0,
         latencies: &failed,
         failed: &failed,
+        finally_failed: &failed,
     };
     series.add(0, more);
     series.add(1, more);

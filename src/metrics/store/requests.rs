@@ -38,6 +38,7 @@ pub(super) struct MeasuredRequests {
 struct SliceLatencies {
     all: Histogram<u64>,
     failed: Histogram<u64>,
+    finally_failed: Histogram<u64>,
 }
 
 impl MeasuredRequests {
@@ -53,6 +54,7 @@ impl MeasuredRequests {
             slice: SliceLatencies {
                 all: latency::histogram(),
                 failed: latency::histogram(),
+                finally_failed: latency::histogram(),
             },
         }
     }
@@ -89,6 +91,7 @@ impl MeasuredRequests {
             self.total.merge_counts(row);
             row.all.add_to(&mut self.slice.all);
             row.failed_at_once.add_to(&mut self.slice.failed);
+            row.failures.add_to(&mut self.slice.finally_failed);
             generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
@@ -97,6 +100,7 @@ impl MeasuredRequests {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),
                 latencies: &row.all,
+                failed: &row.failures,
             };
             self.series_by_name.add(at, second, more);
             let counts = RecentCounts {
@@ -105,7 +109,7 @@ impl MeasuredRequests {
             };
             self.recent.add(at, counts);
         }
-        if exact.count > 0 || failures != 0 {
+        if exact.count > 0 || failures != 0 || !self.slice.finally_failed.is_empty() {
             self.total.add_latencies(&self.slice.all);
             let more = series::SecondAddition {
                 exact,
@@ -113,6 +117,7 @@ impl MeasuredRequests {
                 bytes,
                 latencies: &self.slice.all,
                 failed: &self.slice.failed,
+                finally_failed: &self.slice.finally_failed,
             };
             self.series.add(second, more);
             self.slice.clear();
@@ -207,6 +212,9 @@ impl MeasuredRequests {
 impl SliceLatencies {
     fn clear(&mut self) {
         self.all.reset();
+        if !self.finally_failed.is_empty() {
+            self.finally_failed.reset();
+        }
         if !self.failed.is_empty() {
             self.failed.reset();
         }

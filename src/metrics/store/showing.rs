@@ -44,6 +44,7 @@ pub(super) fn snapshot(
     let requests = LiveRequests {
         ok: total.live_ok(),
         bytes: total.counts.traffic.received,
+        bytes_sent: total.counts.traffic.sent,
         total: live_row(&GroupedName::default(), total, active, recent.total_rates()),
         rows,
     };
@@ -102,6 +103,7 @@ pub(super) fn live_tag(group: &mut ShardGroup, tag: &str, in_full: bool) -> Opti
     let requests = LiveRequests {
         ok: total.live_ok(),
         bytes: total.counts.traffic.received,
+        bytes_sent: total.counts.traffic.sent,
         total: live_row(&GroupedName::default(), total, active, now),
         rows,
     };

@@ -14,7 +14,7 @@ use csv::Writer;
 use std::path::{Path, PathBuf};
 
 /// The columns of [`names`]. A cell that does not apply to the kind of row is empty.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 30] = [
     "kind",
     "scenario",
     "method",
@@ -44,6 +44,7 @@ const NAMES: [&str; 29] = [
     "value_p90",
     "value_p95",
     "value_p99",
+    "bytes_sent",
 ];
 
 /// The columns of [`series`].
@@ -195,6 +196,12 @@ fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> CsvCells 
         ("retries", figures.retries.to_string()),
         ("rate", figures.rate.to_string()),
         ("bytes", figures.bytes.to_string()),
+        (
+            "bytes_sent",
+            figures
+                .bytes_sent
+                .map_or_else(String::new, |bytes| bytes.to_string()),
+        ),
     ];
     cells.extend(latency(figures.latency_ms));
     cells

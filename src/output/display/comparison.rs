@@ -1,7 +1,7 @@
 //! Rows of a comparison in words and figures, the same in every format.
 
 use super::{one_line, request_name, time};
-use crate::compare::{Comparison, Figure, Row, RunFacts};
+use crate::compare::{Comparison, Figure, Row, RowVerdict, RunFacts};
 use crate::units::{counted, show_count, show_long, three_digits};
 use std::time::Duration;
 
@@ -102,7 +102,10 @@ pub(crate) fn outcome(comparison: &Comparison) -> String {
         .collect();
     let worse = rows.iter().filter(|row| row.verdict.is_worse()).count() as u64;
     let better = rows.iter().filter(|row| row.verdict.is_better()).count() as u64;
+    let few_runs = |row: &&Row| row.verdict == RowVerdict::TooFewRuns;
+    let few_runs = rows.iter().filter(few_runs).count() as u64;
     let judged = match (worse, better) {
+        (0, 0) if few_runs > 0 => format!("too few runs to tell {}", counted(few_runs, "figure")),
         (0, 0) => "no difference seen".to_owned(),
         (worse, 0) => format!("{} worse, none better", counted(worse, "figure")),
         (0, better) => format!("{} better, none worse", counted(better, "figure")),

@@ -20,8 +20,15 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
             with_share(total.failures, count)
         ),
     };
-    let transferred = show_size(total.bytes as f64);
-    let per_second = show_size(per_second(total.bytes as f64, report.elapsed_s));
+    let flow = |bytes: u64| {
+        let per_second = show_size(per_second(bytes as f64, report.elapsed_s));
+        (show_size(bytes as f64), per_second)
+    };
+    let (received, per_second) = flow(total.bytes);
+    let sent = total.bytes_sent.map_or_else(String::new, |bytes| {
+        let (sent, per_second) = flow(bytes);
+        format!(" · {sent} sent, {per_second}/s")
+    });
     let mut lines = vec![
         ("plan", one_line(&report.plan)),
         ("host", one_line(&report.host)),
@@ -29,7 +36,10 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("started", one_line(&report.started)),
         ("elapsed", exact_seconds(elapsed)),
         ("requests", requests),
-        ("transferred", format!("{transferred} · {per_second}/s")),
+        (
+            "transferred",
+            format!("{received} received, {per_second}/s{sent}"),
+        ),
         ("seed", report.seed.to_string()),
         ("version", format!("lgoose {}", one_line(&report.version))),
     ];

@@ -96,8 +96,11 @@ fn cards(report: &Report) -> String {
         ),
         None => ("–".to_owned(), "no request was answered".to_owned()),
     };
+    let sent = total.bytes_sent.map_or_else(String::new, |bytes| {
+        format!(" · {} sent", show_size(bytes as f64))
+    });
     let much = format!(
-        "{} · {} received",
+        "{} · {} received{sent}",
         counted(total.count, "request"),
         show_size(total.bytes as f64)
     );

@@ -58,6 +58,7 @@ fn requests(report: &Report) -> HtmlTable {
         Number("Requests/s"),
         Number("Failures/s"),
         Number("Bytes/s"),
+        Number("Bytes sent/s"),
         Number("Redirects"),
         Number("Retries"),
     ];
@@ -66,12 +67,14 @@ fn requests(report: &Report) -> HtmlTable {
     each_name(report, &mut table, |figures| {
         let failing = per_second(figures.failures as f64);
         let bytes = per_second(figures.bytes as f64);
+        let sent = figures.bytes_sent.map(|bytes| per_second(bytes as f64));
         vec![
             count(figures.count),
             failures(figures.failures, figures.count),
             Cell::Number(figures.rate, rate(figures.rate)),
             Cell::Number(failing, rate(failing)),
             Cell::Number(bytes, show_size(bytes)),
+            sent.map_or(Cell::None, |sent| Cell::Number(sent, show_size(sent))),
             count(figures.redirects),
             count(figures.retries),
         ]

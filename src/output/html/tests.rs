@@ -73,8 +73,10 @@ fn every_figure_of_requests_is_in_a_table() {
         assert_eq!(found[2], figures.rate);
         assert_eq!(found[3], figures.failures as f64 / seconds);
         assert_eq!(found[4], figures.bytes as f64 / seconds);
+        let sent = figures.bytes_sent.expect("some were sent");
+        assert_eq!(found[5], sent as f64 / seconds);
         assert_eq!(
-            found[5..],
+            found[6..],
             [figures.redirects as f64, figures.retries as f64]
         );
         let all = figures.latency_ms.expect("latencies");

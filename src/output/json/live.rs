@@ -235,6 +235,7 @@ mod tests {
             },
             requests: LiveRequests {
                 bytes: 99,
+                bytes_sent: 9,
                 total: row.clone(),
                 rows: vec![row, LiveRow::default()],
                 ..LiveRequests::default()
@@ -355,6 +356,7 @@ mod tests {
         assert_eq!(live["requests"][0]["latency_ms"]["p95"], 5.0);
         assert_eq!(live["requests"][1]["latency_ms"], Value::Null);
         assert_eq!(live["aggregated"]["bytes"], 99);
+        assert_eq!(live["aggregated"]["bytes_sent"], 9);
         let load =
             serde_json::json!({ "scenario": "buyers", "users": 9, "rate": 3.0, "under_way": true });
         assert_eq!(live["wanted"]["loads"], serde_json::json!([load]));

@@ -114,7 +114,8 @@ mod tests {
         let top = "version plan host started elapsed_s users seed ending verdict settings warnings requests aggregated scenarios tasks \
                    series checks metrics errors co_mitigation thresholds logs generator \
                    earlier events origin_ns paused_s start_stop";
-        let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
+        let figures = "count failures redirects retries rate bytes bytes_sent latency_ms latency_ok_ms phases_ms status histogram \
+                       failed_histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));
         assert_eq!(keys(&json["aggregated"]), sorted(figures));
@@ -122,8 +123,8 @@ mod tests {
             keys(&json["requests"][0]),
             sorted(&format!("method name series {figures}"))
         );
-        let columns =
-            "second seconds count failures min_ms max_ms sum_ms p50_ms p95_ms p99_ms histogram";
+        let columns = "second seconds count failures min_ms max_ms sum_ms p50_ms p95_ms p99_ms histogram \
+             failed_histogram";
         assert_eq!(keys(&json["requests"][0]["series"]), sorted(columns));
         assert_eq!(keys(&json["requests"][0]["latency_ms"]), sorted(latency));
         let phases = "dns connect tls send first_byte receive";
@@ -135,7 +136,7 @@ mod tests {
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
         let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms ok_p95_ms failed_p95_ms under_way oldest_ms \
-             busy lag_ms saturated own_p50_ms own_p99_ms histogram";
+             busy lag_ms saturated own_p50_ms own_p99_ms histogram failed_histogram";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";
         assert_eq!(keys(&json["checks"][0]), sorted(check));

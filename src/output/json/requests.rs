@@ -35,6 +35,7 @@ pub(crate) struct JsonTotal {
     #[serde(flatten)]
     figures: JsonFigures,
     bytes: u64,
+    bytes_sent: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +87,7 @@ impl JsonTotal {
         JsonTotal {
             figures: JsonFigures::of(&requests.total),
             bytes: requests.bytes,
+            bytes_sent: requests.bytes_sent,
         }
     }
 }

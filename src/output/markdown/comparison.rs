@@ -8,8 +8,8 @@ use crate::output::display::{
 };
 use crate::units::counted;
 
-/// The most rows, six for each name.
-const MOST_ROWS: usize = 48;
+/// The most rows, six for each name and three more where requests have failed.
+const MOST_ROWS: usize = 54;
 
 /// Renders a comparison as GitHub and GitLab Markdown.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
@@ -32,7 +32,11 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     for (mark, text) in reasons.chain(notes).chain(sides) {
         out += &format!("- {mark} {}\n", prose(&cut(&text, LONGEST_MESSAGE)));
     }
-    let rows = &comparison.rows[..comparison.rows.len().min(MOST_ROWS)];
+    let all = &comparison.rows;
+    // No name is cut in two.
+    let mut borders = (0..=all.len().min(MOST_ROWS)).rev();
+    let border = borders.find(|at| *at == all.len() || starts_name(all, *at));
+    let rows = &all[..border.unwrap_or_default()];
     let cells = |(at, row): (usize, &Row)| {
         let first = match (starts_name(rows, at), &row.name) {
             (false, _) => String::new(),
@@ -65,7 +69,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
         Text("verdict"),
     ];
     table(&columns, rows.iter().enumerate().map(cells), &mut out);
-    let others = &comparison.rows[rows.len()..];
+    let others = &all[rows.len()..];
     let names = (0..others.len())
         .filter(|at| starts_name(others, *at))
         .count();

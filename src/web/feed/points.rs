@@ -62,6 +62,7 @@ impl FeedPoints {
         round_value(&mut value);
         if let Some(fields) = value.as_object_mut() {
             fields.remove("histogram");
+            fields.remove("failed_histogram");
             if let Some(until) = until {
                 fields.insert("until".to_owned(), json!(until));
             }

@@ -73,7 +73,7 @@ function card(label, value, unit, more, look = '') {
 }
 
 function showCards(phase) {
-  const all = state.aggregated ?? { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, bytes: 0, latency_ms: null };
+  const all = state.aggregated ?? { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, bytes: 0, bytes_sent: 0, latency_ms: null };
   const over = phase === 'over', { latency_ms: latency } = all;
   const users = state.users_now ?? 0, wanted = state.wanted?.users ?? 0;
   const atRate = (state.wanted?.rate ?? null) !== null;
@@ -84,7 +84,7 @@ function showCards(phase) {
     const dropped = state.arrivals?.dropped ?? 0;
     card('Rate wanted', rate(state.wanted.rate), '/s', dropped ? `${counted(dropped, 'start')} dropped: no user was free` : 'no start was dropped', dropped ? 'bad' : '');
   }
-  const received = `${counted(all.count, 'request')} · ${size(all.bytes)} received`;
+  const received = `${counted(all.count, 'request')} · ${size(all.bytes)} received · ${size(all.bytes_sent)} sent`;
   card('Throughput', rate(over ? all.rate : all.rate_now), '/s', over ? received : `${rate(all.rate)}/s on average · ${received}`);
   card('Latency, 95% within', latency ? showMs(latency.p95) : '–', '', latency
     ? `p50 ${showMs(latency.p50)} · p99 ${showMs(latency.p99)} · max ${showMs(latency.max)}` : 'no request was answered');

@@ -166,7 +166,10 @@ impl<'a> Fetch<'a> {
         let start = Instant::now();
         let trace = requests.session.start_trace(&op.request);
         let flight = InFlight::new(requests, op, place, start, trace.as_deref());
-        let mut exchange = requests.session.send(&op.request, start, trace).await;
+        let sending = requests
+            .session
+            .send(&op.request, start, trace, flight.meter());
+        let mut exchange = sending.await;
         flight.end(&mut exchange);
         requests.responded(host, exchange.outcome.as_ref().err());
         {

@@ -157,7 +157,10 @@ impl TaskRunner {
         let start = Instant::now();
         let trace = requests.session.start_trace(&op.request);
         let flight = InFlight::new(requests, &op, 0, start, trace.as_deref());
-        let mut exchange = requests.session.send(&op.request, start, trace).await;
+        let sending = requests
+            .session
+            .send(&op.request, start, trace, flight.meter());
+        let mut exchange = sending.await;
         let lost = flight.end(&mut exchange);
         requests.paused(lost);
         requests.responded(host, exchange.outcome.as_ref().err());

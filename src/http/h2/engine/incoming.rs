@@ -103,6 +103,7 @@ fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
         None => Ok(()),
         Some(stream) => {
             stream.receive_window -= length;
+            stream.bytes_received += (HEAD + payload.len()) as u64;
             let taken = if stream.receive_window < 0 {
                 Err(H2ErrorCode::FLOW_CONTROL_ERROR.into())
             } else {
@@ -137,12 +138,14 @@ fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<
     }
     engine.find_stream(head.stream)?;
     let end_stream = head.has(END_STREAM);
+    let received = (HEAD + payload.len()) as u64;
     if head.has(END_HEADERS) {
-        return take_block(engine, head.stream, end_stream, fragment);
+        return take_block(engine, head.stream, end_stream, (fragment, received));
     }
     engine.block = Some(HeaderBlock {
         stream: head.stream,
         end_stream,
+        received,
         bytes: fragment.to_vec(),
         continuations: 0,
     });
@@ -158,28 +161,32 @@ fn take_continuation(
         return Err(H2ErrorCode::PROTOCOL_ERROR);
     };
     block.continuations += 1;
+    block.received += (HEAD + payload.len()) as u64;
     block.bytes.extend_from_slice(payload);
     if block.continuations > MOST_CONTINUATIONS || block.bytes.len() > MAX_HEAD {
         return Err(H2ErrorCode::ENHANCE_YOUR_CALM);
     }
     if head.has(END_HEADERS) {
-        return take_block(engine, block.stream, block.end_stream, &block.bytes);
+        let whole = (&*block.bytes, block.received);
+        return take_block(engine, block.stream, block.end_stream, whole);
     }
     engine.block = Some(block);
     Ok(())
 }
 
-/// Takes a whole head block. It is decoded in any case, since later ones may refer to its fields.
+/// Takes a whole head block, whose frames had that many bytes. It is decoded in any case, since later ones may refer to
+/// its fields.
 fn take_block(
     engine: &mut Engine,
     id: u32,
     end_stream: bool,
-    block: &[u8],
+    (block, received): (&[u8], u64),
 ) -> Result<(), H2ErrorCode> {
     let Some(stream) = waiting(&mut engine.streams, id) else {
         let read = engine.decoder.decode(block, 0, |_, _| {});
         return read.map(|_| ()).map_err(|_| H2ErrorCode::COMPRESSION_ERROR);
     };
+    stream.bytes_received += received;
     let decoder = &mut engine.decoder;
     let read = |fields: &mut FieldWriter<'_>| {
         let take = |name: &[u8], value: &[u8]| fields.take(name, value);

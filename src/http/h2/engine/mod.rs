@@ -5,8 +5,8 @@
 mod incoming;
 
 use super::frame::{
-    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, H2ErrorCode, MAX_FRAME, MAX_WINDOW, PING,
-    PREFACE, RST_STREAM, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
+    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, H2ErrorCode, HEAD, MAX_FRAME, MAX_WINDOW,
+    PING, PREFACE, RST_STREAM, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
 };
 use super::hpack::HpackDecoder;
 use super::stream::{H2Stream, StreamFault};
@@ -31,6 +31,8 @@ const LAST_STREAM: u32 = (1 << 31) - 1;
 struct HeaderBlock {
     stream: u32,
     end_stream: bool,
+    /// The bytes of its frames so far.
+    received: u64,
     bytes: Vec<u8>,
     continuations: u32,
 }
@@ -213,7 +215,9 @@ impl Engine {
             stream.receive_window = i64::from(STREAM_WINDOW);
             stream.sent = stream.unsent.is_empty();
             let block = std::mem::take(&mut stream.block);
+            let before = self.out.len();
             frame::write_headers(&mut self.out, id, stream.sent, &block, self.max_frame);
+            stream.bytes_sent += (self.out.len() - before) as u64;
             stream.wake();
         }
     }
@@ -289,6 +293,7 @@ impl Engine {
                 stream.sent = length == stream.unsent.len();
                 let flags = if stream.sent { END_STREAM } else { 0 };
                 frame::write(&mut self.out, DATA, flags, id, &stream.unsent[..length]);
+                stream.bytes_sent += (HEAD + length) as u64;
                 stream.unsent.advance(length);
             }
         }

@@ -83,8 +83,33 @@ fn a_response_comes_in_any_pieces() {
         let stream = engine.take(key).expect("it was begun");
         assert_eq!(stream.outcome, Some(Ok(())), "{size}");
         assert_eq!(stream.bytes, b"HTTP/1.1 200 \r\n\r\ngood");
+        // Frames of HEADERS, CONTINUATION and twice DATA, each with its head of nine bytes, padding included.
+        assert_eq!(stream.bytes_received, 9 + 10 + 13 + 11, "{size}");
         assert!(engine.is_idle() && !engine.is_closing());
     }
+}
+
+#[test]
+fn the_bytes_of_a_stream_are_those_of_its_frames_however_its_fields_are_packed() {
+    let mut engine = connected();
+    let (first, second) = (get(&mut engine), get(&mut engine));
+    // 'x: y' as a literal that goes into the table, then by its place there.
+    let literal = [0x88, 0x40, 1, b'x', 1, b'y'];
+    feed(&mut engine, HEADERS, END_HEADERS, 1, &literal);
+    let interim = [0x08, 3, b'1', b'0', b'3'];
+    feed(&mut engine, HEADERS, END_HEADERS, 3, &interim);
+    feed(&mut engine, HEADERS, END_HEADERS, 3, &[0x88, 0xbe]);
+    for id in [1, 3] {
+        feed(&mut engine, DATA, 0, id, b"good");
+        feed(&mut engine, DATA, END_STREAM, id, &[]);
+    }
+    let mut taken = |key| engine.take(key).expect("it was begun");
+    let (first, second) = (taken(first), taken(second));
+    let text = b"HTTP/1.1 200 \r\nx: y\r\n\r\ngood";
+    assert_eq!((&*first.bytes, &*second.bytes), (&text[..], &text[..]));
+    let data = (9 + 4) + 9;
+    assert_eq!(first.bytes_received, (9 + 6) + data);
+    assert_eq!(second.bytes_received, (9 + 5) + (9 + 2) + data);
 }
 
 #[test]
@@ -115,9 +140,12 @@ fn bodies_are_sent_as_the_windows_allow() {
     written(&mut engine);
     feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
     assert_eq!(outcome(&mut engine, third), Some(Ok(())));
-    for key in [first, second, third] {
-        engine.take(key);
-    }
+    let mut sent = |key| engine.take(key).expect("it was begun").bytes_sent;
+    // A head of one byte, and the body in three frames, in five, and in what went out before the response.
+    let frames = |heads: u64, body: u64| (9 + 1) + heads * 9 + body;
+    assert_eq!(sent(first), frames(3, 30_000));
+    assert_eq!(sent(second), frames(5, 60_000));
+    assert!(sent(third) < frames(9, 90_000));
     let resets = [
         (RST_STREAM, 0, 1, 4),
         (RST_STREAM, 0, 3, 4),

@@ -126,7 +126,7 @@ impl ConnectionPool {
         client: &Client,
         origin: &Rc<Origin>,
         fresh: bool,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<(Channel, bool), Failure> {
         #[cfg(feature = "reqwest")]
         if let Transport::Reqwest(proxy) = &client.config.transport {
@@ -147,7 +147,7 @@ impl ConnectionPool {
         &self,
         client: &Client,
         origin: &Rc<Origin>,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<(Channel, bool), Failure> {
         let version = client.config.version;
         if !origin.secure && version != Version::Http2 {
@@ -230,7 +230,7 @@ impl ConnectionPool {
         &self,
         client: &Client,
         origin: &Rc<Origin>,
-        progress: &mut RequestProgress,
+        progress: &mut RequestProgress<'_>,
     ) -> Result<Connection, Failure> {
         self.make_room(origin);
         progress.connecting = true;

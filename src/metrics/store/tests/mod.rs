@@ -8,7 +8,8 @@ mod workers;
 
 use super::*;
 use crate::metrics::{
-    Detail, Phases, Recorder, Report, Sample, SampleFailure, SampleResponse, TaskRun, Traffic,
+    Detail, Phases, ProvisionalCounts, Recorder, Report, Sample, SampleFailure, SampleResponse,
+    TaskRun, Traffic, buckets,
 };
 use std::time::SystemTime;
 
@@ -187,6 +188,73 @@ fn slow_failures_do_not_change_the_latency_of_successes() {
     let total = store.report(SECOND).aggregated;
     assert_eq!(total.latency_ok_ms.map(|latency| latency.max), Some(2.0));
     assert_eq!(total.latency_ms.map(|latency| latency.p99), Some(60_000.0));
+}
+
+#[test]
+fn the_failed_requests_of_a_second_are_those_that_failed_in_the_end() {
+    // Verdicts that come while the second is open, and after it was closed.
+    for closed in [false, true] {
+        let mut store = Store::new(RunIdentity::default());
+        let mut recorder = Recorder::new(0);
+        let request = recorder.request("GET", "/");
+        let failure = Some(SampleFailure {
+            message: "status 503",
+            line: None,
+        });
+        let sample = |ms, failure| Sample {
+            request,
+            start: recorder.zero(),
+            delay: None,
+            latency: Duration::from_millis(ms),
+            phases: Phases::default(),
+            response: SampleResponse::of_status(200),
+            redirects: 0,
+            retries: 0,
+            traffic: Traffic::received(0),
+            failure,
+            context: None,
+        };
+        // Each with what it seems to be at first, and what it is in the end.
+        let requests = [(2, failure, None), (30, None, failure), (400, None, None)]
+            .map(|(ms, first, last)| (sample(ms, first), sample(ms, last)));
+        for (first, _) in &requests {
+            recorder.enter(first);
+        }
+        store.merge(recorder.take());
+        if closed {
+            store.tick(SECOND * 9);
+        }
+        for (first, last) in &requests {
+            let before = ProvisionalCounts {
+                failed: first.failure.is_some(),
+                failure: None,
+            };
+            recorder.conclude(last, &before);
+        }
+        store.merge(recorder.take());
+        let report = store.report(SECOND * 10);
+        let row = &report.requests[0];
+        for (failed, failures) in [
+            (
+                &report.series[0].failed_histogram,
+                report.series[0].failures,
+            ),
+            (&row.series.failed_histogram[0], row.series.failures[0]),
+            (&row.figures.failed_histogram, row.figures.failures),
+            (
+                &report.aggregated.failed_histogram,
+                report.aggregated.failures,
+            ),
+        ] {
+            let failed = buckets(failed).expect("a histogram");
+            let found = failed.iter().map(|bucket| bucket.count).sum::<u64>();
+            assert_eq!((found, failures), (1, 1), "{closed}");
+            assert!(
+                failed[0].from_us <= 30_000 && 30_000 < failed[0].to_us,
+                "{closed}"
+            );
+        }
+    }
 }
 
 #[test]

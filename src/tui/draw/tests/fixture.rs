@@ -204,6 +204,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
         },
         requests: LiveRequests {
             bytes: 400_000_000,
+            bytes_sent: 20_000_000,
             ok: [total.p50, total.p95, total.p99],
             total,
             rows,

@@ -1,0 +1,56 @@
+//! What has flowed for a request, counted outside of its future: whoever cuts the request off still knows it. Every
+//! transport adds to it; it knows nothing of names or figures.
+
+use std::cell::Cell;
+
+/// What has flowed for a request, over all of its hops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// Redirects followed.
+    pub redirects: u32,
+    /// The number of times that it was sent again: a kept-alive connection was closed, the server refused its stream,
+    /// or the site asked for digest authentication.
+    pub retries: u32,
+    /// Bytes received: heads and bodies of all hops, without TLS. Over HTTP/2, the frames that carry them (HEADERS,
+    /// CONTINUATION and DATA) with their own heads and padding; with reqwest, heads as HTTP/1.1 has them.
+    pub received: u64,
+    /// Bytes sent, likewise.
+    pub sent: u64,
+}
+
+/// Meter of what flows for a request under way.
+#[derive(Debug, Default)]
+pub struct TransferMeter(Cell<Transfer>);
+
+impl TransferMeter {
+    /// What has flowed so far.
+    pub fn so_far(&self) -> Transfer {
+        self.0.get()
+    }
+
+    /// Counts a redirect that is followed.
+    pub(super) fn count_redirect(&self) {
+        self.change(|transfer| transfer.redirects += 1);
+    }
+
+    /// Counts that the request, or one hop of it, is sent again.
+    pub(super) fn count_retry(&self) {
+        self.change(|transfer| transfer.retries += 1);
+    }
+
+    /// Counts bytes received.
+    pub(super) fn count_received(&self, bytes: u64) {
+        self.change(|transfer| transfer.received += bytes);
+    }
+
+    /// Counts bytes sent.
+    pub(super) fn count_sent(&self, bytes: u64) {
+        self.change(|transfer| transfer.sent += bytes);
+    }
+
+    fn change(&self, count: impl FnOnce(&mut Transfer)) {
+        let mut transfer = self.0.get();
+        count(&mut transfer);
+        self.0.set(transfer);
+    }
+}

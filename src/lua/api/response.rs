@@ -154,7 +154,7 @@ impl CalledResponse {
                 return;
             }
             finished.line = line;
-            finished.failure = failure.map(diagnostics::cut);
+            finished.failure = failure.map(|why| diagnostics::cut(why).into_boxed_str());
             finished.overruled = true;
         });
         overruled.ok_or_else(gone)

@@ -15,7 +15,7 @@ pub struct Finished {
     /// The exchange with the server.
     pub exchange: Exchange,
     /// The expectation that did not hold; [`Finished::verdict`] is the complete verdict.
-    pub failure: Option<String>,
+    pub failure: Option<Box<str>>,
     /// Whether the plan has overruled the verdict.
     pub(in crate::lua) overruled: bool,
     /// The line of the plan that sent it, known for failed requests.
@@ -32,7 +32,7 @@ impl Finished {
     pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
         Finished {
             exchange,
-            failure,
+            failure: failure.map(String::into_boxed_str),
             overruled: false,
             line: None,
             entered: None,
@@ -45,7 +45,7 @@ impl Finished {
     /// when the plan looked at it fails the request too, unless the plan has overruled that.
     pub fn verdict(&self) -> Option<Cow<'_, str>> {
         if let Some(failure) = &self.failure {
-            return Some(failure.into());
+            return Some(Cow::Borrowed(failure));
         }
         let response = self.exchange.outcome.as_ref().ok()?;
         let undecoded = response.decoding_failure().filter(|_| !self.overruled)?;
@@ -125,7 +125,7 @@ impl Finished {
             .reported
             .as_ref()
             .map_or(0, |reported| reported.0.len());
-        HEAD + self.failure.as_ref().map_or(0, String::len)
+        HEAD + self.failure.as_ref().map_or(0, |failure| failure.len())
             + reported
             + document.map_or(0, |document| document.weight())
             + self

@@ -77,6 +77,7 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
     // Who sets a limit on them has said what is accepted.
     let limit = |name: &str, threshold: &str| ThresholdRow {
         threshold: threshold.to_owned(),
+        unit: if threshold.ends_with('%') { "%" } else { "" }.to_owned(),
         name: Some(name.to_owned()),
         passed: true,
         ..fixture::report().thresholds[0].clone()

@@ -1,9 +1,14 @@
 //! The verdict on a run: reached once, at its end, from the report, and stored in it. All outputs and the exit code
 //! read it there.
 
-use super::display::{broken_line, first_task_error, one_line, share, task_error, threshold_name};
+use super::display::{
+    broken_line, first_task_error, moment, one_line, share, task_error, threshold_name,
+};
 use crate::error::{Error, exit};
-use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
+use crate::metrics::{
+    Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult, WorkerRow,
+    WorkerState,
+};
 use crate::units::{counted, show_count};
 
 /// The most tasks, checks and thresholds that get a line each; the rest is counted.
@@ -159,6 +164,35 @@ fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
     dropped
         .into_iter()
         .chain(fewer.map(|fewer| format!("{fewer} were started")))
+        .chain(lost_workers(report))
+}
+
+/// Returns which workers were lost, with their part of the load and what they had not delivered. Where all were, that is
+/// how the run ended.
+fn lost_workers(report: &Report) -> Option<String> {
+    let ending = report.ending.as_ref();
+    if ending.is_some_and(|ending| ending.cause == Cause::WorkersLost) {
+        return None;
+    }
+    let workers = report.workers.iter();
+    let lost: Vec<&WorkerRow> = workers
+        .filter(|row| row.state == WorkerState::Lost)
+        .collect();
+    let first = lost
+        .iter()
+        .min_by(|a, b| f64::total_cmp(&a.lost_at_s.unwrap_or(0.0), &b.lost_at_s.unwrap_or(0.0)))?;
+    let (name, at) = (
+        one_line(&first.name),
+        moment(first.lost_at_s.unwrap_or(0.0).max(0.0)),
+    );
+    Some(match lost.len() {
+        1 => format!("worker '{name}' was lost at {at}"),
+        count => format!(
+            "{} of {} were lost, the first ('{name}') at {at}",
+            show_count(count as u64),
+            counted(report.workers.len() as u64, "worker")
+        ),
+    })
 }
 
 /// Returns whether the run has thresholds, judged or not.

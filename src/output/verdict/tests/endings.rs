@@ -25,6 +25,11 @@ fn runs() -> Vec<UnjudgedRun> {
     let always = |report: &mut Report| {
         (report.tasks[0].runs, report.tasks[0].failures) = (50, 50);
     };
+    let a_worker_lost = |report: &mut Report| report.workers = fixture::gaggle().workers;
+    let two_workers_lost = |report: &mut Report| {
+        report.workers = fixture::gaggle().workers;
+        (report.workers[0].state, report.workers[0].lost_at_s) = (crate::metrics::WorkerState::Lost, Some(2.25));
+    };
     let dropped = |report: &mut Report| {
         report.arrivals = Some(crate::metrics::ArrivalsRow { started: 65, dropped: 85, delay_ms: None });
     };
@@ -85,6 +90,12 @@ fn runs() -> Vec<UnjudgedRun> {
             .with(dropped).set(|s| s.allow_short = true),
         run("time up, a threshold on dropped iterations holds", TimeUp, 60.0, minute).usual().with(dropped)
             .threshold("dropped < 60%", 56.7, true, None),
+        run("time up, a worker was lost", TimeUp, 60.0, minute).usual().with(a_worker_lost),
+        run("time up, thresholds hold, a worker was lost", TimeUp, 60.0, minute).usual().held().with(a_worker_lost),
+        run("time up, thresholds hold, a worker was lost, allow-short", TimeUp, 60.0, minute).usual().held()
+            .with(a_worker_lost).set(|s| s.allow_short = true),
+        run("time up, thresholds hold, two workers were lost", TimeUp, 60.0, minute).usual().held().with(two_workers_lost),
+        run("workers lost, one of them before, thresholds hold", WorkersLost, 31.0, minute).usual().held().with(a_worker_lost),
         run("time up, a check never held", TimeUp, 60.0, minute).usual().with(never),
         run("iterations done", IterationsDone, 12.0, None).usual(),
         run("iterations done, thresholds hold", IterationsDone, 12.0, None).usual().held(),

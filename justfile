@@ -14,6 +14,10 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
+# What browsers make of the cases in tests/judges, asked anew; needs chromium
+judges:
+    JUDGES=record cargo test --test it judge_
+
 # The stubs as an editor sees them; needs emmylua_check, which takes minutes to build
 editor:
     tests/editor/check

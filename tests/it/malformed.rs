@@ -217,24 +217,6 @@ fn answers_that_are_no_http_are_told_apart() {
             "protocol: invalid header value",
         ),
         fault(
-            "/no-colon",
-            "",
-            || send(format!("{HEAD}no colon here\r\n\r\n"), Act::Close),
-            "protocol: invalid header name",
-        ),
-        fault(
-            "/space-before-colon",
-            "",
-            || send(format!("{HEAD}content-length : 3\r\n\r\nabc"), Act::Close),
-            "protocol: invalid header name",
-        ),
-        fault(
-            "/folded-status",
-            "",
-            || send("HTTP/1.1 200 OK\r\n  a: b\r\n\r\n", Act::Close),
-            "protocol: invalid header name",
-        ),
-        fault(
             "/two-lengths",
             "",
             || {

@@ -57,6 +57,8 @@ pub(crate) struct ShardState {
     pub(crate) departures: Cell<Departures>,
     /// Paths of requests that have no name of their own.
     pub(super) paths: RefCell<Paths>,
+    /// Whether a response with an odd line in its head has been warned of.
+    pub(super) has_shown_odd_line: Cell<bool>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
     /// How long plans have been told of requests of users that were cut off.
@@ -96,6 +98,7 @@ impl ShardState {
             departures: Cell::default(),
             paths: RefCell::default(),
             late_vms: Rc::default(),
+            has_shown_odd_line: Cell::default(),
             late_reporting: Cell::default(),
             heartbeat,
             halted: context.halted.clone(),

@@ -175,6 +175,9 @@ impl TaskRequests {
             self.shared.recorder.borrow_mut().counter(counter, 1.0);
         }
         if let Ok(response) = &mut exchange.outcome {
+            if let Some(line) = response.odd_line() {
+                self.count_odd_head(op, task, line);
+            }
             // Decoded, a list of small responses may take more memory than a user may have.
             response.forget_decoded();
         }
@@ -183,6 +186,20 @@ impl TaskRequests {
         let finished = Finished::new(exchange, failure);
         show(self.shared.show, op, task, &finished);
         finished
+    }
+
+    /// Counts a response whose head has an odd line, and warns of the first.
+    fn count_odd_head(&self, op: &RequestOp, task: &str, line: &str) {
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        recorder.counter("odd heads", 1.0);
+        if !self.shared.has_shown_odd_line.replace(true) {
+            let name = row_name(op, task, self.shared.config.request_names);
+            recorder.warn(format!(
+                "responses of '{} {name}' have lines in their head that break HTTP, such as '{line}': lgoose reads them \
+                 as browsers do; the metric 'odd heads' counts such responses",
+                op.request.method
+            ));
+        }
     }
 
     /// Returns the row in which a request is counted: under its own name, else the task's or its path without the

@@ -3,8 +3,8 @@
 use super::connection::READ_SIZE;
 use crate::http::failure::Failure;
 use crate::http::message::{
-    BodyLimits, BodyPart, Framing, InterimResponses, RawResponse, ResponseHead, body_too_large,
-    reserve_more, unfolded,
+    BodyLimits, BodyPart, Framing, InterimResponses, MendedHead, RawResponse, ResponseHead,
+    body_too_large, mended, reserve_more,
 };
 use bytes::{Bytes, BytesMut};
 use http::Method;
@@ -44,13 +44,27 @@ impl ReadOutcome {
         }
     }
 
-    /// Has the connection closed after this response: the server still waits for a body that will not come.
-    pub(super) fn closing(mut self) -> ReadOutcome {
-        match &mut self {
+    /// Notes a line of the head that is no header line.
+    fn with_odd_line(mut self, odd_line: Option<Box<str>>) -> ReadOutcome {
+        if let Some(head) = self.head_mut() {
+            head.odd_line = odd_line;
+        }
+        self
+    }
+
+    fn head_mut(&mut self) -> Option<&mut ResponseHead> {
+        match self {
             ReadOutcome::Complete(RawResponse { head, .. })
             | ReadOutcome::Discarding(RawResponse { head, .. }, _)
-            | ReadOutcome::Head(head) => head.keep_alive = false,
-            ReadOutcome::Continue | ReadOutcome::Partial => {}
+            | ReadOutcome::Head(head) => Some(head),
+            ReadOutcome::Continue | ReadOutcome::Partial => None,
+        }
+    }
+
+    /// Has the connection closed after this response: the server still waits for a body that will not come.
+    pub(super) fn closing(mut self) -> ReadOutcome {
+        if let Some(head) = self.head_mut() {
+            head.keep_alive = false;
         }
         self
     }
@@ -68,17 +82,18 @@ pub(in crate::http) fn read_start(
     loop {
         let parsed = match ResponseHead::parse(bytes, rules.method) {
             Ok(parsed) => parsed,
-            Err(failure) => {
-                // Header lines that continue on the next line are rare, so they are looked for only here.
-                let Some(bytes) = unfolded(bytes) else {
-                    return Err(failure);
-                };
-                let read = read_start(&bytes, rules, interim, partial)?;
-                return Ok(match read {
-                    ReadOutcome::Partial if continues => ReadOutcome::Continue,
-                    read => read,
-                });
-            }
+            // Odd lines are rare, so they are looked for only here.
+            Err(failure) => match mended(bytes) {
+                MendedHead::Whole(bytes, odd_line) => {
+                    let read = read_start(&bytes, rules, interim, partial)?;
+                    return Ok(match read {
+                        ReadOutcome::Partial if continues => ReadOutcome::Continue,
+                        read => read.with_odd_line(odd_line),
+                    });
+                }
+                MendedHead::Partial => None,
+                MendedHead::Nothing => return Err(failure),
+            },
         };
         let Some(head) = parsed else {
             partial.extend_from_slice(bytes);

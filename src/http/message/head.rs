@@ -60,6 +60,8 @@ pub(in crate::http) struct ResponseHead {
     pub(in crate::http) location: Option<Range<usize>>,
     /// Whether the body has a content or transfer coding to remove.
     pub(in crate::http) is_encoded: bool,
+    /// The first line that is no header line as the standard has them, if one was left out or mended.
+    pub(in crate::http) odd_line: Option<Box<str>>,
 }
 
 impl ResponseHead {
@@ -113,6 +115,7 @@ impl ResponseHead {
             sets_cookie: false,
             location: None,
             is_encoded: false,
+            odd_line: None,
         };
         let mut fields = FramingFields::default();
         for header in response.headers.iter() {
@@ -216,34 +219,6 @@ impl FramingFields {
             (false, _, None) => Ok(Framing::Close),
         }
     }
-}
-
-/// The same bytes with folded header lines joined (RFC 9112, section 5.2): as many spaces replace a line break as it
-/// was long. `None` if no header line is folded; a line that continues the status line does not count.
-pub(in crate::http) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut joined = bytes.to_vec();
-    let mut found = false;
-    // Whether the line that ends here is a header line.
-    let mut in_header = false;
-    let mut at = 0;
-    while let Some(length) = joined[at..].iter().position(|byte| *byte == b'\n') {
-        let end = at + length;
-        let before = if joined[..end].ends_with(b"\r") {
-            end - 1
-        } else {
-            end
-        };
-        if before == at {
-            break;
-        }
-        if in_header && matches!(joined.get(end + 1), Some(b' ' | b'\t')) {
-            joined[before..=end].fill(b' ');
-            found = true;
-        }
-        in_header = true;
-        at = end + 1;
-    }
-    found.then_some(joined)
 }
 
 /// The range of `part` in the bytes it is a slice of.

@@ -6,6 +6,7 @@ mod encoded;
 mod encoding;
 mod head;
 mod interim;
+mod odd_lines;
 mod patience;
 mod raw;
 mod referrer;
@@ -13,10 +14,9 @@ mod referrer;
 use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub(super) use encoding::decode;
-pub(super) use head::{
-    Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
-};
+pub(super) use head::{Framing, MAX_HEAD, ResponseHead, head_as_text, headers, write_header};
 pub(super) use interim::InterimResponses;
+pub(super) use odd_lines::{MendedHead, mended};
 use patience::DecodingTime;
 pub(super) use raw::{
     BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
@@ -167,21 +167,23 @@ struct ResponseExtras {
     encoded: Option<EncodedBody>,
     /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
+    odd_line: Option<Box<str>>,
 }
 
 impl Response {
     /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes.
     pub(super) fn new(
-        raw: RawResponse,
+        mut raw: RawResponse,
         target: Target,
         max_body: u64,
         hop_cookies: Vec<Vec<u8>>,
     ) -> Response {
+        let odd_line = raw.head.odd_line.take();
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
         let encoded =
             is_encoded.then(|| EncodedBody::of(&headers(&raw.bytes[..head.length]), max_body));
-        let has_more = encoded.is_some() || !hop_cookies.is_empty();
+        let has_more = encoded.is_some() || !hop_cookies.is_empty() || odd_line.is_some();
         Response {
             cache: CacheUse::Nothing,
             status: head.status,
@@ -191,6 +193,7 @@ impl Response {
                 Box::new(ResponseExtras {
                     encoded,
                     hop_cookies,
+                    odd_line,
                 })
             }),
             bytes: raw.bytes,
@@ -222,6 +225,7 @@ impl Response {
                 Box::new(ResponseExtras {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
+                    odd_line: None,
                 })
             }),
         }
@@ -310,6 +314,11 @@ impl Response {
         if self.target.path.len() > LONG {
             self.target.path = Rc::default();
         }
+    }
+
+    /// The first line of the head that was none as the standard has them, if one was left out or mended.
+    pub fn odd_line(&self) -> Option<&str> {
+        self.beside.as_ref()?.odd_line.as_deref()
     }
 
     fn encoded(&self) -> Option<&EncodedBody> {

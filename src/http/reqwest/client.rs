@@ -35,6 +35,8 @@ pub(in crate::http) fn new_client(
         .pool_idle_timeout(None)
         .pool_max_idle_per_host(if config.keep_alive { MAX_IDLE } else { 0 })
         .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .http2_max_header_list_size(MAX_HEAD as u32);

@@ -4,6 +4,7 @@ use super::exchange::{ExchangeKind, RecordedExchange};
 use super::lua_text::{quoted, table, table_after};
 use super::random::is_random;
 use super::visit::title_of;
+use http::HeaderName;
 
 /// The characters of `local page = user:submit(` and what follows.
 pub(super) const CALL: usize = 30;
@@ -97,10 +98,7 @@ fn described(path: String, body: Option<String>, options: FieldPairs) -> FieldPa
 
 /// Returns whether a text can be the name of a header.
 pub(super) fn is_token(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    HeaderName::from_bytes(name.as_bytes()).is_ok()
 }
 
 /// Returns an expression as a part of a URL.

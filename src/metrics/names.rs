@@ -4,16 +4,15 @@
 //! Each recorder numbers the names that it meets, and the store numbers those of all. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
 
+pub(super) use crate::tags::OTHER;
 use crate::tags::Tags;
 use foldhash::HashMap;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The most distinct names kept; later ones count as [`OTHER`].
+/// The most distinct names kept; later ones count as [`OTHER`], whose group is empty except for checks and metrics.
 pub(super) const MAX_NAMES: usize = 2_000;
-/// Name under which everything beyond [`MAX_NAMES`] is counted; its group is empty except for checks and metrics.
-pub(super) const OTHER: &str = "(other)";
 
 /// Name under which the durations of a scenario's iterations are counted among its tasks; no task has it.
 pub(super) const ITERATION: &str = "\u{0}iteration";

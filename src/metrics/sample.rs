@@ -110,8 +110,14 @@ impl AddAssign for Traffic {
 impl Traffic {
     /// Returns the traffic of a request of which only the bytes received are known.
     pub fn received(bytes: u64) -> Traffic {
+        Traffic::without_messages(bytes, 0)
+    }
+
+    /// Returns the traffic of a request of a protocol without messages, in bytes.
+    pub fn without_messages(received: u64, sent: u64) -> Traffic {
         Traffic {
-            received: bytes,
+            received,
+            sent,
             ..Traffic::default()
         }
     }

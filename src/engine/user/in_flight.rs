@@ -151,11 +151,7 @@ impl Drop for InFlight<'_> {
             response: SampleResponse::Missing,
             redirects: transfer.redirects,
             retries: transfer.retries,
-            traffic: Traffic {
-                received: transfer.received,
-                sent: transfer.sent,
-                ..Traffic::default()
-            },
+            traffic: Traffic::without_messages(transfer.received, transfer.sent),
             failure: Some(SampleFailure {
                 message: ErrorClass::Aborted.name(),
                 line: None,

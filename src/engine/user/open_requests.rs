@@ -128,11 +128,7 @@ impl LatestOperation {
             response: SampleResponse::of_status(finished.status_of_site()),
             redirects: exchange.transfer.redirects,
             retries: exchange.transfer.retries,
-            traffic: Traffic {
-                received: exchange.transfer.received,
-                sent: exchange.transfer.sent,
-                ..Traffic::default()
-            },
+            traffic: Traffic::without_messages(exchange.transfer.received, exchange.transfer.sent),
             failure: verdict.map(|message| SampleFailure {
                 message,
                 line: finished.line.as_deref(),

@@ -2,7 +2,7 @@
 //! counts. Looked at only where a head could not be parsed. Pure; knows no socket.
 
 use super::head::{MAX_HEAD, ResponseHead};
-use http::Method;
+use http::{HeaderName, Method};
 
 /// The most characters of an odd line that are kept to show it.
 const SHOWN: usize = 60;
@@ -107,7 +107,7 @@ fn read_line(line: &[u8]) -> OddLine {
         return OddLine::None;
     };
     let (name, value) = (line[..colon].trim_ascii_end(), &line[colon + 1..]);
-    if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+    if HeaderName::from_bytes(name).is_err() {
         return OddLine::None;
     }
     let has_controls = value.iter().any(|byte| is_control(*byte));
@@ -164,10 +164,6 @@ fn blank_controls(bytes: &mut [u8]) {
 
 fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && byte != b'\t'
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]

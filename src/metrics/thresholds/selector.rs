@@ -8,7 +8,7 @@ use super::super::delta::SliceDelta;
 use super::super::measures::{MeasureDelta, MeasureKind};
 use super::super::names::{GroupedName, ITERATION, OTHER};
 use super::super::threshold_figures::{MAY_LACK, ThresholdFigures, ThresholdSubject};
-use crate::tags::{self, SCENARIO, Tags, split_selector};
+use crate::tags::{SCENARIO, Tags, split_selector};
 use crate::threshold::{FigureKind, Threshold};
 
 /// Name that stands for all checks together.
@@ -149,9 +149,9 @@ impl RowSelector {
             return Selection::Yes;
         }
         let counts_others = label.group.is_empty() && *label.name == *OTHER;
-        let lacks_keys = label.tags.get(tags::OTHER).is_some();
+        let lacks_keys = label.tags.get(OTHER).is_some();
         let may_have = |(key, value)| match label.tags.get(key) {
-            Some(of_key) => of_key == value || of_key == tags::OTHER,
+            Some(of_key) => of_key == value || of_key == OTHER,
             None => lacks_keys,
         };
         if (is_called || counts_others) && tags.pairs().all(may_have) {

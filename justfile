@@ -16,7 +16,7 @@ test *FILTER:
 
 # What browsers make of the cases in tests/judges, asked anew; needs chromium
 judges:
-    JUDGES=record cargo test --test it judge_
+    JUDGES=record cargo test --test judges record
 
 # The stubs as an editor sees them; needs emmylua_check, which takes minutes to build
 editor:

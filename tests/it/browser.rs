@@ -107,6 +107,15 @@ impl Browser {
         Some(Browser { pipe, downloads })
     }
 
+    /// Returns its name and version.
+    pub(crate) fn version(&self) -> String {
+        let asked = self
+            .pipe
+            .borrow_mut()
+            .ask(None, "Browser.getVersion", &json!({}));
+        asked["product"].as_str().expect("a product").to_owned()
+    }
+
     /// Opens an address in a window of that size.
     pub(crate) fn open(&self, url: &str, (width, height): (u32, u32), scheme: &str) -> Tab {
         let ask =

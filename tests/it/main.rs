@@ -45,7 +45,6 @@ mod import_batches;
 mod import_browser;
 mod import_folders;
 mod interrupts;
-mod judge_heads;
 mod language;
 mod load;
 mod load_parts;

@@ -1,26 +1,17 @@
-//! Heads of responses with odd lines, held against Chromium: `tests/judges/heads.jsonl` has a head a line, and what
-//! Chromium made of it. `JUDGES=record` asks Chromium anew and writes the file; where there is a Chromium, the record is
-//! compared with what it does today.
+//! Heads of responses with odd lines, as Chromium reads them.
 
 use crate::browser::Browser;
 use crate::faulty::{Act, Site, answer};
-use crate::program::{Lgoose, in_repository, plan};
+use crate::program::{Lgoose, plan};
+use crate::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const TABLE: &str = "tests/judges/heads.jsonl";
-
-/// A head, and what was made of it.
+/// A head up to its last line; `$c` stands for a name that no other case has. The body is `ok`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Case {
-    /// The head up to its last line; `$c` stands for a name that no other case has. The body is `ok`.
+struct Head {
     head: String,
-    /// `None` where Chromium refuses it.
-    chromium: Option<Reading>,
-    /// Why lgoose does something else on purpose.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    differs: Option<String>,
 }
 
 /// What a client has read.
@@ -33,14 +24,8 @@ struct Reading {
     cookie: bool,
 }
 
-fn cases() -> Vec<Case> {
-    let text = std::fs::read_to_string(in_repository(TABLE)).expect("the table is there");
-    let case = |line: &str| serde_json::from_str(line).expect("a case");
-    text.lines().map(case).collect()
-}
-
 /// Starts a site whose `/case/7` responds with the head of the case at that place.
-fn site(cases: &[Case]) -> Site {
+fn site(cases: &[Head]) -> Site {
     let heads: Arc<[String]> = cases.iter().map(|case| case.head.clone()).collect();
     Site::start(move |asked| match asked.path.strip_prefix("/case/") {
         Some(number) => {
@@ -54,7 +39,7 @@ fn site(cases: &[Case]) -> Site {
 }
 
 /// Returns what Chromium makes of each case.
-fn chromium(browser: &Browser, cases: &[Case]) -> Vec<Option<Reading>> {
+fn chromium(browser: &Browser, cases: &[Head]) -> Vec<Option<Reading>> {
     let site = site(cases);
     let tab = browser.open(&site.url(), (800, 600), "light");
     tab.wait_for("document.title === 'judge'");
@@ -78,7 +63,7 @@ fn chromium(browser: &Browser, cases: &[Case]) -> Vec<Option<Reading>> {
 }
 
 /// Returns what lgoose makes of each case.
-fn lgoose(cases: &[Case]) -> Vec<Option<Reading>> {
+fn lgoose(cases: &[Head]) -> Vec<Option<Reading>> {
     let site = site(cases);
     let path = plan(
         "judge_heads.lua",
@@ -107,36 +92,21 @@ fn lgoose(cases: &[Case]) -> Vec<Option<Reading>> {
     read.iter().enumerate().map(reading).collect()
 }
 
+/// `None` where the response is refused.
+type Heads = Table<Head, Option<Reading>>;
+
 #[test]
 fn odd_heads_are_read_as_chromium_reads_them() {
-    let mut cases = cases();
-    if std::env::var("JUDGES").is_ok_and(|what| what == "record") {
-        let browser = Browser::start("judge-heads-record").expect("Chromium is installed");
-        let readings = chromium(&browser, &cases);
-        for (case, reading) in cases.iter_mut().zip(readings) {
-            case.chromium = reading;
-        }
-        let lines = cases
-            .iter()
-            .map(|case| serde_json::to_string(case).expect("JSON") + "\n");
-        std::fs::write(in_repository(TABLE), lines.collect::<String>()).expect("written");
-    }
-    let mut wrong = Vec::new();
-    for (case, mut own) in cases.iter().zip(lgoose(&cases)) {
-        if let (Some(own), Some(judge)) = (&mut own, &case.chromium) {
+    let table = Heads::open("heads");
+    let own = lgoose(&table.inputs());
+    table.compare(own, |own, judge| {
+        if let (Some(own), Some(judge)) = (own, judge) {
             // What a page may not see of a response.
             own.headers
                 .retain(|name, _| judge.headers.contains_key(name) || name != "set-cookie");
             own.headers.remove("x-judge");
         }
-        if (own == case.chromium) == case.differs.is_some() {
-            wrong.push(format!(
-                "{:?}\n  lgoose   {own:?}\n  Chromium {:?}",
-                case.head, case.chromium
-            ));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
 }
 
 #[test]
@@ -144,8 +114,7 @@ fn the_record_of_odd_heads_is_what_chromium_does_today() {
     let Some(browser) = Browser::start("judge-heads") else {
         return;
     };
-    let cases = cases();
-    for (case, today) in cases.iter().zip(chromium(&browser, &cases)) {
-        assert_eq!(case.chromium, today, "{:?}", case.head);
-    }
+    let table = Heads::open("heads");
+    let today = chromium(&browser, &table.inputs());
+    table.judge(&browser.version(), today);
 }

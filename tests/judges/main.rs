@@ -1,0 +1,21 @@
+//! What lgoose does as browsers and curl do it, held against them. A table (`forms.jsonl` beside `forms.rs`) has a case a
+//! line, with what the judge made of it: [`table`].
+
+#![allow(
+    dead_code,
+    reason = "what helps the tests of tests/it is not all used here"
+)]
+
+#[path = "../it/browser.rs"]
+mod browser;
+#[path = "../it/faulty.rs"]
+mod faulty;
+mod heads;
+#[path = "../it/program.rs"]
+mod program;
+#[path = "../it/skipping.rs"]
+mod skipping;
+mod table;
+
+/// The client that the tests use, the default one.
+const CLIENT: Option<&str> = None;

@@ -6,8 +6,11 @@ use super::failure::Failure;
 use super::h1::{ReadBuffer, WriteBuffer};
 use super::h2::{encode_field, is_connection_header};
 use super::message::write_header;
+use super::session::joined_cookies;
 use super::target::Target;
 use super::tracer::Tracer;
+use http::HeaderValue;
+use http::header::COOKIE;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -18,10 +21,12 @@ use std::sync::Arc;
 pub struct Client {
     pub(super) config: ClientConfig,
     pub(super) connector: Connector,
-    /// The default headers, encoded for HTTP/1.1.
+    /// The default headers but for `Cookie`, encoded for HTTP/1.1.
     pub(super) header_lines: Vec<u8>,
     /// The same headers, encoded for HTTP/2.
     pub(super) header_fields: Vec<u8>,
+    /// The cookies that the default headers have.
+    pub(super) cookies: Option<HeaderValue>,
     pub(super) read_buffer: Rc<ReadBuffer>,
     pub(super) write_buffer: WriteBuffer,
     /// The maker of trace contexts, if requests carry them.
@@ -52,12 +57,17 @@ impl Client {
         shards: u64,
     ) -> Rc<Client> {
         let (mut header_lines, mut header_fields) = (Vec::new(), Vec::new());
-        for (name, value) in &config.headers {
+        let others = config.headers.iter().filter(|(name, _)| *name != COOKIE);
+        for (name, value) in others {
             write_header(&mut header_lines, name, value);
             if !is_connection_header(name) {
                 encode_field(&mut header_fields, name, value);
             }
         }
+        let own = config.headers.get_all(COOKIE).into_iter();
+        let cookies = own.fold(None, |all, line| {
+            joined_cookies(all.as_ref(), line.as_bytes())
+        });
         let connector = Connector::new(resolver, config.local_address);
         #[cfg(test)]
         let connector = connector.with_script(config.script.clone());
@@ -68,6 +78,7 @@ impl Client {
             connector,
             header_lines,
             header_fields,
+            cookies,
             read_buffer: Rc::default(),
             write_buffer: WriteBuffer::default(),
             base: RefCell::default(),

@@ -102,7 +102,7 @@ pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) 
     jar.store(&from, lines);
     let header = jar.header(&to);
     assert_eq!(header, jar.header(&to));
-    jar.get(&to, "a");
+    jar.get(&to, b"a");
 }
 
 /// Gives an HTTP/2 connection with two requests under way what a server sends, at once and in pieces of `size` bytes;

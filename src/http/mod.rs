@@ -48,8 +48,8 @@ pub use message::{Exchange, Request, Response};
 pub use session::Session;
 #[cfg(feature = "gaggle")]
 pub(crate) use session::check_allowed;
-pub(crate) use session::{CookieScope, StoredCookie};
-pub(crate) use session::{absolute, check_base, is_cookie, parse_set_cookie};
+pub(crate) use session::{CookieScope, SetCookie, StoredCookie};
+pub(crate) use session::{absolute, check_base, is_cookie};
 pub use target::Target;
 pub use transfer::{Transfer, TransferMeter};
 #[cfg(feature = "reqwest")]

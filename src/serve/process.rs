@@ -165,16 +165,16 @@ pub(super) fn interrupt(process: Pid) {
     let _ended = kill_process(process, Signal::INT);
 }
 
-/// Puts a run together in a process of its own, and starts nothing.
+/// Puts the run of a plan together in a process of its own, and starts nothing.
 ///
 /// # Errors
 /// The mistake, as printed; or that it took too long, or could not be started.
-pub(super) async fn check(order: &ProcessOrder) -> Result<(), String> {
+pub(super) async fn check(order: &ProcessOrder, plan: &str) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot look at the plan: {error}");
     let mut process = Process::start(order).await.map_err(cannot)?;
     match timeout(CHECK, process.ended()).await {
         Err(_) => Err(format!(
-            "the plan took more than {} s to load",
+            "the plan '{plan}' took more than {} s to load",
             CHECK.as_secs()
         )),
         Ok(Err(error)) => Err(cannot(error)),

@@ -124,7 +124,9 @@ impl Runs {
         };
         order.arguments.extend(plan_arguments(&plan));
         let turn = self.checking.acquire().await;
-        process::check(&order).await.map_err(RunRefusal::Mistake)?;
+        process::check(&order, &requested.plan)
+            .await
+            .map_err(RunRefusal::Mistake)?;
         drop(turn);
         let record = RunRecord::new(&requested.plan, options::shown(&requested.options));
         let id = self.data.create(&record);

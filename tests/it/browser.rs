@@ -49,6 +49,17 @@ impl Browser {
         Browser::with(name, &[&flag])
     }
 
+    /// Starts one that takes this machine for every host, and trusts any certificate.
+    pub(crate) fn of_this_machine(name: &str) -> Option<Browser> {
+        Browser::with(
+            name,
+            &[
+                "--host-resolver-rules=MAP * 127.0.0.1",
+                "--ignore-certificate-errors",
+            ],
+        )
+    }
+
     /// Starts one that finds no other host than this machine.
     pub(crate) fn without_network(name: &str) -> Option<Browser> {
         let rules = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";

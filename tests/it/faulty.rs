@@ -262,7 +262,11 @@ fn serve(mut stream: impl Stream, number: usize, shared: &Shared) -> std::io::Re
         let Some(head) = read_until(&mut stream, &mut unread, b"\r\n\r\n")? else {
             return Ok(());
         };
-        let head = String::from_utf8_lossy(&head).into_owned();
+        // Bytes that are no UTF-8 are shown as Latin-1.
+        let head = String::from_utf8(head).unwrap_or_else(|error| {
+            let bytes = error.as_bytes().iter();
+            bytes.map(|byte| char::from(*byte)).collect()
+        });
         let mut words = head.split_whitespace().map(str::to_owned);
         let mut asked = Asked {
             method: words.next().unwrap_or_default(),

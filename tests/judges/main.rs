@@ -8,6 +8,7 @@
 
 #[path = "../it/browser.rs"]
 mod browser;
+mod cookies;
 #[path = "../it/faulty.rs"]
 mod faulty;
 mod heads;

@@ -1,6 +1,6 @@
 //! The heads of requests for each transport, with the headers of the request, the user and the run.
 
-use super::cookies::{CookieJar, with_own};
+use super::cookies::{CookieJar, joined_cookies};
 use crate::http::client::Client;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
@@ -157,16 +157,32 @@ impl<'a> HopHead<'a> {
             && self.hop.authorization.is_none()
     }
 
-    /// The `Cookie` header, if there is one to send.
+    /// The `Cookie` header, if there is one to send: one line with the cookies of the jar, of a header that the request, the
+    /// user or the run sets, and those of the request alone. Each replaces those of its names before it.
     fn cookies(&self) -> Option<HeaderValue> {
-        let jar = self.jar.borrow_mut().header(self.target);
-        match &self.request.extras {
-            // Like other secrets of a request, its cookies are only sent to the host that it was meant for.
-            Some(extras) if !extras.cookies.is_empty() && !self.hop.cross_origin => {
-                with_own(jar, &extras.cookies)
-            }
-            _ => jar,
+        let mut all = self.jar.borrow_mut().header(self.target);
+        // Like other secrets of a request, its cookies are only sent to the host that it was meant for.
+        if self.hop.cross_origin {
+            return all;
         }
+        let mut in_request = cookie_lines(&self.request.headers).peekable();
+        let mut of_user = cookie_lines(&self.user).peekable();
+        let own: &mut dyn Iterator<Item = &HeaderValue> = if in_request.peek().is_some() {
+            &mut in_request
+        } else if of_user.peek().is_some() {
+            &mut of_user
+        } else {
+            &mut self.client.cookies.iter()
+        };
+        for line in own {
+            all = joined_cookies(all.as_ref(), line.as_bytes());
+        }
+        if let Some(extras) = &self.request.extras {
+            for (name, value) in &extras.cookies {
+                all = joined_cookies(all.as_ref(), format!("{name}={value}").as_bytes());
+            }
+        }
+        all
     }
 
     /// Calls `put` with each header of a hop. Headers of the request replace those of the user, and these replace the
@@ -175,21 +191,20 @@ impl<'a> HopHead<'a> {
         let in_request =
             |header: &HeaderName| self.request.headers.iter().any(|(name, _)| name == header);
         let of_user = |header: &HeaderName| self.user.iter().any(|(name, _)| name == header);
+        let sends =
+            |name: &HeaderName| *name != header::COOKIE && self.hop.sends(name, &self.request.body);
         for (name, value) in &self.client.config.headers {
-            if !in_request(name) && !of_user(name) && self.hop.sends(name, &self.request.body) {
+            if !in_request(name) && !of_user(name) && sends(name) {
                 put(name, value);
             }
         }
         let remaining = self.user.iter().filter(|(name, _)| !in_request(name));
         for (name, value) in self.request.headers.iter().chain(remaining) {
-            if self.hop.sends(name, &self.request.body) {
+            if sends(name) {
                 put(name, value);
             }
         }
-        if !in_request(&header::COOKIE)
-            && !of_user(&header::COOKIE)
-            && let Some(cookies) = self.cookies()
-        {
+        if let Some(cookies) = self.cookies() {
             put(&header::COOKIE, &cookies);
         }
         let of_run = &self.client.config.headers;
@@ -228,6 +243,12 @@ impl<'a> HopHead<'a> {
             }
         }
     }
+}
+
+/// Returns the `Cookie` lines among some headers.
+fn cookie_lines(headers: &[(HeaderName, HeaderValue)]) -> impl Iterator<Item = &HeaderValue> {
+    let lines = headers.iter().filter(|(name, _)| *name == header::COOKIE);
+    lines.map(|(_, value)| value)
 }
 
 /// The trace context that lgoose adds to a hop. One that the plan has set is already among the headers.

@@ -9,8 +9,8 @@ mod headers;
 mod pool;
 mod timer;
 
-pub(super) use cookies::CookieJar;
-pub(crate) use cookies::{CookieScope, StoredCookie, is_cookie, parse_set_cookie};
+pub(super) use cookies::{CookieJar, joined_cookies};
+pub(crate) use cookies::{CookieScope, SetCookie, StoredCookie, is_cookie};
 
 #[cfg(feature = "gaggle")]
 use super::allowed::AllowedHosts;
@@ -147,7 +147,7 @@ impl Session {
     }
 
     /// The value of the cookie that requests to the base URL send under this name.
-    pub fn cookie(&self, name: &str) -> Option<String> {
+    pub(crate) fn cookie(&self, name: &[u8]) -> Option<Vec<u8>> {
         self.jar.borrow().get(&self.base.borrow(), name)
     }
 

@@ -27,7 +27,8 @@ pub(in crate::lua) const COOKIE: [&str; 8] = [
 pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     let get = |lua: &Lua, (_, DisplayText(name)): (Value, DisplayText)| {
-        Ok(VmHost::user_session(lua)?.cookie(&name))
+        let value = VmHost::user_session(lua)?.cookie(name.as_bytes());
+        value.map(|value| lua.create_string(value)).transpose()
     };
     cookies.raw_set("get", lua.create_function(get)?)?;
     cookies.raw_set("set", lua.create_function(set)?)?;
@@ -57,7 +58,7 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
         }
         Err(mlua::Error::runtime(format!(
             "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, its path begins with '/' \
-                 and has at most 1024, its domain is a host's, and a user has at most 180 of them",
+                 and has at most 1024, and its domain is a host's",
             shorten(&shown)
         )))
     }
@@ -66,8 +67,8 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
 fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
     let cookies = VmHost::user_session(lua)?.stored_cookies();
     let bytes = |cookie: &StoredCookie| {
-        let texts = [&cookie.name, &cookie.value, &cookie.domain, &cookie.path];
-        512 + texts.map(String::len).iter().sum::<usize>()
+        let texts = cookie.domain.len() + cookie.path.len();
+        512 + cookie.name.len() + cookie.value.len() + texts
     };
     let mut budget = VmHost::of(lua).budget(lua);
     budget
@@ -76,14 +77,14 @@ fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
     let list = lua.create_table_with_capacity(cookies.len(), 0)?;
     for cookie in cookies {
         let values = [
-            cookie.name.into_lua(lua)?,
-            cookie.value.into_lua(lua)?,
+            Value::String(lua.create_string(&cookie.name)?),
+            Value::String(lua.create_string(&cookie.value)?),
             cookie.domain.into_lua(lua)?,
             cookie.path.into_lua(lua)?,
             cookie.host_only.into_lua(lua)?,
             cookie.secure.into_lua(lua)?,
             cookie.http_only.into_lua(lua)?,
-            cookie.expires.into_lua(lua)?,
+            cookie.expires.map(|end| end.as_second()).into_lua(lua)?,
         ];
         let table = lua.create_table_from(COOKIE.into_iter().zip(values))?;
         list.raw_push(table)?;

@@ -279,8 +279,11 @@ fn cookies_set(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     let response = finished.exchange.outcome.as_ref();
     let lines = response.map_or_else(|_| Vec::new(), http::Response::set_cookie_lines);
-    for (name, value) in lines.iter().filter_map(|line| http::parse_set_cookie(line)) {
-        table.raw_set(name, value)?;
+    for cookie in lines.iter().filter_map(|line| http::SetCookie::parse(line)) {
+        table.raw_set(
+            lua.create_string(cookie.name)?,
+            lua.create_string(cookie.value)?,
+        )?;
     }
     Ok(table)
 }

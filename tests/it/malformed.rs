@@ -290,12 +290,6 @@ fn answers_that_are_no_http_are_told_apart() {
             "decoding: gzip: invalid gzip header",
         ),
         fault(
-            "/unknown-coding",
-            LOOKED_AT,
-            || answer(200, "content-encoding: snappy\r\n", "goose"),
-            "decoding: content-encoding 'snappy' is not known",
-        ),
-        fault(
             "/loop",
             "",
             || answer(302, "location: /loop\r\n", ""),

@@ -17,6 +17,7 @@ mod program;
 #[path = "../it/skipping.rs"]
 mod skipping;
 mod table;
+mod texts;
 
 /// The client that the tests use, the default one.
 const CLIENT: Option<&str> = None;

@@ -12,6 +12,7 @@
 
 mod address;
 mod assets;
+mod charset;
 mod controls;
 mod depth;
 mod document;
@@ -33,6 +34,7 @@ mod fixture;
 pub use address::PageAddress;
 pub use assets::{assets, links};
 pub use assets::{assets_within, links_within};
+pub use charset::declared_charset;
 pub use document::NodeKey;
 pub use document::{Document, Selector};
 pub use entities::decode_entities;

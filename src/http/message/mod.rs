@@ -2,6 +2,7 @@
 //! the two. The transports give each response the form of HTTP/1.1, a head as text followed by the body, so that
 //! nothing else needs to know which version of HTTP was used.
 
+mod charset;
 mod encoded;
 mod encoding;
 mod head;
@@ -247,7 +248,17 @@ impl Response {
         }
     }
 
-    /// The same for a reader that can do without it, such as a report: empty, too, if decoding takes more than a moment.
+    /// The decoded body as text in UTF-8, whatever its character set; copied only if it is another one.
+    pub fn text(&self) -> Bytes {
+        self.text_within(usize::MAX).unwrap_or_default()
+    }
+
+    /// The same; `None` if the text would take more than `most` bytes.
+    pub fn text_within(&self, most: usize) -> Option<Bytes> {
+        charset::to_utf8(&self.bytes[..self.head_length], self.body(), most)
+    }
+
+    /// The same as [`Response::body`] for a reader that can do without it, such as a report: empty, too, if decoding takes more than a moment.
     pub fn body_at_hand(&self) -> &[u8] {
         let soon = |encoded: &EncodedBody| {
             encoded.decode_soon(&DecodingTime::to_show(), || self.received_body())
@@ -257,6 +268,15 @@ impl Response {
         } else {
             // A plan that reads it has more time.
             &[]
+        }
+    }
+
+    /// [`Response::text`] for such a reader.
+    pub fn text_at_hand(&self) -> Bytes {
+        if self.body_at_hand().is_empty() {
+            Bytes::new()
+        } else {
+            self.text()
         }
     }
 

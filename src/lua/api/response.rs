@@ -37,11 +37,11 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => {
-            lua.create_function(|lua, this: CalledResponse| json::decode(lua, &this.body(lua)?))?
-        }
+        "json" => lua.create_function(|lua, this: CalledResponse| {
+            json::decode(lua, &this.body_text(lua)?)
+        })?,
         "title" => lua.create_function(|lua, this: CalledResponse| {
-            Ok(lgoose_html::title(&this.body(lua)?))
+            Ok(lgoose_html::title(&this.body_text(lua)?))
         })?,
         "text" => lua.create_function(text)?,
         "attr" => lua.create_function(attr)?,
@@ -61,10 +61,10 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
         })?,
         "match" => lua.create_function(first_match)?,
         "matches" => lua.create_function(|lua, (this, pattern): (CalledResponse, Value)| {
-            regex::pattern(lua, &pattern)?.all(lua, &this.body(lua)?)
+            regex::pattern(lua, &pattern)?.all(lua, &this.body_text(lua)?)
         })?,
         "contains" => lua.create_function(|lua, (this, text): (CalledResponse, LuaString)| {
-            let body = this.body(lua)?;
+            let body = this.body_text(lua)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
         "fail" => lua.create_function(
@@ -119,8 +119,8 @@ impl CalledResponse {
         responses.get(self.address()?).map(read).ok_or_else(gone)
     }
 
-    fn body(&self, lua: &Lua) -> mlua::Result<Bytes> {
-        VmHost::of(lua).body(lua, self.address()?)
+    fn body_text(&self, lua: &Lua) -> mlua::Result<Bytes> {
+        VmHost::of(lua).text(lua, self.address()?)
     }
 
     fn document(&self, lua: &Lua) -> mlua::Result<Rc<Document>> {
@@ -130,7 +130,7 @@ impl CalledResponse {
         if let Some(document) = parsed {
             return Ok(document);
         }
-        let document = Rc::new(host.document(lua, &host.body(lua, address)?)?);
+        let document = Rc::new(host.document(lua, &host.text(lua, address)?)?);
         let stored = Some(document.clone());
         let mut responses = host.responses.borrow_mut();
         let set = responses.change(address, |finished| finished.document = stored);
@@ -334,7 +334,7 @@ fn page_address(finished: &Finished) -> Option<lgoose_html::PageAddress> {
 }
 
 fn first_match(lua: &Lua, (this, pattern): (CalledResponse, Value)) -> mlua::Result<MultiValue> {
-    regex::pattern(lua, &pattern)?.first(lua, &this.body(lua)?)
+    regex::pattern(lua, &pattern)?.first(lua, &this.body_text(lua)?)
 }
 
 fn ensure(lua: &Lua, this: CalledResponse) -> mlua::Result<Table> {
@@ -352,7 +352,7 @@ fn urls(
     find: page_urls::UrlFinder,
 ) -> mlua::Result<Table> {
     match this.read(lua, page_address)? {
-        Some(page) => page_urls::list(lua, &page, &this.body(lua)?, filter, find),
+        Some(page) => page_urls::list(lua, &page, &this.body_text(lua)?, filter, find),
         None => lua.create_table(),
     }
 }

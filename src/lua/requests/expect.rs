@@ -8,6 +8,7 @@ use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten_reason};
 use lgoose_html as html;
 use memchr::memmem;
 use smallvec::SmallVec;
+use std::cell::LazyCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,8 +120,10 @@ impl Expectations {
     }
 
     fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
+        // A body in which nothing is looked for need not be decoded.
+        let body = LazyCell::new(|| response.text());
         if let Some(expected) = &self.title {
-            match html::title(response.body_bytes()) {
+            match html::title(&body) {
                 Some(title) if title.starts_with(expected.as_str()) => {}
                 Some(title) => {
                     return Some(format!(
@@ -135,10 +138,8 @@ impl Expectations {
                 }
             }
         }
-        // A body in which nothing is looked for need not be decoded.
         let missing = |expected: &&Vec<u8>| {
-            let body = response.body_bytes();
-            !time.spend(body.len()) || memmem::find(body, expected).is_none()
+            !time.spend(body.len()) || memmem::find(&body, expected).is_none()
         };
         self.text.iter().find(missing).map(|expected| {
             format!(
@@ -178,7 +179,7 @@ impl RareExpectations {
     fn wrong_title(&self, response: &Response) -> Option<String> {
         let expected = &self.title.as_ref()?.0;
         let pattern = shorten_reason(expected.regex.as_str());
-        let Some(title) = html::title(response.body_bytes()) else {
+        let Some(title) = html::title(&response.text()) else {
             return Some(format!(
                 "expected a title that matches '{pattern}', the page has none"
             ));
@@ -192,10 +193,9 @@ impl RareExpectations {
     }
 
     fn unwanted_text(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        let there = |text: &&Vec<u8>| {
-            let body = response.body_bytes();
-            !time.spend(body.len()) || memmem::find(body, text).is_some()
-        };
+        let body = LazyCell::new(|| response.text());
+        let there =
+            |text: &&Vec<u8>| !time.spend(body.len()) || memmem::find(&body, text).is_some();
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",
@@ -269,7 +269,7 @@ impl RareExpectations {
         if self.json.is_empty() {
             return None;
         }
-        json_fields::wrong(response.body_bytes(), &self.json, time)
+        json_fields::wrong(&response.text(), &self.json, time)
     }
 }
 

@@ -92,8 +92,13 @@ impl Finished {
         if !kind.is_some_and(is_page) {
             return None;
         }
-        let reason = lgoose_html::reason(response.body_at_hand(), response.status >= 400)?;
+        let reason = lgoose_html::reason(&response.text_at_hand(), response.status >= 400)?;
         Some(printable(&reason).into_owned())
+    }
+
+    /// Returns the response, if there is one.
+    pub(in crate::lua) fn response(&self) -> Option<&Response> {
+        self.exchange.outcome.as_ref().ok()
     }
 
     /// Returns the body as received, empty without a response.

@@ -241,6 +241,21 @@ impl VmHost {
         responses.get(address).map(Finished::body).ok_or_else(gone)
     }
 
+    /// Returns the body of a response as text in UTF-8, whatever its character set.
+    ///
+    /// # Errors
+    /// The same as for [`VmHost::body`].
+    pub(in crate::lua) fn text(&self, lua: &Lua, address: ResponseAddress) -> mlua::Result<Bytes> {
+        let body = self.body(lua, address)?;
+        let responses = self.responses.borrow();
+        let response = responses.get(address).and_then(Finished::response);
+        let text = self.budget(lua).make(|most| match response {
+            Some(response) => response.text_within(most),
+            None => Some(body.clone()),
+        });
+        text.map_err(mlua::Error::runtime)
+    }
+
     /// Returns the session of the VM's user.
     ///
     /// # Errors

@@ -29,9 +29,10 @@ enum Coding {
 }
 
 impl Coding {
-    /// The coding with that name; `Some(None)` for `identity`, `None` if the name is not known.
+    /// The coding with that name in a header, where blanks may stand around it; `Some(None)` for `identity`, `None` if the
+    /// name is not known.
     fn from_name(name: &str) -> Option<Option<Coding>> {
-        Some(match name {
+        Some(match name.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => None,
             "gzip" | "x-gzip" => Some(Coding::Gzip),
             "deflate" => Some(Coding::Deflate),
@@ -70,11 +71,12 @@ impl Codings {
         }
     }
 
-    /// Decodes `body`: removes the transfer codings first, then the content codings.
+    /// Decodes `body`: removes the transfer codings first, then the content codings. As in browsers, a body with a content
+    /// coding that is not known, such as `none`, `UTF-8` or `aws-chunked`, stays as it is.
     ///
     /// # Errors
     /// A [`Failure`] of class `decoding` if the body is not valid in these codings, takes longer than `patience` allows or
-    /// a header names an unknown coding, or of class `too large` if the body takes more than `max_body` bytes once decoded.
+    /// has a transfer coding that is not known, or of class `too large` if the body takes more than `max_body` bytes once decoded.
     pub(super) fn decode(
         &self,
         body: &Bytes,
@@ -83,7 +85,7 @@ impl Codings {
     ) -> Result<Bytes, Failure> {
         let limits = DecodingLimits { max_body, patience };
         let content = decode_field("transfer-encoding", &self.transfer, body, limits)?;
-        decode_field("content-encoding", &self.content, &content, limits)
+        decode_content(&self.content, &content, limits)
     }
 }
 
@@ -94,7 +96,7 @@ impl Codings {
 pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     let patience = &DecodingTime::for_bodies(max_body);
     let limits = DecodingLimits { max_body, patience };
-    decode_field("content-encoding", header, body, limits)
+    decode_content(header, body, limits)
 }
 
 /// What decoding a body may take.
@@ -103,6 +105,22 @@ struct DecodingLimits<'a> {
     /// The most bytes once decoded.
     max_body: u64,
     patience: &'a DecodingTime,
+}
+
+/// Decodes `body`, whose content codings `header` lists; with one that is not known, it stays as it is.
+fn decode_content(
+    header: &str,
+    body: &Bytes,
+    limits: DecodingLimits<'_>,
+) -> Result<Bytes, Failure> {
+    if header
+        .split(',')
+        .all(|name| Coding::from_name(name).is_some())
+    {
+        decode_field("content-encoding", header, body, limits)
+    } else {
+        Ok(body.clone())
+    }
 }
 
 /// Decodes `body`, whose codings the header field `field` lists.
@@ -118,8 +136,8 @@ fn decode_field(
         return Err(Failure::new(ErrorClass::Decoding, detail));
     }
     for name in header.rsplit(',') {
-        let name = name.trim().to_ascii_lowercase();
-        let coding = Coding::from_name(&name).ok_or_else(|| {
+        let coding = Coding::from_name(name).ok_or_else(|| {
+            let name = name.trim().to_ascii_lowercase();
             Failure::new(
                 ErrorClass::Decoding,
                 format!("{field} '{name}' is not known"),

@@ -1,0 +1,104 @@
+//! The text of a body, whatever its character set: as browsers read it, by a byte order mark, the `Content-Type`, what the
+//! page says itself, and else UTF-8 if it is valid, or windows-1252 ("determining the character encoding" of the HTML
+//! standard, with the Encoding standard).
+
+use bytes::Bytes;
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+/// The most bytes of UTF-8 that a byte of another encoding becomes.
+const MOST_PER_BYTE: usize = 3;
+
+/// A kind of content that has a way of its own to find its character set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Page,
+    Text,
+    /// Anything else, such as JSON, which is UTF-8 unless the header says more.
+    Other,
+}
+
+/// Returns a body as UTF-8, without a byte order mark; `None` if that would take more than `most` bytes. A body that is in
+/// UTF-8 is not copied, and what is invalid in it stays as it is. `head` is that of the response.
+pub(super) fn to_utf8(head: &[u8], body: Bytes, most: usize) -> Option<Bytes> {
+    let (encoding, body) = match Encoding::for_bom(&body) {
+        Some((encoding, mark)) => (encoding, body.slice(mark..)),
+        None => (encoding(content_type(head), &body), body),
+    };
+    if encoding == UTF_8 {
+        return Some(body);
+    }
+    let fits = body.len().checked_mul(MOST_PER_BYTE)? <= most;
+    fits.then(|| {
+        let (text, _) = encoding.decode_without_bom_handling(&body);
+        text.into_owned().into()
+    })
+}
+
+/// The encoding of a body without a byte order mark.
+fn encoding(content_type: &[u8], body: &[u8]) -> &'static Encoding {
+    if let Some(encoding) = parameter(content_type).and_then(Encoding::for_label) {
+        return encoding;
+    }
+    let kind = kind(content_type);
+    if kind == Kind::Page {
+        let declared = lgoose_html::declared_charset(body);
+        let declared = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
+        if let Some(declared) = declared {
+            // A page that could be read so far is in neither.
+            let is_wide = declared == UTF_16LE || declared == UTF_16BE;
+            let is_user_defined = declared.name() == "x-user-defined";
+            return match declared {
+                _ if is_wide => UTF_8,
+                _ if is_user_defined => WINDOWS_1252,
+                declared => declared,
+            };
+        }
+    }
+    if kind == Kind::Other || std::str::from_utf8(body).is_ok() {
+        UTF_8
+    } else {
+        WINDOWS_1252
+    }
+}
+
+fn kind(content_type: &[u8]) -> Kind {
+    let end = content_type.iter().position(|byte| *byte == b';');
+    let essence = content_type[..end.unwrap_or(content_type.len())].trim_ascii();
+    match essence.to_ascii_lowercase().as_slice() {
+        b"" | b"text/html" | b"application/xhtml+xml" | b"application/xml" | b"text/xml" => {
+            Kind::Page
+        }
+        b"text/plain" => Kind::Text,
+        _ => Kind::Other,
+    }
+}
+
+/// Returns the value of `charset` in a `Content-Type`.
+fn parameter(content_type: &[u8]) -> Option<&[u8]> {
+    let mut parts = content_type.split(|byte| *byte == b';').skip(1);
+    parts.find_map(|part| {
+        let at = part.iter().position(|byte| *byte == b'=')?;
+        let is_charset = part[..at].trim_ascii().eq_ignore_ascii_case(b"charset");
+        let value = part[at + 1..].trim_ascii();
+        let value = value.strip_prefix(b"\"").unwrap_or(value);
+        let value = value.strip_suffix(b"\"").unwrap_or(value);
+        is_charset.then_some(value)
+    })
+}
+
+/// Returns the `Content-Type` of a head, empty without one.
+fn content_type(head: &[u8]) -> &[u8] {
+    const NAME: &[u8] = b"content-type";
+    let mut rest = head;
+    while let Some(end) = memchr::memchr(b'\n', rest) {
+        let line = &rest[..end];
+        if let Some((name, value)) = line.split_at_checked(NAME.len())
+            && let Some(value) = value.strip_prefix(b":")
+            && name.eq_ignore_ascii_case(NAME)
+        {
+            return value.trim_ascii();
+        }
+        rest = &rest[end + 1..];
+    }
+    b""
+}

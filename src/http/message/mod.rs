@@ -2,7 +2,6 @@
 //! the two. The transports give each response the form of HTTP/1.1, a head as text followed by the body, so that
 //! nothing else needs to know which version of HTTP was used.
 
-mod charset;
 mod encoded;
 mod encoding;
 mod head;
@@ -248,16 +247,6 @@ impl Response {
         }
     }
 
-    /// The decoded body as text in UTF-8, whatever its character set; copied only if it is another one.
-    pub fn text(&self) -> Bytes {
-        self.text_within(usize::MAX).unwrap_or_default()
-    }
-
-    /// The same; `None` if the text would take more than `most` bytes.
-    pub fn text_within(&self, most: usize) -> Option<Bytes> {
-        charset::to_utf8(&self.bytes[..self.head_length], self.body(), most)
-    }
-
     /// The same as [`Response::body`] for a reader that can do without it, such as a report: empty, too, if decoding takes more than a moment.
     pub fn body_at_hand(&self) -> &[u8] {
         let soon = |encoded: &EncodedBody| {
@@ -268,15 +257,6 @@ impl Response {
         } else {
             // A plan that reads it has more time.
             &[]
-        }
-    }
-
-    /// [`Response::text`] for such a reader.
-    pub fn text_at_hand(&self) -> Bytes {
-        if self.body_at_hand().is_empty() {
-            Bytes::new()
-        } else {
-            self.text()
         }
     }
 
@@ -366,6 +346,23 @@ impl Response {
             .cloned()
             .chain(own.map(|(_, value)| value))
             .collect()
+    }
+
+    /// The value of `Content-Type`, empty without one.
+    pub fn content_type(&self) -> &[u8] {
+        const NAME: &[u8] = b"content-type";
+        let mut rest = &self.bytes[..self.head_length];
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, after) = (&rest[..end], &rest[end + 1..]);
+            if let Some((name, value)) = line.split_at_checked(NAME.len())
+                && let Some(value) = value.strip_prefix(b":")
+                && name.eq_ignore_ascii_case(NAME)
+            {
+                return value.trim_ascii();
+            }
+            rest = after;
+        }
+        b""
     }
 
     /// The headers in order, with names in lower case. Each call parses them again.

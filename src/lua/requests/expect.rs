@@ -1,5 +1,6 @@
 //! Expectations of a response, checked on the bytes as received. The first one that does not hold is the verdict.
 
+use super::charset;
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::json_fields::{self, ExpectedField};
 use crate::http::{Exchange, Response};
@@ -121,7 +122,7 @@ impl Expectations {
 
     fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
         // A body in which nothing is looked for need not be decoded.
-        let body = LazyCell::new(|| response.text());
+        let body = LazyCell::new(|| charset::text(response));
         if let Some(expected) = &self.title {
             match html::title(&body) {
                 Some(title) if title.starts_with(expected.as_str()) => {}
@@ -179,7 +180,7 @@ impl RareExpectations {
     fn wrong_title(&self, response: &Response) -> Option<String> {
         let expected = &self.title.as_ref()?.0;
         let pattern = shorten_reason(expected.regex.as_str());
-        let Some(title) = html::title(&response.text()) else {
+        let Some(title) = html::title(&charset::text(response)) else {
             return Some(format!(
                 "expected a title that matches '{pattern}', the page has none"
             ));
@@ -193,7 +194,7 @@ impl RareExpectations {
     }
 
     fn unwanted_text(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        let body = LazyCell::new(|| response.text());
+        let body = LazyCell::new(|| charset::text(response));
         let there =
             |text: &&Vec<u8>| !time.spend(body.len()) || memmem::find(&body, text).is_some();
         let text = self.no_text.iter().find(there)?;
@@ -269,7 +270,7 @@ impl RareExpectations {
         if self.json.is_empty() {
             return None;
         }
-        json_fields::wrong(&response.text(), &self.json, time)
+        json_fields::wrong(&charset::text(response), &self.json, time)
     }
 }
 

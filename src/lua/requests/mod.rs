@@ -1,6 +1,7 @@
 //! Operations of a plan and their responses: what its coroutine yields, read from Lua values, and the responses that
 //! it holds.
 
+mod charset;
 mod check_time;
 mod expect;
 mod expect_options;
@@ -16,6 +17,7 @@ mod responses;
 mod submit;
 mod tags;
 
+pub(super) use charset::text_within;
 pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, encode as encode_json};

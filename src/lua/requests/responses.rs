@@ -1,6 +1,7 @@
 //! The responses that a plan still holds. Lua holds a number, Rust the bytes: a body is never copied into the VM
 //! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
+use super::charset;
 use crate::error::printable;
 use crate::http::{CacheUse, Exchange, Response};
 use bytes::Bytes;
@@ -83,16 +84,13 @@ impl Finished {
     /// the messages of a form that came back, or the heading of an error page. Looked for at each call.
     pub fn page_message(&self) -> Option<String> {
         let response = self.exchange.outcome.as_ref().ok()?;
-        let headers = response.headers();
-        let kind = headers.iter().find(|(name, _)| name == "content-type");
-        let is_page = |(_, kind): &(String, Vec<u8>)| {
-            let kind = kind.to_ascii_lowercase();
-            kind.starts_with(b"text/html") || kind.starts_with(b"application/xhtml")
-        };
-        if !kind.is_some_and(is_page) {
+        let kind = response.content_type().to_ascii_lowercase();
+        let is_page = kind.starts_with(b"text/html") || kind.starts_with(b"application/xhtml");
+        // Text that takes more than a moment to decode is left out.
+        if !is_page || response.body_at_hand().is_empty() {
             return None;
         }
-        let reason = lgoose_html::reason(&response.text_at_hand(), response.status >= 400)?;
+        let reason = lgoose_html::reason(&charset::text(response), response.status >= 400)?;
         Some(printable(&reason).into_owned())
     }
 

@@ -5,7 +5,9 @@ use crate::http::Session;
 use crate::lua::diagnostics::{RaisedError, plan_line};
 use crate::lua::limits::{Account, Budget, HeldBytes, VmLimits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Finished, OwnTags, RecentUrls, ResponseAddress, Responses};
+use crate::lua::requests::{
+    Finished, OwnTags, RecentUrls, ResponseAddress, Responses, text_within,
+};
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
@@ -250,7 +252,7 @@ impl VmHost {
         let responses = self.responses.borrow();
         let response = responses.get(address).and_then(Finished::response);
         let text = self.budget(lua).make(|most| match response {
-            Some(response) => response.text_within(most),
+            Some(response) => text_within(response, most),
             None => Some(body.clone()),
         });
         text.map_err(mlua::Error::runtime)

@@ -2,6 +2,7 @@
 //! page says itself, and else UTF-8 if it is valid, or windows-1252 ("determining the character encoding" of the HTML
 //! standard, with the Encoding standard).
 
+use crate::http::Response;
 use bytes::Bytes;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
@@ -17,12 +18,18 @@ enum Kind {
     Other,
 }
 
-/// Returns a body as UTF-8, without a byte order mark; `None` if that would take more than `most` bytes. A body that is in
-/// UTF-8 is not copied, and what is invalid in it stays as it is. `head` is that of the response.
-pub(super) fn to_utf8(head: &[u8], body: Bytes, most: usize) -> Option<Bytes> {
+/// Returns the decoded body of a response as UTF-8, without a byte order mark. It is not copied if it is in UTF-8, and what is
+/// invalid in it stays as it is.
+pub(in crate::lua) fn text(response: &Response) -> Bytes {
+    text_within(response, usize::MAX).unwrap_or_default()
+}
+
+/// The same; `None` if the text would take more than `most` bytes.
+pub(in crate::lua) fn text_within(response: &Response, most: usize) -> Option<Bytes> {
+    let body = response.body();
     let (encoding, body) = match Encoding::for_bom(&body) {
         Some((encoding, mark)) => (encoding, body.slice(mark..)),
-        None => (encoding(content_type(head), &body), body),
+        None => (encoding(response.content_type(), &body), body),
     };
     if encoding == UTF_8 {
         return Some(body);
@@ -84,21 +91,4 @@ fn parameter(content_type: &[u8]) -> Option<&[u8]> {
         let value = value.strip_suffix(b"\"").unwrap_or(value);
         is_charset.then_some(value)
     })
-}
-
-/// Returns the `Content-Type` of a head, empty without one.
-fn content_type(head: &[u8]) -> &[u8] {
-    const NAME: &[u8] = b"content-type";
-    let mut rest = head;
-    while let Some(end) = memchr::memchr(b'\n', rest) {
-        let line = &rest[..end];
-        if let Some((name, value)) = line.split_at_checked(NAME.len())
-            && let Some(value) = value.strip_prefix(b":")
-            && name.eq_ignore_ascii_case(NAME)
-        {
-            return value.trim_ascii();
-        }
-        rest = &rest[end + 1..];
-    }
-    b""
 }

@@ -58,7 +58,8 @@ impl Client {
                 encode_field(&mut header_fields, name, value);
             }
         }
-        let connector = Connector::new(resolver, config.local_address);
+        let transport = config.transport.clone();
+        let connector = Connector::new(resolver, config.local_address, transport);
         #[cfg(test)]
         let connector = connector.with_script(config.script.clone());
         let sample = config.trace_sample;

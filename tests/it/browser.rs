@@ -55,6 +55,11 @@ impl Browser {
         Browser::with(name, &[rules])
     }
 
+    /// Starts one that finds every host on this machine.
+    pub(crate) fn at_home(name: &str) -> Option<Browser> {
+        Browser::with(name, &["--host-resolver-rules=MAP * 127.0.0.1"])
+    }
+
     fn with(name: &str, flags: &[&str]) -> Option<Browser> {
         if Command::new("chromium").arg("--version").output().is_err() {
             skip("pages in a browser", "Debian's package 'chromium'");

@@ -8,14 +8,17 @@
 
 #[path = "../it/browser.rs"]
 mod browser;
+mod curl;
 #[path = "../it/faulty.rs"]
 mod faulty;
 mod heads;
 #[path = "../it/program.rs"]
 mod program;
+mod redirects;
 #[path = "../it/skipping.rs"]
 mod skipping;
 mod table;
+mod urls;
 
 /// The client that the tests use, the default one.
 const CLIENT: Option<&str> = None;

@@ -176,13 +176,13 @@ impl<'a> HopHead<'a> {
             |header: &HeaderName| self.request.headers.iter().any(|(name, _)| name == header);
         let of_user = |header: &HeaderName| self.user.iter().any(|(name, _)| name == header);
         for (name, value) in &self.client.config.headers {
-            if !in_request(name) && !of_user(name) && self.hop.sends(name, &self.request.body) {
+            if !in_request(name) && !of_user(name) && self.hop.sends(name) {
                 put(name, value);
             }
         }
         let remaining = self.user.iter().filter(|(name, _)| !in_request(name));
         for (name, value) in self.request.headers.iter().chain(remaining) {
-            if self.hop.sends(name, &self.request.body) {
+            if self.hop.sends(name) {
                 put(name, value);
             }
         }

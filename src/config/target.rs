@@ -68,14 +68,17 @@ impl Pin {
         };
         let (host, rest) = text.split_at_checked(colon)?;
         let (port, addresses) = rest.strip_prefix(':')?.split_once(':')?;
-        let addresses = addresses.split(',').map(|one| address(one.trim()));
+        // As in curl, a comma too many does no harm.
+        let addresses = addresses.split(',').filter(|one| !one.is_empty());
+        let addresses: Vec<_> = addresses.map(address).collect::<Result<_, _>>().ok()?;
+        (!addresses.is_empty()).then_some(())?;
         Some(Pin {
             host: match host {
                 "*" => host.to_owned(),
                 _ => host_of_requests(host)?,
             },
             port: port.parse().ok()?,
-            addresses: addresses.collect::<Result<_, _>>().ok()?,
+            addresses,
         })
     }
 }
@@ -145,7 +148,9 @@ mod tests {
             ("example.org:http:127.0.0.1", ""),
             ("example.org:80:localhost", ""),
             ("example.org:80:", ""),
-            ("example.org:80:127.0.0.1,", ""),
+            ("example.org:80:127.0.0.1,", "example.org:80:127.0.0.1"),
+            ("example.org:80:,", ""),
+            ("example.org:80: 127.0.0.1", ""),
             ("example.org:80", ""),
             ("-example.org:80", ""),
             ("*.example.org:80:127.0.0.1", ""),

@@ -93,3 +93,41 @@ pub(super) fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, 
     };
     from.join(&text).map_err(|failure| bad(failure.detail))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_body_go_with_it_and_secrets_stay_with_their_origin() {
+        let names = [
+            "content-type",
+            "content-language",
+            "content-location",
+            "content-disposition",
+            "transfer-encoding",
+            "x-content-type",
+            "accept",
+            "authorization",
+        ];
+        let kept = |method: &Method, body: &'static str, status, leaves| {
+            let mut hop = Hop::first(method, &Bytes::from_static(body.as_bytes()));
+            hop.redirect(status, leaves);
+            let names = names.map(HeaderName::from_static);
+            names.iter().filter(|name| hop.sends(name)).count()
+        };
+        for (method, body, status, leaves, expected) in [
+            (Method::POST, "a", 301, false, 3),
+            (Method::POST, "a", 302, true, 2),
+            (Method::POST, "", 302, false, 3),
+            (Method::POST, "a", 307, false, 8),
+            (Method::POST, "a", 308, true, 7),
+            (Method::PUT, "a", 302, false, 8),
+            (Method::PUT, "a", 303, false, 3),
+            (Method::GET, "", 303, false, 8),
+        ] {
+            let kept = kept(&method, body, status, leaves);
+            assert_eq!(kept, expected, "{method} {status}");
+        }
+    }
+}

@@ -26,8 +26,9 @@ the processor time per request. Cookies, redirects, timeouts, retries and decodi
 With reqwest, 'connect' includes the TLS handshake and the exchange with the proxy, and 'first_byte' includes \
 sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header set by the \
 plan needs HTTP/1.1. A head may have 100 fields. A user that sends requests in parallel may open one \
-connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection. A site \
-that sends interim responses without end holds up other users of the same thread until the request times out.";
+connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection. A response \
+to a large body that comes early, such as 413, may be lost, and the lines of chunks must end with CR LF. A site that \
+sends interim responses without end holds up other users of the same thread until the request times out.";
 
 /// The help of `--proxy`.
 const PROXY: &str = "\

@@ -56,6 +56,7 @@ impl Browser {
     }
 
     /// Starts one that finds every host on this machine.
+    #[allow(dead_code, reason = "tests/judges alone uses it")]
     pub(crate) fn at_home(name: &str) -> Option<Browser> {
         Browser::with(name, &["--host-resolver-rules=MAP * 127.0.0.1"])
     }
@@ -113,6 +114,7 @@ impl Browser {
     }
 
     /// Returns its name and version.
+    #[allow(dead_code, reason = "tests/judges alone uses it")]
     pub(crate) fn version(&self) -> String {
         let asked = self
             .pipe

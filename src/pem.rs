@@ -2,7 +2,7 @@
 
 use crate::error::Diagnostic;
 use crate::files;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt::Display;
 use std::path::Path;
@@ -37,8 +37,27 @@ pub(crate) fn identity(
     let chain = certificates(cert_flag, cert)?;
     let pem = files::read(key).map_err(|error| unreadable(key_flag, key, &error))?;
     let found = PrivateKeyDer::from_pem_slice(&pem);
-    let found = found.map_err(|error| unreadable(key_flag, key, &error))?;
+    let found = found.map_err(|error| match error {
+        _ if is_encrypted(&pem) => {
+            let file = key.display();
+            Diagnostic::new(format!("'{key_flag} {file}': the private key is encrypted"))
+                .help(format!("lgoose asks for no passphrase: decrypt it with 'openssl pkey -in {file} -out plain.pem'"))
+        }
+        pem::Error::NoItemsFound if key_flag == cert_flag => {
+            let problem = format!("'{key_flag} {}': there is no private key in it", key.display());
+            Diagnostic::new(problem).help("name the file of its private key, with '--key' for '--cert'")
+        }
+        pem::Error::NoItemsFound => unreadable(key_flag, key, &"there is no private key in it"),
+        error => unreadable(key_flag, key, &error),
+    })?;
     Ok((chain, found))
+}
+
+/// Whether a key is one that a passphrase protects, in the form of PKCS #8 or of old versions of OpenSSL.
+fn is_encrypted(pem: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(pem);
+    text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+        || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
 /// Returns the mistake of a file with that problem.

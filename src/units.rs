@@ -78,6 +78,28 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     limited(total)
 }
 
+/// Reads the duration of a timeout.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
+    duration(text).and_then(above_zero)
+}
+
+/// Checks the duration of a timeout.
+///
+/// # Errors
+/// A sentence that says what to do instead.
+pub(crate) fn above_zero(timeout: Duration) -> Result<Duration, String> {
+    if timeout.is_zero() {
+        return Err(
+            "a timeout of 0 fails every request: write a long one, such as '1h', to wait as long as it takes"
+                .to_owned(),
+        );
+    }
+    Ok(timeout)
+}
+
 /// Reads a rate as events per second: `10`, `0.5`, `10/s`, `600/m`, `3600/h`.
 ///
 /// # Errors

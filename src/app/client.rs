@@ -30,7 +30,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     let pinned = config
         .resolve
         .iter()
-        .map(|pin| ((pin.host.clone(), pin.port), pin.address));
+        .map(|pin| ((pin.host.clone(), pin.port), pin.addresses.clone()));
     let client = ClientConfig {
         timeout: config.timeout,
         max_body: config.max_body,

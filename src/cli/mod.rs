@@ -54,6 +54,7 @@ pub(crate) use words::misspelt_variables;
 
 use crate::config::Output;
 use crate::error::exit;
+use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -87,7 +88,8 @@ const NOT_FROM_ENVIRONMENT: [&str; 14] = [
 ];
 
 const ENVIRONMENT: &str = "\
-Every option of a run can also be set in the environment: LGOOSE_USERS, LGOOSE_HATCH_RATE and so on.
+Every option of a run can also be set in the environment: LGOOSE_USERS, LGOOSE_HATCH_RATE and so on. A flag without
+a value is set by 1, true, yes or on. An empty variable counts as none.
 A plan can set them, too. The command line comes first, then the environment, then the plan.";
 
 /// A load tester whose test plans are Lua scripts.
@@ -299,13 +301,19 @@ fn command() -> clap::Command {
 }
 
 fn from_environment(arg: Arg) -> Arg {
-    let name = arg.get_id().as_str().to_owned();
-    if NOT_FROM_ENVIRONMENT.contains(&name.as_str()) {
-        arg
-    } else {
-        arg.env(format!("LGOOSE_{}", name.to_uppercase()))
-            .hide_env(true)
+    let name = arg.get_id().as_str();
+    let variable = format!("LGOOSE_{}", name.to_uppercase());
+    let is_empty = std::env::var_os(&variable).is_some_and(|value| value.is_empty());
+    // An empty variable is how many a script sets none.
+    if NOT_FROM_ENVIRONMENT.contains(&name) || is_empty {
+        return arg;
     }
+    let arg = match arg.get_action() {
+        // 1, yes and on, too.
+        ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
+        _ => arg,
+    };
+    arg.env(variable).hide_env(true)
 }
 
 /// Returns the help flag of a command, whose options are few: `-h` and `--help` say the same.

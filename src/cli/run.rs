@@ -26,14 +26,16 @@ the processor time per request. Cookies, redirects, timeouts, retries and decodi
 With reqwest, 'connect' includes the TLS handshake and the exchange with the proxy, and 'first_byte' includes \
 sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header set by the \
 plan needs HTTP/1.1. A head may have 100 fields. A user that sends requests in parallel may open one \
-connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection. A site \
-that sends interim responses without end holds up other users of the same thread until the request times out.";
+connection more than it needs. If a request over HTTP/2 gets no response, the user opens a new connection. A response \
+to a large body that comes early, such as 413, may be lost, and the lines of chunks must end with CR LF. A site that \
+sends interim responses without end holds up other users of the same thread until the request times out.";
 
 /// The help of `--proxy`.
 const PROXY: &str = "\
 Send everything through this proxy: http://, https://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT
 
-With socks5, lgoose looks up names itself, and --resolve applies; with the others, the proxy does. 'env' uses \
+With socks5, lgoose looks up names itself, and --resolve applies; with the others, the proxy does, and a request that \
+--resolve concerns fails. 'env' uses \
 HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; otherwise they are ignored, so that you do not measure a proxy by \
 accident. 'none' overrides the proxy of a plan. A proxy implies --client reqwest.";
 
@@ -89,7 +91,7 @@ pub(crate) struct TargetArgs {
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]
-    #[arg(long, value_name = "D", value_parser = units::duration)]
+    #[arg(long, value_name = "D", value_parser = units::timeout)]
     pub timeout: Option<Duration>,
     /// The largest response body that is read [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
@@ -116,6 +118,8 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Use this address for a host and port instead of asking DNS (repeatable)
+    ///
+    /// As in curl: '*' is every host, the host may be an address, too, and commas separate several addresses.
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = Pin::parse)]
     pub resolve: Vec<Pin>,
     /// Repeat DNS lookups after this time [default: once per run]

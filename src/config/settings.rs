@@ -164,7 +164,7 @@ settings! {
     /// The time that `test_stop` may take.
     teardown_timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// The timeout of a request.
-    timeout: Duration = Value::duration, or Duration::from_secs(60);
+    timeout: Duration = |value| value.duration().and_then(units::above_zero), or Duration::from_secs(60);
     /// The largest body read, in bytes.
     max_body: u64 = Value::size, or 64 << 20;
     /// The version of HTTP.

@@ -68,7 +68,8 @@ impl Client {
         let cookies = own.fold(None, |all, line| {
             joined_cookies(all.as_ref(), line.as_bytes())
         });
-        let connector = Connector::new(resolver, config.local_address);
+        let transport = config.transport.clone();
+        let connector = Connector::new(resolver, config.local_address, transport);
         #[cfg(test)]
         let connector = connector.with_script(config.script.clone());
         let sample = config.trace_sample;

@@ -1,6 +1,7 @@
 //! The failure of a request: the reason why it got no usable response. It is data: it is counted under its class, and
 //! the run goes on.
 
+use rustls::AlertDescription;
 use std::fmt;
 use std::io;
 
@@ -111,9 +112,21 @@ impl Failure {
         Failure::new(ErrorClass::ClosedEarly, NOT_SENT)
     }
 
+    /// The failure of a stream of a server that wants the request over HTTP/1.1 (RFC 9113, section 7).
+    pub(super) fn http1_required() -> Self {
+        Failure::new(ErrorClass::Reset, HTTP1_REQUIRED)
+    }
+
+    /// Whether the server wants the request over HTTP/1.1.
+    pub(super) fn is_http1_required(&self) -> bool {
+        self.class == ErrorClass::Reset && self.detail == HTTP1_REQUIRED
+    }
+
     /// Whether the server has not processed the request, so that any request may be sent again.
     pub(super) fn is_unseen(&self) -> bool {
-        self.is_refused_stream() || self.class == ErrorClass::ClosedEarly && self.detail == NOT_SENT
+        self.is_refused_stream()
+            || self.is_http1_required()
+            || self.class == ErrorClass::ClosedEarly && self.detail == NOT_SENT
     }
 
     /// Whether this is the failure of a refused stream.
@@ -146,6 +159,30 @@ impl Failure {
         class_of(error) == Some(ErrorClass::OutOfDescriptors)
     }
 
+    /// The failure for an error of TLS, with what to do where a server complains of the client's certificate.
+    pub(super) fn from_tls_error(error: &rustls::Error) -> Self {
+        use AlertDescription::*;
+        let detail = match error {
+            rustls::Error::AlertReceived(CertificateRequired) => {
+                "the server demands a client certificate: give one with '--cert' and '--key'"
+                    .to_owned()
+            }
+            rustls::Error::AlertReceived(
+                alert @ (BadCertificate | UnsupportedCertificate | CertificateRevoked
+                | CertificateExpired | CertificateUnknown | UnknownCA | AccessDenied),
+            ) => {
+                format!("the server refuses the client certificate of '--cert' ({alert:?})")
+            }
+            rustls::Error::AlertReceived(HandshakeFailure) => {
+                "the server ends the handshake: it accepts none of the offered algorithms, or demands a client \
+                 certificate ('--cert' and '--key')"
+                    .to_owned()
+            }
+            other => other.to_string(),
+        };
+        Failure::new(ErrorClass::Tls, detail)
+    }
+
     /// The failure for an error on an open connection.
     pub(crate) fn from_io_error(error: &io::Error) -> Self {
         // A server may refuse a client's certificate only after the handshake (RFC 8446, section 4.4.2.4).
@@ -153,7 +190,7 @@ impl Failure {
             .get_ref()
             .and_then(|inner| inner.downcast_ref::<rustls::Error>());
         if let Some(error) = of_tls {
-            return Failure::new(ErrorClass::Tls, error.to_string());
+            return Failure::from_tls_error(error);
         }
         match class_of(error) {
             Some(class) => Failure::new(class, ""),
@@ -165,6 +202,7 @@ impl Failure {
 /// Prefix of the details of HTTP/2 protocol errors.
 const HTTP2: &str = "http/2: ";
 const REFUSED_STREAM: &str = "http/2: refused stream";
+const HTTP1_REQUIRED: &str = "http/2: endpoint requires HTTP/1.1";
 const NOT_SENT: &str = "before the request was sent";
 
 fn class_of(error: &io::Error) -> Option<ErrorClass> {

@@ -4,11 +4,15 @@ use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
+use percent_encoding::{AsciiSet, percent_encode};
+use std::borrow::Cow;
 
 /// The part of a request that redirects change.
 pub(super) struct Hop {
     pub(super) method: Method,
     pub(super) body: Bytes,
+    /// Whether a redirect has dropped the body.
+    content_dropped: bool,
     /// Whether a redirect has led to another origin.
     pub(super) cross_origin: bool,
     /// Whether a site other than that of the referring page has redirected the request to another origin.
@@ -23,6 +27,7 @@ impl Hop {
         Hop {
             method: method.clone(),
             body: body.clone(),
+            content_dropped: false,
             cross_origin: false,
             tainted: false,
             authorization: None,
@@ -40,22 +45,24 @@ impl Hop {
         if becomes_get {
             self.method = Method::GET;
             self.body = Bytes::new();
+            self.content_dropped = true;
         }
         self.cross_origin |= leaves_origin;
     }
 
-    /// Whether a header of the request is still sent.
-    pub(super) fn sends(&self, name: &HeaderName, original_body: &Bytes) -> bool {
-        let of_body = [header::CONTENT_TYPE, header::CONTENT_ENCODING];
+    /// Whether a header of the request is still sent. Those that describe a body go with it (RFC 9110, section 15.4; the
+    /// "request-body-header names" of the Fetch standard are some of them).
+    pub(super) fn sends(&self, name: &HeaderName) -> bool {
+        let of_body =
+            || *name == header::TRANSFER_ENCODING || name.as_str().starts_with("content-");
         let secret = [
             header::AUTHORIZATION,
             header::PROXY_AUTHORIZATION,
             header::COOKIE,
         ];
-        let body_dropped = self.body.is_empty() && !original_body.is_empty();
         *name != header::HOST
             && *name != header::CONTENT_LENGTH
-            && !(body_dropped && of_body.contains(name))
+            && !(self.content_dropped && of_body())
             && !(self.cross_origin && secret.contains(name))
             && !(self.authorization.is_some() && *name == header::AUTHORIZATION)
     }
@@ -79,12 +86,48 @@ pub(super) fn is_redirect(status: u16) -> bool {
 /// A [`Failure`] of class `bad redirect`.
 pub(super) fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
     let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
-    // Servers send raw UTF-8 in Location, and browsers accept it.
-    let text =
-        std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
-    // It would resolve to the same URL, again and again.
-    if text.trim().is_empty() {
-        return Err(bad("Location is empty".to_owned()));
+    // Servers send raw UTF-8 in Location. Bytes that are none stay what they are, as in browsers.
+    let text = match std::str::from_utf8(location) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => percent_encode(location, &AsciiSet::EMPTY).into(),
+    };
+    from.join(&text).map_err(|failure| bad(failure.detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_body_go_with_it_and_secrets_stay_with_their_origin() {
+        let names = [
+            "content-type",
+            "content-language",
+            "content-location",
+            "content-disposition",
+            "transfer-encoding",
+            "x-content-type",
+            "accept",
+            "authorization",
+        ];
+        let kept = |method: &Method, body: &'static str, status, leaves| {
+            let mut hop = Hop::first(method, &Bytes::from_static(body.as_bytes()));
+            hop.redirect(status, leaves);
+            let names = names.map(HeaderName::from_static);
+            names.iter().filter(|name| hop.sends(name)).count()
+        };
+        for (method, body, status, leaves, expected) in [
+            (Method::POST, "a", 301, false, 3),
+            (Method::POST, "a", 302, true, 2),
+            (Method::POST, "", 302, false, 3),
+            (Method::POST, "a", 307, false, 8),
+            (Method::POST, "a", 308, true, 7),
+            (Method::PUT, "a", 302, false, 8),
+            (Method::PUT, "a", 303, false, 3),
+            (Method::GET, "", 303, false, 8),
+        ] {
+            let kept = kept(&method, body, status, leaves);
+            assert_eq!(kept, expected, "{method} {status}");
+        }
     }
-    from.join(text).map_err(|failure| bad(failure.detail))
 }

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
 use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::rc::Rc;
 use url::Url;
 
@@ -99,7 +100,7 @@ impl Target {
     /// A [`Failure`] of class `bad url`.
     pub fn of(url: &Url) -> Result<Target, Failure> {
         Ok(Target {
-            path: url[url::Position::BeforePath..url::Position::AfterQuery].into(),
+            path: as_sent(&url[url::Position::BeforePath..url::Position::AfterQuery]),
             origin: Rc::new(Origin::of(url)?),
         })
     }
@@ -163,7 +164,8 @@ impl Target {
                 path: path.into(),
             });
         }
-        let url = self.url().join(reference).map_err(|error| {
+        let url = self.url().join(&with_two_slashes(reference));
+        let url = url.map_err(|error| {
             let shown = masked_url(reference);
             Failure::new(ErrorClass::BadUrl, format!("'{shown}': {error}"))
         })?;
@@ -178,6 +180,28 @@ impl Target {
         } else {
             target
         })
+    }
+}
+
+/// A path and query with the two characters encoded that browsers encode in a path and the parser does not.
+fn as_sent(path_and_query: &str) -> Rc<str> {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    if !path.contains(['|', '^']) {
+        return path_and_query.into();
+    }
+    let query = &path_and_query[path.len()..];
+    let encoded = path.replace('|', "%7C").replace('^', "%5E");
+    (encoded + query).into()
+}
+
+/// A reference that begins with more than two slashes with two: the rest of them counts for nothing (the URL standard,
+/// "special authority ignore slashes state"), but the parser takes what is between them for a host.
+fn with_two_slashes(reference: &str) -> Cow<'_, str> {
+    let reference = reference.trim_start_matches(|c| c <= ' ');
+    let rest = reference.trim_start_matches(['/', '\\']);
+    match reference.len() - rest.len() {
+        0..=2 => Cow::Borrowed(reference),
+        _ => Cow::Owned(format!("//{rest}")),
     }
 }
 
@@ -239,6 +263,8 @@ mod tests {
             ("other", "http://127.0.0.1:8080/dir/other"),
             ("?page=2", "http://127.0.0.1:8080/dir/page?page=2"),
             ("//example.org/x", "http://example.org/x"),
+            (" \\//example.org/x", "http://example.org/x"),
+            ("/a|b^c?d|e^f", "http://127.0.0.1:8080/a%7Cb%5Ec?d|e^f"),
             ("https://example.org", "https://example.org/"),
             (
                 "http://127.0.0.1:8080/misc/a.js?v=1",

@@ -3,6 +3,8 @@
 #[cfg(feature = "reqwest")]
 use super::target::Origin;
 #[cfg(feature = "reqwest")]
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+#[cfg(feature = "reqwest")]
 use url::Url;
 
 /// What sends requests.
@@ -59,6 +61,33 @@ impl Transport {
             Transport::Reqwest(ReqwestProxy::Environment { http, .. }) => http.as_ref(),
             Transport::Reqwest(ReqwestProxy::At(url)) => Some(url),
         }
+    }
+
+    /// The proxy for requests to an origin, with `NO_PROXY` obeyed.
+    #[cfg(feature = "reqwest")]
+    pub(super) fn intercept(&self, origin: &Origin) -> Option<Intercept> {
+        let url = self.proxy_for(origin)?;
+        let matcher = Matcher::builder().all(url.as_str());
+        let matcher = match self {
+            Transport::Reqwest(ReqwestProxy::Environment { .. }) => {
+                let of = |name| std::env::var(name).ok();
+                matcher.no(of("NO_PROXY")
+                    .or_else(|| of("no_proxy"))
+                    .unwrap_or_default())
+            }
+            _ => matcher,
+        };
+        matcher.build().intercept(&origin.text.parse().ok()?)
+    }
+
+    /// Whether lgoose itself tunnels through the proxy to an origin, since reqwest cannot: over TLS to an IPv6 address.
+    #[cfg(feature = "reqwest")]
+    pub(super) fn needs_own_tunnel(&self, origin: &Origin) -> bool {
+        let tunnels = || {
+            self.proxy_for(origin)
+                .is_some_and(|url| url.scheme() != "https")
+        };
+        origin.secure && origin.host.contains(':') && tunnels() && self.intercept(origin).is_some()
     }
 
     /// A warning for the report if the environment should name proxies, and names none.

@@ -50,6 +50,7 @@ impl Browser {
     }
 
     /// Starts one that takes this machine for every host, and trusts any certificate.
+    #[allow(dead_code, reason = "tests/judges alone uses it")]
     pub(crate) fn of_this_machine(name: &str) -> Option<Browser> {
         Browser::with(
             name,
@@ -119,6 +120,8 @@ impl Browser {
     }
 
     /// Returns its name and version.
+    #[allow(dead_code, reason = "tests/judges alone uses it")]
+    #[allow(dead_code, reason = "tests/judges alone uses it")]
     pub(crate) fn version(&self) -> String {
         let asked = self
             .pipe

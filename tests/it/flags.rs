@@ -316,3 +316,26 @@ fn a_value_that_is_refused_is_shown_without_its_secret() {
         }
     }
 }
+
+#[test]
+fn empty_variables_are_none_and_a_timeout_of_zero_is_refused() {
+    let list = |name: &str, value: &str| {
+        let run = Lgoose::new(["plans/drupal.lua", "--list"]);
+        run.env(name, value).finish()
+    };
+    for name in [
+        "TIMEOUT", "RESOLVE", "HOST", "INSECURE", "USERS", "REFERER", "CA", "PROXY",
+    ] {
+        let ended = list(&format!("LGOOSE_{name}"), "");
+        assert_eq!(ended.code, 0, "{name}: {}", ended.stderr);
+    }
+    for zero in ["0", "0s", "0ms"] {
+        let ended = list("LGOOSE_TIMEOUT", zero);
+        assert_eq!(ended.code, 2, "{zero}");
+        assert!(
+            ended.stderr.contains("a timeout of 0 fails every request"),
+            "{}",
+            ended.stderr
+        );
+    }
+}

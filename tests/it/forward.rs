@@ -2,7 +2,7 @@
 //! records its requests. It connects to this machine for every host, whatever its name.
 
 use std::io::{BufRead as _, BufReader, Error, ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -163,6 +163,10 @@ impl Rules {
             3 => {
                 let length = take(&mut client, 1)?[0];
                 String::from_utf8_lossy(&take(&mut client, length.into())?).into_owned()
+            }
+            4 => {
+                let sixteen: [u8; 16] = take(&mut client, 16)?.try_into().unwrap_or_default();
+                format!("[{}]", Ipv6Addr::from(sixteen))
             }
             _ => return Err(ErrorKind::Unsupported.into()),
         };

@@ -69,6 +69,82 @@ fn https_goes_through_a_tunnel() {
 }
 
 #[test]
+fn https_to_an_ipv6_address_goes_through_every_kind_of_proxy() {
+    let authority = Authority::new();
+    let ca = authority.file("proxy_six.pem");
+    let config = server(&authority.sign(&["::1"]), None);
+    // The proxy connects to this machine for every host.
+    let site = Site::secure(config, |_| answer(200, "", "good"));
+    let host = format!("https://[::1]:{}", site.port());
+    let path = asks(2, "proxy_six.lua");
+    for (scheme, tunnel) in [
+        ("http", "CONNECT"),
+        ("socks5", "SOCKS"),
+        ("socks5h", "SOCKS"),
+    ] {
+        let proxy = Forward::guarded();
+        let url = proxy.url(scheme, "me:secret@");
+        let arguments = [
+            path.as_str(),
+            "-H",
+            &host,
+            "-u",
+            "1",
+            "-i",
+            "1",
+            "--ca",
+            &ca,
+        ];
+        let report = run(arguments.iter().chain(&["--proxy", url.as_str()]));
+        assert_eq!(report.errors(), Vec::<String>::new(), "{scheme}");
+        assert_eq!(proxy.asked(), [format!("{tunnel} [::1]:{}", site.port())]);
+        let refusing = proxy.url(scheme, "me:wrong@");
+        let report = run(arguments.iter().chain(&["--proxy", refusing.as_str()]));
+        assert_eq!(
+            report.errors_with("connect failed: through the proxy"),
+            2,
+            "{scheme}"
+        );
+    }
+}
+
+#[test]
+fn a_pin_that_no_client_or_proxy_obeys_fails_before_a_request_is_sent() {
+    let (server, proxy) = (Server::start(), Forward::start());
+    let path = asks(1, "proxy_pin_lost.lua");
+    let port = server.url().rsplit(':').next().expect("a port").to_owned();
+    let [http, socks5h] = ["http", "socks5h"].map(|scheme| proxy.url(scheme, ""));
+    for (host, pin, more) in [
+        ("a.test", "a.test", ["--proxy", http.as_str()]),
+        ("a.test", "*", ["--proxy", socks5h.as_str()]),
+        ("127.0.0.1", "*", ["--client", "reqwest"]),
+    ] {
+        let (url, pin) = (
+            format!("http://{host}:{port}"),
+            format!("{pin}:{port}:127.0.0.9"),
+        );
+        let arguments = [
+            path.as_str(),
+            "-H",
+            &url,
+            "-u",
+            "1",
+            "-i",
+            "1",
+            "--resolve",
+            &pin,
+        ];
+        let report = run(arguments.iter().chain(&more));
+        assert_eq!(
+            report.errors_with("connect failed: '--resolve'"),
+            1,
+            "{pin} {more:?}"
+        );
+    }
+    assert_eq!((server.received(), proxy.asked().len()), (0, 0));
+}
+
+#[test]
 fn a_tunnel_that_is_refused_is_a_failed_connection() {
     let (server, proxy) = (Server::start(), Forward::guarded());
     let host = server.url().replace("http:", "https:");

@@ -2,7 +2,7 @@
 //! made here; it is signed by the authority of the test, or not.
 
 use crate::faulty::{Act, Site, answer, send};
-use crate::program::{plan, scratch};
+use crate::program::{Lgoose, plan, scratch};
 use crate::report::{Report, run};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -245,6 +245,11 @@ fn a_site_that_asks_who_its_clients_are_is_told() {
         messages.len() == 1 && messages[0].starts_with("tls: "),
         "{messages:?}"
     );
+    if crate::CLIENT.is_none() {
+        let told =
+            "tls: the server demands a client certificate: give one with '--cert' and '--key'";
+        assert_eq!(messages, [told]);
+    }
     let client = authority.sign(&["a client"]);
     let cert = written("client.pem", &client.certificate.pem());
     let key = written("client.key", &client.key.serialize_pem());
@@ -263,6 +268,102 @@ fn a_site_that_asks_who_its_clients_are_is_told() {
     );
     assert_eq!(report.errors(), Vec::<String>::new());
     assert_eq!(site.received(), 2);
+}
+
+#[test]
+fn a_variable_sets_a_flag_as_people_write_it() {
+    let site = site(&Authority::new().sign(&["127.0.0.1"]));
+    for (value, code) in [
+        ("1", 0),
+        ("true", 0),
+        ("yes", 0),
+        ("ON", 0),
+        ("", 1),
+        ("0", 1),
+        ("no", 1),
+        ("off", 1),
+        ("perhaps", 2),
+    ] {
+        let run = Lgoose::new([&site.url(), "-u", "1", "-i", "1", "-q"]);
+        let ended = run.env("LGOOSE_INSECURE", value).finish();
+        assert_eq!(ended.code, code, "'{value}': {}", ended.stderr);
+    }
+    assert_eq!(site.received(), 4);
+}
+
+#[test]
+fn a_client_key_that_cannot_be_read_is_told_in_words() {
+    let certificate = Authority::new().sign(&["a client"]).certificate.pem();
+    let cert = written("client_alone.pem", &certificate);
+    let begins =
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    let encrypted = written("client_encrypted.key", begins);
+    for (key, parts) in [
+        (&[][..], ["there is no private key in it", "'--key'"]),
+        (
+            &["--key", &cert],
+            ["there is no private key in it", "--key"],
+        ),
+        (
+            &["--key", &encrypted],
+            ["the private key is encrypted", "openssl pkey -in"],
+        ),
+    ] {
+        let arguments = [
+            "https://127.0.0.1:1/",
+            "-u",
+            "1",
+            "-i",
+            "1",
+            "--cert",
+            &cert,
+        ];
+        let ended = Lgoose::new(arguments.iter().chain(key)).finish();
+        assert_eq!(ended.code, 2, "{key:?}");
+        for part in parts {
+            assert!(ended.stderr.contains(part), "{key:?}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_reset_with_http_1_1_required_is_asked_again_over_http_1_1() {
+    if crate::CLIENT.is_some() {
+        // The script below cannot wait for the request, which hyper sends later than its settings.
+        return;
+    }
+    let authority = Authority::new();
+    let ca = authority.file("http1_required.pem");
+    let mut config = server(&authority.sign(&["127.0.0.1"]), None);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let site = Site::secure(config, |asked| match asked.method.as_str() {
+        // The preface of HTTP/2: settings, and the reset of stream 1.
+        "PRI" => vec![
+            Act::Send(vec![0, 0, 0, 4, 0, 0, 0, 0, 0]),
+            Act::Send(vec![0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 13]),
+            Act::Hold,
+        ],
+        _ => answer(200, "", "good"),
+    });
+    let path = plan(
+        "http1_required.lua",
+        "task { function(user) user:get '/' end }",
+    );
+    let url = site.url();
+    let report = run([path.as_str(), "-H", &url, "-u", "1", "-i", "2", "--ca", &ca]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    let methods: Vec<_> = site.asked().into_iter().map(|asked| asked.method).collect();
+    assert_eq!(
+        methods,
+        ["PRI", "GET", "GET"],
+        "from then on, over HTTP/1.1"
+    );
+    assert_eq!((report.total("retries"), site.connections()), (1, 2));
+    let alone = ["--ca", &ca, "--http", "2"];
+    let own = [path.as_str(), "-H", &url, "-u", "1", "-i", "1"];
+    let refused = run(own.iter().chain(&alone));
+    let told = "connection reset: http/2: endpoint requires HTTP/1.1";
+    assert_eq!(refused.messages_of("GET /"), [told]);
 }
 
 #[test]

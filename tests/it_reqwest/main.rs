@@ -6,6 +6,8 @@
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
 //! - a head may have 100 fields instead of 128;
+//! - an early response to a large body, such as 413, may be lost with the connection;
+//! - the lines of chunks end with CR LF, and not with LF alone;
 //! - interim responses are not counted, nor does a length beside chunks end the connection;
 //! - a connection of HTTP/2 cannot be asked whether it lives: each timeout without any answer ends it;
 //! - a server that leaves without having looked at a request is asked again only if that may be sent twice;

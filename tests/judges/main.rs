@@ -9,15 +9,18 @@
 #[path = "../it/browser.rs"]
 mod browser;
 mod cookies;
+mod curl;
 #[path = "../it/faulty.rs"]
 mod faulty;
 mod heads;
 #[path = "../it/program.rs"]
 mod program;
+mod redirects;
 #[path = "../it/skipping.rs"]
 mod skipping;
 mod table;
 mod texts;
+mod urls;
 
 /// The client that the tests use, the default one.
 const CLIENT: Option<&str> = None;

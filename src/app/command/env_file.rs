@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads a file of variables. It skips empty lines, lines that begin with `#`, and `export ` before a name. It
-/// removes one pair of quotes around a value, and a comment after them. If a name occurs twice, the later line
-/// counts.
+/// removes one pair of quotes around a value, and a comment after them or, without quotes, after a space. If a name occurs
+/// twice, the later line counts.
 ///
 /// # Errors
 /// A mistake with the file, or with a line that is not a variable.
@@ -28,12 +28,16 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
 
 fn parse(text: &str, file: &str) -> Result<BTreeMap<String, String>, Diagnostic> {
     let mut variables = BTreeMap::new();
+    // Editors of Windows write a mark in front of UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let line = line.strip_prefix("export ").unwrap_or(line);
+        let exported = line.strip_prefix("export");
+        let exported = exported.filter(|rest| rest.starts_with([' ', '\t']));
+        let line = exported.unwrap_or(line);
         let variable = line
             .split_once('=')
             .filter(|(name, _)| is_name(name.trim()));
@@ -42,7 +46,7 @@ fn parse(text: &str, file: &str) -> Result<BTreeMap<String, String>, Diagnostic>
                 .at(file, Some(number), text)
                 .help("write NAME=VALUE; a comment begins with '#'"));
         };
-        variables.insert(name.trim().to_owned(), unquoted(value.trim()).to_owned());
+        variables.insert(name.trim().to_owned(), unquoted(value).to_owned());
     }
     Ok(variables)
 }
@@ -54,14 +58,22 @@ fn is_name(text: &str) -> bool {
 
 fn unquoted(value: &str) -> &str {
     let within = |quote: char| {
-        let inner = value.strip_prefix(quote)?;
+        let inner = value.trim().strip_prefix(quote)?;
         let commented = || {
             let (inner, rest) = inner.split_once(quote)?;
             rest.trim_start().starts_with('#').then_some(inner)
         };
         inner.strip_suffix(quote).or_else(commented)
     };
-    ['"', '\''].into_iter().find_map(within).unwrap_or(value)
+    let quoted = ['"', '\''].into_iter().find_map(within);
+    quoted.unwrap_or_else(|| uncommented(value))
+}
+
+/// A value without the comment that a '#' after a space begins, as in shells.
+fn uncommented(value: &str) -> &str {
+    let mut marks = value.match_indices('#').map(|(place, _)| &value[..place]);
+    let before = marks.find(|before| before.ends_with(char::is_whitespace));
+    before.unwrap_or(value).trim()
 }
 
 #[cfg(test)]
@@ -70,14 +82,20 @@ mod tests {
 
     #[test]
     fn variables_are_read_as_shells_and_containers_write_them() {
-        let text = "# site\nHOST=http://a=b?c\n\n export USER = goose \r\nWORDS=\"two words # and more\"\n\
-                    EMPTY=\nQUOTE='it''s'\nNOTED='a word' # why\nHOST=later\n";
+        let text = "\u{feff}# site\nHOST=http://a=b?c\n\n export USER = goose \r\nWORDS=\"two words # and more\"\n\
+                    EMPTY=\nQUOTE='it''s'\nNOTED='a word' # why\nHOST=later\n\
+                    BARE=x # why\nHASH=a#b\nNONE= # why\nexport\tTAB=1\nSHARP=#x\n";
         let read = parse(text, "x.env").expect("all are variables");
         let expected = [
+            ("BARE", "x"),
             ("EMPTY", ""),
+            ("HASH", "a#b"),
             ("HOST", "later"),
+            ("NONE", ""),
             ("NOTED", "a word"),
             ("QUOTE", "it''s"),
+            ("SHARP", "#x"),
+            ("TAB", "1"),
             ("USER", "goose"),
             ("WORDS", "two words # and more"),
         ];

@@ -56,11 +56,7 @@ pub(super) fn settings_of(
         proxy: proxy(&config.proxy),
         insecure: config.insecure,
         headers: config.headers.keys().cloned().collect(),
-        resolve: config
-            .resolve
-            .iter()
-            .map(|pin| format!("{}:{}:{}", pin.host, pin.port, pin.address))
-            .collect(),
+        resolve: config.resolve.iter().map(ToString::to_string).collect(),
         dns_ttl: config.dns_ttl.map(seconds),
         local_address: local.local_address.map(|address| address.to_string()),
         no_keepalive: !config.keep_alive,

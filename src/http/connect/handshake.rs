@@ -58,7 +58,7 @@ pub(in crate::http) fn handshake_error(error: &rustls::Error, peer: Peer<'_>) ->
     let detail = match error {
         rustls::Error::InvalidCertificate(problem) => certificate_problem(problem, peer),
         rustls::Error::InvalidMessage(_) => format!("{} does not speak TLS", peer.kind()),
-        other => other.to_string(),
+        other => return Failure::from_tls_error(other),
     };
     Failure::new(ErrorClass::Tls, detail)
 }

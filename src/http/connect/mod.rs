@@ -9,6 +9,8 @@ mod plain;
 mod resolver;
 mod stream;
 mod tls;
+#[cfg(feature = "reqwest")]
+mod tunnel;
 mod verifiers;
 
 pub(super) use connector::Connector;

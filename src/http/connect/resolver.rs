@@ -15,7 +15,7 @@ pub struct Resolver {
     // Locked only while a user opens a connection, never while a request is under way.
     cache: Mutex<HashMap<String, CacheEntry>>,
     /// The addresses that '--resolve' sets.
-    pinned: HashMap<(String, u16), IpAddr>,
+    pinned: HashMap<(String, u16), Vec<IpAddr>>,
     /// The time for which an answer is cached; `None`: as long as the process runs.
     ttl: Option<Duration>,
 }
@@ -28,10 +28,10 @@ struct CacheEntry {
 }
 
 impl Resolver {
-    /// A resolver that returns the address of each `pinned` host and port without a look-up, and looks up again what
-    /// it has cached for longer than `ttl`.
+    /// A resolver that returns the addresses of each `pinned` host and port without a look-up, and looks up again what
+    /// it has cached for longer than `ttl`. The host '*' stands for all that have no pin of their own.
     pub fn new(
-        pinned: impl IntoIterator<Item = ((String, u16), IpAddr)>,
+        pinned: impl IntoIterator<Item = ((String, u16), Vec<IpAddr>)>,
         ttl: Option<Duration>,
     ) -> Self {
         Resolver {
@@ -51,20 +51,30 @@ impl Resolver {
         host: &str,
         port: u16,
     ) -> Result<Vec<SocketAddr>, Failure> {
+        let with_port = |addresses: &[IpAddr]| {
+            let addresses = addresses.iter();
+            addresses.map(|ip| SocketAddr::new(*ip, port)).collect()
+        };
+        if let Some(addresses) = self.pinned(host, port) {
+            return Ok(with_port(addresses));
+        }
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        if !self.pinned.is_empty()
-            && let Some(address) = self.pinned.get(&(host.to_owned(), port))
-        {
-            return Ok(vec![SocketAddr::new(*address, port)]);
-        }
         let lookup = self.cached_or_new(host);
         let addresses = lookup.get_or_try_init(|| look_up(host, port)).await?;
-        Ok(addresses
-            .iter()
-            .map(|ip| SocketAddr::new(*ip, port))
-            .collect())
+        Ok(with_port(addresses))
+    }
+
+    /// The addresses that '--resolve' sets for a host and port.
+    pub(in crate::http) fn pinned(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
+        if self.pinned.is_empty() {
+            return None;
+        }
+        // The dot at the end of a name that is complete is none of the pin's.
+        let host = host.trim_end_matches('.');
+        let of = |host: &str| self.pinned.get(&(host.to_owned(), port));
+        of(host).or_else(|| of("*")).map(Vec::as_slice)
     }
 
     /// The answer for `host`, shared by all callers while it is fresh.
@@ -115,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn a_pinned_host_has_its_address_on_its_port_only() {
         let address: IpAddr = "127.0.0.9".parse().expect("an address");
-        let resolver = Resolver::new([(("pinned.invalid".to_owned(), 81), address)], None);
+        let resolver = Resolver::new([(("pinned.invalid".to_owned(), 81), vec![address])], None);
         assert_eq!(
             resolver.resolve("pinned.invalid", 81).await,
             Ok(vec![SocketAddr::new(address, 81)])

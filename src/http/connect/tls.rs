@@ -47,10 +47,8 @@ impl Tls {
     pub fn new(options: &TlsOptions, version: Version) -> Result<Tls, Diagnostic> {
         let ca = options.ca.as_deref().map(authorities).transpose()?;
         let identity = match (&options.cert, &options.key) {
-            (Some(cert), key) => Some(pem::identity(
-                ("--cert", cert),
-                ("--key", key.as_deref().unwrap_or(cert)),
-            )?),
+            (Some(cert), Some(key)) => Some(pem::identity(("--cert", cert), ("--key", key))?),
+            (Some(cert), None) => Some(pem::identity(("--cert", cert), ("--cert", cert))?),
             (None, Some(_)) => {
                 return Err(Diagnostic::new("'--key' is given without '--cert'")
                     .help("name the certificate that the key belongs to with '--cert FILE'"));
@@ -143,7 +141,7 @@ impl Tls {
         let builder = match (self.insecure, &self.ca) {
             (true, _) => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AcceptAny(provider))),
+                .with_custom_certificate_verifier(Arc::new(AcceptAny)),
             (false, Some((roots, certificates))) => {
                 let roots = Arc::new(roots.clone());
                 let authorities = WebPkiServerVerifier::builder_with_provider(roots, provider)

@@ -142,6 +142,7 @@ impl H2ErrorCode {
     pub(super) const CANCEL: H2ErrorCode = H2ErrorCode(8);
     pub(super) const COMPRESSION_ERROR: H2ErrorCode = H2ErrorCode(9);
     pub(super) const ENHANCE_YOUR_CALM: H2ErrorCode = H2ErrorCode(11);
+    pub(super) const HTTP_1_1_REQUIRED: H2ErrorCode = H2ErrorCode(13);
 
     /// The reason in the words of the `h2` crate, which the other transport uses.
     pub(super) fn description(self) -> &'static str {

@@ -56,7 +56,7 @@ pub(in crate::http) struct ResponseHead {
     /// Whether the connection can be used again.
     pub(in crate::http) keep_alive: bool,
     pub(in crate::http) sets_cookie: bool,
-    /// Where the value of `Location` is.
+    /// Where the value of `Location` is, unless that is empty: it leads nowhere then.
     pub(in crate::http) location: Option<Range<usize>>,
     /// Whether the body has a content or transfer coding to remove.
     pub(in crate::http) is_encoded: bool,
@@ -121,6 +121,8 @@ impl ResponseHead {
         for header in response.headers.iter() {
             fields.note(header, bytes, &mut head)?;
         }
+        head.location
+            .take_if(|location| location.start == location.end);
         head.framing = fields.framing(status, method)?;
         // Whatever else it says (RFC 9112, section 9.3).
         head.keep_alive &= !fields.closes;
@@ -153,7 +155,14 @@ impl FramingFields {
         let is = |name: &str| header.name == name || header.name.eq_ignore_ascii_case(name);
         // The length rules out most headers without a comparison.
         match header.name.len() {
-            8 if is("Location") => head.location = Some(range_of(header.value, bytes)),
+            8 if is("Location") => {
+                let first = head.location.get_or_insert(range_of(header.value, bytes));
+                // Chromium refuses such a response, too: whoever adds a header could choose where it leads.
+                if bytes[first.clone()] != *header.value {
+                    let message = "several different 'Location' headers";
+                    return Err(Failure::new(ErrorClass::Protocol, message));
+                }
+            }
             10 if is("Connection") => {
                 for option in header.value.split(|byte| *byte == b',') {
                     match option.trim_ascii() {

@@ -11,13 +11,14 @@ use std::sync::Arc;
 /// The most idle connections that a user keeps for each host: as many as a browser opens.
 const MAX_IDLE: usize = 6;
 
-/// A reqwest client for one user, which shares no connections with others.
+/// A reqwest client for one user and a version of HTTP, which shares no connections with others.
 ///
 /// # Errors
 /// A [`Failure`] of class `bad url` if reqwest does not accept the proxy.
 pub(in crate::http) fn new_client(
     client: &Client,
     proxy: &ReqwestProxy,
+    version: Version,
 ) -> Result<reqwest::Client, Failure> {
     let config = &client.config;
     let bad = |error: reqwest::Error| Failure::new(ErrorClass::BadUrl, deepest(&error));
@@ -43,7 +44,7 @@ pub(in crate::http) fn new_client(
     // The request's own timeout alone limits the time for a connection.
     #[cfg(target_os = "linux")]
     let builder = builder.tcp_user_timeout(None);
-    let builder = match config.version {
+    let builder = match version {
         Version::Any => builder,
         Version::Http1 => builder.http1_only(),
         Version::Http2 => builder.http2_prior_knowledge(),

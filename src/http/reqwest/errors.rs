@@ -141,7 +141,7 @@ impl ErrorCauses<'_> {
     /// The failure of an exchange over an open connection.
     fn exchanging(&self, origin: &Origin) -> Failure {
         if let Some(error) = self.tls {
-            return Failure::new(ErrorClass::Tls, error.to_string());
+            return Failure::from_tls_error(error);
         }
         if let Some(error) = self.http2 {
             return http2_failure(error);
@@ -213,6 +213,7 @@ fn http2_failure(error: &h2::Error) -> Failure {
         return Failure::from_io_error(error);
     }
     match error.reason() {
+        Some(h2::Reason::HTTP_1_1_REQUIRED) if error.is_remote() => Failure::http1_required(),
         // Only streams above the last one that the server processes end like this, whatever its reason to leave (RFC
         // 9113, section 6.8); those below end with the connection.
         Some(_) if error.is_go_away() && error.is_remote() => Failure::refused_stream(),

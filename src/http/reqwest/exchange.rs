@@ -10,11 +10,12 @@ use crate::http::message::{
     reserve_rest,
 };
 use crate::http::progress::RequestProgress;
-use crate::http::target::Target;
+use crate::http::target::{Origin, Target};
 use bytes::BytesMut;
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -52,6 +53,7 @@ async fn send(
 ) -> Result<RawResponse, Failure> {
     let target = request.target;
     let (method, limits) = (&request.hop.method, request.limits.clone());
+    check_pin(client, &target.origin)?;
     if target.origin.secure {
         client.config.tls.check()?;
     }
@@ -134,6 +136,31 @@ async fn send(
         head,
         bytes: bytes.freeze(),
     })
+}
+
+/// Checks that the address that '--resolve' sets for an origin, if there is one, will be used: reqwest connects to
+/// addresses as they are, and most proxies look up names themselves.
+///
+/// # Errors
+/// A [`Failure`] of class `connect failed` with the remedy.
+fn check_pin(client: &Client, origin: &Origin) -> Result<(), Failure> {
+    let host = &origin.host;
+    let resolver = client.connector.resolver();
+    if resolver.pinned(host, origin.port).is_none() {
+        return Ok(());
+    }
+    let proxy = client.config.transport.intercept(origin);
+    let scheme = proxy.as_ref().and_then(|proxy| proxy.uri().scheme_str());
+    let detail = match scheme {
+        Some(scheme) if scheme != "socks5" => format!(
+            "'--resolve' sets an address for '{host}', but the proxy looks that up itself: use a socks5:// proxy"
+        ),
+        _ if host.parse::<IpAddr>().is_ok() => format!(
+            "'--resolve' leads the address {host} elsewhere, which only '--client direct' can do"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(ErrorClass::Connect, detail))
 }
 
 /// The length of a request as HTTP/1.1 has it; what reqwest adds is not part of it.

@@ -14,7 +14,6 @@ use crate::http::reqwest;
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Target;
 use crate::http::transfer::TransferMeter;
-#[cfg(feature = "reqwest")]
 use crate::http::transport::Version;
 
 /// One hop of a request of a session, to be sent.
@@ -39,9 +38,9 @@ impl<'a> OutgoingHop<'a> {
         }
     }
 
-    /// Sends one hop and waits for its response. If the server has meanwhile closed a kept-alive connection, the hop
-    /// is sent once more over another one, provided that this does no harm (RFC 9110, section 9.2.2), as browsers do;
-    /// likewise if the server has refused the stream.
+    /// Sends one hop and waits for its response. If the server has closed a kept-alive connection and no byte of a
+    /// response has come, the hop is sent once more over another one, whatever its method, as browsers and curl do;
+    /// likewise if the server has refused the stream, or wants the request over HTTP/1.1.
     pub(super) async fn exchange(
         self,
         progress: &mut RequestProgress<'_>,
@@ -91,9 +90,13 @@ impl<'a> OutgoingHop<'a> {
                 Err(failure)
                     if !resent
                         && progress.meter.so_far().received == received
-                        && (failure.is_unseen()
-                            || reused && failure.is_stale() && self.hop.method.is_idempotent()) =>
+                        && (failure.is_unseen() || reused && failure.is_stale())
+                        && !(failure.is_http1_required()
+                            && session.client.config.version == Version::Http2) =>
                 {
+                    if failure.is_http1_required() {
+                        session.pool.require_http1(origin);
+                    }
                     resent = true;
                     progress.meter.count_retry();
                     // A server that refuses a stream has closed nothing else.

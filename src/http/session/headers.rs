@@ -191,8 +191,7 @@ impl<'a> HopHead<'a> {
         let in_request =
             |header: &HeaderName| self.request.headers.iter().any(|(name, _)| name == header);
         let of_user = |header: &HeaderName| self.user.iter().any(|(name, _)| name == header);
-        let sends =
-            |name: &HeaderName| *name != header::COOKIE && self.hop.sends(name, &self.request.body);
+        let sends = |name: &HeaderName| *name != header::COOKIE && self.hop.sends(name);
         for (name, value) in &self.client.config.headers {
             if !in_request(name) && !of_user(name) && sends(name) {
                 put(name, value);

@@ -211,6 +211,7 @@ fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<()
         stream.sent = true;
         stream.end(Err(match reason {
             H2ErrorCode::REFUSED_STREAM => Failure::refused_stream(),
+            H2ErrorCode::HTTP_1_1_REQUIRED => Failure::http1_required(),
             reason => Failure::from_http2(ErrorClass::Reset, reason.description()),
         }));
     }
@@ -306,12 +307,16 @@ fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), H2ErrorCode> {
     if engine.leaving.is_some_and(|(before, _)| last > before) {
         return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
-    engine.leaving = Some((last, H2ErrorCode(u32::from_be_bytes(*reason))));
+    let reason = H2ErrorCode(u32::from_be_bytes(*reason));
+    engine.leaving = Some((last, reason));
     // The server will not process these streams.
     for stream in &mut engine.streams {
         if stream.id.is_none_or(|id| id > last) {
             stream.sent = true;
-            stream.end(Err(Failure::refused_stream()));
+            stream.end(Err(match reason {
+                H2ErrorCode::HTTP_1_1_REQUIRED => Failure::http1_required(),
+                _ => Failure::refused_stream(),
+            }));
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use tokio::sync::Mutex;
 /// The most connections to other hosts that stay open without a request when another one is opened. Browsers have such
 /// a limit for all hosts together: a user that is sent from host to host must not use up the descriptors.
 const MOST_ELSEWHERE: usize = 32;
-/// The most hosts that are known not to support HTTP/2.
+/// The most hosts that are known not to support HTTP/2, or not to want it.
 const MOST_HTTP1_ONLY: usize = 256;
 
 /// The connections of one session.
@@ -47,11 +47,16 @@ struct OnDemandState {
     http2: RefCell<Vec<SharedConnection>>,
     /// The hosts that do not support HTTP/2: several connections to them may be opened at the same time.
     http1_only: RefCell<Vec<Rc<Origin>>>,
+    /// The hosts that support HTTP/2 and want their requests over HTTP/1.1 (RFC 9113, section 7).
+    http1_required: RefCell<Vec<Rc<Origin>>>,
     /// The user's TLS configuration, with its own sessions to resume.
     tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The user's reqwest client, if it sends the requests.
     #[cfg(feature = "reqwest")]
     reqwest: RefCell<Option<reqwest::Client>>,
+    /// The same for hosts that want HTTP/1.1.
+    #[cfg(feature = "reqwest")]
+    reqwest_http1: RefCell<Option<reqwest::Client>>,
     /// What is known about the connections of the reqwest client.
     #[cfg(feature = "reqwest")]
     observed: Cell<ObservedProtocols>,
@@ -129,11 +134,11 @@ impl ConnectionPool {
         progress: &mut RequestProgress<'_>,
     ) -> Result<(Channel, bool), Failure> {
         #[cfg(feature = "reqwest")]
-        if let Transport::Reqwest(proxy) = &client.config.transport {
-            return Ok((
-                Channel::Reqwest(self.on_demand().reqwest(client, proxy, fresh)?),
-                true,
-            ));
+        if let Transport::Reqwest(proxy) = &client.config.transport
+            && !client.config.transport.needs_own_tunnel(origin)
+        {
+            let sender = self.on_demand().reqwest(client, proxy, origin, fresh)?;
+            return Ok((Channel::Reqwest(sender), true));
         }
         if !fresh && let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
@@ -155,6 +160,10 @@ impl ConnectionPool {
             return Ok((Channel::Http1(connection), false));
         }
         let on_demand = self.on_demand();
+        if on_demand.requires_http1(origin) {
+            let connection = self.open(client, origin, progress).await?;
+            return Ok((Channel::Http1(connection), false));
+        }
         if let Some(shared) = on_demand.http2(origin)
             && !shared.is_doubtful()
         {
@@ -186,7 +195,7 @@ impl ConnectionPool {
                 let detail = "the server does not speak HTTP/2 ('--http 2')";
                 return Err(Failure::new(ErrorClass::Protocol, detail));
             }
-            on_demand.note_http1_only(origin);
+            note(&on_demand.http1_only, origin);
             return Ok((Channel::Http1(connection), false));
         }
         Ok((Channel::Http2(on_demand.share(client, connection)), false))
@@ -197,6 +206,16 @@ impl ConnectionPool {
         self.idle.borrow_mut().push(connection);
     }
 
+    /// Notes that a host wants its requests over HTTP/1.1.
+    pub(super) fn require_http1(&self, origin: &Rc<Origin>) {
+        let on_demand = self.on_demand();
+        if !on_demand.requires_http1(origin) {
+            note(&on_demand.http1_required, origin);
+        }
+        let mut open = on_demand.http2.borrow_mut();
+        open.retain(|shared| !shared.origin.same(origin));
+    }
+
     /// Closes the connections that carry no request. What is known about hosts stays, such as TLS sessions to resume.
     pub(super) fn close(&self) {
         self.idle.borrow_mut().clear();
@@ -205,6 +224,7 @@ impl ConnectionPool {
             #[cfg(feature = "reqwest")]
             {
                 on_demand.reqwest.take();
+                on_demand.reqwest_http1.take();
                 on_demand.observed.take();
             }
         }
@@ -234,7 +254,7 @@ impl ConnectionPool {
     ) -> Result<Connection, Failure> {
         self.make_room(origin);
         progress.connecting = true;
-        let tls = || self.on_demand().tls(client);
+        let tls = || self.on_demand().tls(client, origin);
         let stream = client
             .connector
             .connect(origin, tls, &mut progress.stopwatch)
@@ -337,42 +357,60 @@ impl OnDemandState {
         }
     }
 
-    fn note_http1_only(&self, origin: &Rc<Origin>) {
-        let mut hosts = self.http1_only.borrow_mut();
-        if hosts.len() == MOST_HTTP1_ONLY {
-            hosts.remove(0);
-        }
-        hosts.push(origin.clone());
-    }
-
     fn is_http1_only(&self, origin: &Origin) -> bool {
         let hosts = self.http1_only.borrow();
         hosts.iter().any(|host| host.same(origin))
     }
 
-    /// The user's reqwest client. A `fresh` one has no idle connections.
+    fn requires_http1(&self, origin: &Origin) -> bool {
+        let hosts = self.http1_required.borrow();
+        hosts.iter().any(|host| host.same(origin))
+    }
+
+    /// The user's reqwest client for a host. A `fresh` one has no idle connections.
     #[cfg(feature = "reqwest")]
     fn reqwest(
         &self,
         client: &Client,
         proxy: &ReqwestProxy,
+        origin: &Origin,
         fresh: bool,
     ) -> Result<reqwest::Client, Failure> {
-        let mut slot = self.reqwest.borrow_mut();
+        let (slot, version) = if self.requires_http1(origin) {
+            (&self.reqwest_http1, Version::Http1)
+        } else {
+            (&self.reqwest, client.config.version)
+        };
+        let mut slot = slot.borrow_mut();
         match &*slot {
             Some(existing) if !fresh => Ok(existing.clone()),
-            _ => Ok(slot.insert(new_client(client, proxy)?).clone()),
+            _ => Ok(slot.insert(new_client(client, proxy, version)?).clone()),
         }
     }
 
-    /// The user's TLS configuration.
-    fn tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+    /// The user's TLS configuration for connections to `origin`.
+    fn tls(&self, client: &Client, origin: &Origin) -> Result<Arc<ClientConfig>, Failure> {
         let mut tls = self.tls.borrow_mut();
-        match &*tls {
-            Some(config) => Ok(config.clone()),
-            None => Ok(tls.insert(client.config.tls.user_config()?).clone()),
+        let config = match &*tls {
+            Some(config) => config.clone(),
+            None => tls.insert(client.config.tls.user_config()?).clone(),
+        };
+        if !self.requires_http1(origin) {
+            return Ok(config);
         }
+        let mut config = Arc::unwrap_or_clone(config);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
     }
+}
+
+/// Adds a host to a list of hosts, which forgets the first ones.
+fn note(hosts: &RefCell<Vec<Rc<Origin>>>, origin: &Rc<Origin>) {
+    let mut hosts = hosts.borrow_mut();
+    if hosts.len() == MOST_HTTP1_ONLY {
+        hosts.remove(0);
+    }
+    hosts.push(origin.clone());
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 mod browser;
 #[path = "../it/faulty.rs"]
 mod faulty;
+mod forms;
 mod heads;
 #[path = "../it/program.rs"]
 mod program;

@@ -31,6 +31,7 @@ pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
+pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
 
 /// The names of the fields that plans may set, for the test of the stubs.

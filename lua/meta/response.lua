@@ -100,25 +100,29 @@ function Response:ensure() end
 
 ---A form, with the fields that a browser would submit without any input.
 ---@class lgoose.Form
----@field action string # an absolute URL, or a path if the page has no URL
----@field method "GET"|"POST"
+---@field action string? # an absolute URL, or a path if the page has no URL; nil if the page has none that is one
+---@field method "GET"|"POST"|"DIALOG" # a form that closes its dialog is not sent
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
 ---@field page string? # the URL of the page with the form, sent as `Referer`
 ---@field fields table<string, any> # a list if a name has several values
----@field buttons lgoose.Button[] # its submit buttons with a name
+---@field buttons lgoose.Button[] # its submit buttons; Enter presses the first
 ---@field files string[] # the names of its file inputs
 ---@field required? string[] # the names of the fields that must not be empty
 ---@field order (string|integer)[] # the names of its fields in page order; a number stands for one of its buttons
+---@field types? table<integer, string> # the types of inputs by their place in `order`, such as "email" or "range 0 100 1 0" (least, most, step, from): values become what such an input makes of them
+---@field charset? string # the character set of names and values (default: "UTF-8")
 
----A submit button of a form. Its action, method and enctype apply if the option `button` names it.
+---A submit button of a form. Its action, method and enctype apply if it is pressed.
 ---@class lgoose.Button
----@field name string
+---@field name string # "" if it has none
 ---@field value string
+---@field caption string # what is written on it
 ---@field default? true # Enter presses this button; its value is among the fields of the form
 ---@field image? true # an image button, which sends `name.x` and `name.y`
 ---@field action? string
----@field method? "GET"|"POST"
+---@field method? "GET"|"POST"|"DIALOG"
 ---@field enctype? string
+---@field novalidate? true # required fields may be empty
 
 ---An element of a page.
 ---@class lgoose.Element

@@ -2,7 +2,7 @@
 
 use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart};
 use super::random::is_random;
-use lgoose_html::{Document, Form, NodeKey, Selector, find_form_within};
+use lgoose_html::{Button, Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::BTreeSet;
 use url::Url;
 
@@ -164,7 +164,7 @@ fn files(form: &Form) -> Vec<(String, Vec<RecordedPart>)> {
 /// Returns in how many names a form differs from what was sent; `None` if it is another form.
 fn distance(form: &Form, exchange: &RecordedExchange, sent: &[RecordedPart]) -> Option<usize> {
     let mut url = exchange.url.clone();
-    let mut action = form.action.clone();
+    let mut action = form.action.clone()?;
     if form.method.name() == "GET" {
         url.set_query(None);
         action.set_query(None);
@@ -175,11 +175,8 @@ fn distance(form: &Form, exchange: &RecordedExchange, sent: &[RecordedPart]) -> 
     let mut expected: BTreeSet<&str> = form.fields.iter().map(|(name, _)| name.as_str()).collect();
     let files = form.files.iter().map(String::as_str);
     expected.extend(files);
-    let buttons: BTreeSet<&str> = form
-        .buttons
-        .iter()
-        .map(|button| button.name.as_str())
-        .collect();
+    let buttons = form.buttons.iter().flat_map(Button::entries);
+    let buttons: BTreeSet<String> = buttons.map(|(name, _)| name).collect();
     let names: BTreeSet<&str> = sent.iter().map(|part| part.name.as_str()).collect();
     let missing = expected.difference(&names).count();
     let extra = names
@@ -244,19 +241,24 @@ fn form_of(document: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option
     find_form_within(document, among, page, PAGE_BYTES).unwrap_or_default()
 }
 
+/// Writes the line breaks of a form, which are sent as CRLF, as pages have them.
+fn line_feeds(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
 /// Returns what was typed into a form, and the button.
 fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)>, ButtonPress) {
-    let pressed = form.buttons.iter().position(|button| {
-        let is_sent = |part: &RecordedPart| {
-            part.name == button.name && part.data.as_ref() == Some(&button.value)
-        };
-        let is_image =
-            |part: &RecordedPart| button.image && part.name == format!("{}.x", button.name);
-        sent.iter().any(|part| is_sent(part) || is_image(part))
-    });
-    let is_default = |at: usize| form.default == Some(at);
+    let is_of = |button: &Button, part: &RecordedPart| {
+        let mut entries = button.entries().into_iter();
+        // Where an image was pressed differs.
+        entries.any(|(name, value)| {
+            part.name == name && (button.image || part.data.as_ref() == Some(&value))
+        })
+    };
+    let is_pressed = |button: &Button| sent.iter().any(|part| is_of(button, part));
+    let pressed = form.buttons.iter().position(is_pressed);
     let press = match pressed {
-        Some(at) if is_default(at) => ButtonPress::Default,
+        Some(0) => ButtonPress::Default,
         Some(at) => {
             let button = &form.buttons[at];
             let alike = form
@@ -270,18 +272,17 @@ fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)
                 button.value.clone()
             })
         }
-        None if form.default.is_some() => ButtonPress::None,
-        None => ButtonPress::Default,
+        // A button without a name leaves no trace.
+        None if form
+            .buttons
+            .first()
+            .is_none_or(|button| button.name.is_empty()) =>
+        {
+            ButtonPress::Default
+        }
+        None => ButtonPress::None,
     };
-    let of_button = |part: &RecordedPart| {
-        pressed.is_some_and(|at| {
-            let button = &form.buttons[at];
-            let image = button.image
-                && (part.name == format!("{}.x", button.name)
-                    || part.name == format!("{}.y", button.name));
-            image || part.name == button.name && part.data.as_ref() == Some(&button.value)
-        })
-    };
+    let of_button = |part: &RecordedPart| pressed.is_some_and(|at| is_of(&form.buttons[at], part));
     let mut fields: Vec<(String, Vec<RecordedPart>)> = Vec::new();
     for part in sent.iter().filter(|part| !of_button(part)) {
         match fields.iter_mut().find(|(name, _)| *name == part.name) {
@@ -299,12 +300,13 @@ fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)
             .fields
             .iter()
             .filter(|(key, _)| key == name)
-            .map(|(_, value)| Some(value));
+            .map(|(_, value)| Some(line_feeds(value)));
         let empty_file = form.files.contains(name)
             && values
                 .iter()
                 .all(|part| part.filename.as_deref().is_none_or(str::is_empty));
-        let same = preset.eq(values.iter().map(|part| part.data.as_ref()));
+        let data = values.iter().map(|part| part.data.as_deref());
+        let same = preset.eq(data.map(|data| data.map(line_feeds)));
         !(empty_file || same && values.iter().all(|part| part.filename.is_none()))
     });
     (fields, press)

@@ -12,6 +12,7 @@ mod cookies;
 mod curl;
 #[path = "../it/faulty.rs"]
 mod faulty;
+mod forms;
 mod heads;
 #[path = "../it/program.rs"]
 mod program;

@@ -62,11 +62,12 @@ task { "order and buttons", function(user)
   local gone = sent({ a = 5 }, { button = "Delete" })
   same(gone.body, "b=1&a=5&b=3&z=4&op=Delete", "a button by its value")
   same(gone.path, "/echo/gone", "its own action")
+  same(sent(nil, { button = "Save" }).body, "b=1&a=2&b=3&save=s&z=4", "a button by its caption")
   same(sent(nil, { button = "map" }).body, "b=1&a=2&b=3&z=4&map.x=0&map.y=0", "an image")
   same(sent(nil, { button = "save" }).body, "b=1&a=2&b=3&save=s&z=4", "the first one by its name")
   same(sent(nil, { button = false }).body, "b=1&a=2&b=3&z=4", "no button")
   same(sent({ op = "Other" }).body, "b=1&a=2&b=3&save=s&z=4&op=Other", "a button among the fields")
-  test.raises("the form has no button with the name or the value 'sav'; it has save = \"s\", op = \"Preview\"", user.submit, user, form,
+  test.raises("the form has no button with the name or the caption 'sav'; it has save = \"s\" ('Save'), op = \"Preview\"", user.submit, user, form,
     nil, { button = "sav" })
   test.raises("option 'button' must be", user.submit, user, form, nil, { button = 1 })
   test.raises("did you mean 'button'?", user.submit, user, form, nil, { buton = "op" })
@@ -106,4 +107,22 @@ task { "encodings", function(user)
   local names = user:submit(form_of(user, '<form action="/echo" method="post"><input type="file" name="f"><input name="g">'),
     { f = { filename = "a b", data = "x" } }):json().body
   same(names, "f=a+b&g=", "of a file in a form that is URL-encoded, its name")
+end }
+
+task { "what is typed", function(user)
+  local form = form_of(user, [[<form action="/echo" method="post"><input name="line"><textarea name="text"></textarea>
+    <input type="email" name="mail"><input type="range" name="volume" max="10" step="2"><input type="number" name="count">
+    <input type="hidden" name="raw"><button formaction="/echo/other">Send <b>it</b></button></form>]])
+  same(form.fields.volume, "6", "a slider stands in its middle")
+  same(form.types[4], "range 0 10 2 0", "the type of a field by its place")
+  local echo = user:submit(form, { line = "a\nb", text = "a\nb", mail = " x@y ", volume = 7.2, count = "none", raw = "\r" }):json()
+  same(echo.body, "line=ab&text=a%0D%0Ab&mail=x%40y&volume=8&count=&raw=%0D%0A", "as inputs take it")
+  same(echo.path, "/echo/other", "the action of the button that Enter presses")
+  same(user:submit(form, nil, { button = false }):json().path, "/echo", "no button")
+  same(form.buttons[1].caption, "Send it", "its caption")
+  local latin = form_of(user, '<form action="/echo" accept-charset="ISO-8859-1"><input name="n"></form>')
+  same(user:submit(latin, { n = "é☃" }):json().path, "/echo?n=%E9%26%239731%3B", "in the character set that the page asks for")
+  local dialog = form_of(user, '<form method="dialog"><input name="n"></form>')
+  test.raises("closes its dialog and sends nothing", user.submit, user, dialog)
+  test.raises("is no URL", user.submit, user, form_of(user, '<form action="http://"><input name="n"></form>'))
 end }

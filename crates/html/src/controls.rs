@@ -1,147 +1,101 @@
-//! The fields that a form's controls contribute. Driven by `forms`.
+//! The fields that a form's controls contribute. Driven by `forms`; which controls are a form's is known by `owners`.
 //!
 //! Follows "constructing the entry list" of the HTML standard
 //! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>),
-//! without files, whose places are told. A form is what the tree holds: controls that stand outside of it only because
-//! the page nests a form in a table wrongly are not found.
+//! without files, whose places are told.
 
-use ego_tree::NodeId;
-use ego_tree::iter::Edge;
 use indexmap::IndexSet;
 use scraper::ElementRef;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::collapse;
+use super::direction::{self, Direction};
 use super::document::Document;
 use super::forms::{Button, ControlPosition};
+use super::owners::{self, OwnedControl};
 use super::select::chosen;
+use super::value::ValueRule;
 
-/// The entry list as it is collected in one walk.
+/// The entry list as it is collected.
 #[derive(Default)]
 pub(super) struct FormEntries {
     /// Name and value of each field, in the order of the page.
     pub(super) fields: Vec<(String, String)>,
-    /// The submit buttons that have a name, in the order of the page.
+    /// The submit buttons, in the order of the page.
     pub(super) buttons: Vec<Button>,
-    /// The first submit button, once it was met: its index in `buttons`, if it has a name.
-    pub(super) default: Option<Option<usize>>,
     /// The names of the inputs for files.
     pub(super) files: Vec<String>,
     /// The names of the controls that must be filled in, each once.
     pub(super) required: IndexSet<String>,
-    /// The places of all controls, each with the number of values that it contributes. A control may contribute none,
-    /// such as a box that is not ticked.
-    places: Vec<(ControlPosition, usize)>,
-    /// Whether the walk is inside the form element.
-    inside: bool,
-    /// The number of open elements whose controls are never sent: `<template>`, `<datalist>`.
-    inert: usize,
-    /// The number of open disabled fieldsets around the walk, not counting those whose legend it is in.
-    disabled: usize,
-    /// The open disabled fieldsets, each with its first legend, which is exempt.
-    fieldsets: Vec<Option<NodeId>>,
+    /// The places of all controls, with the number of values that each contributes.
+    places: Vec<ControlPlace>,
+    /// The name of the character set that the form is sent in.
+    charset: &'static str,
     /// The bytes that the entries may still take; `None` if they were too many.
     remaining: Option<usize>,
 }
 
+/// The place of a control.
+struct ControlPlace {
+    position: ControlPosition,
+    /// A control may contribute none, such as a box that is not ticked.
+    values: usize,
+    rule: Option<ValueRule>,
+}
+
 impl FormEntries {
     /// Returns the entries of a form of this document; `None` if they would take more than `most_bytes`.
-    pub(super) fn of(doc: &Document, form: ElementRef<'_>, most_bytes: usize) -> Option<Self> {
+    pub(super) fn of(
+        doc: &Document,
+        form: ElementRef<'_>,
+        charset: &'static str,
+        most_bytes: usize,
+    ) -> Option<Self> {
         let mut entries = Self {
+            charset,
             remaining: Some(most_bytes),
             ..Self::default()
         };
-        entries.collect(doc, form);
+        let controls = owners::controls(doc, form);
+        let ticked = ticked(&controls);
+        for (place, control) in controls.iter().enumerate() {
+            entries.control(control, |name| ticked.get(name) == Some(&place));
+        }
         entries.remaining.is_some().then_some(entries)
     }
 
     /// Takes the memory of a control's entry before it is made. Returns whether there is so much.
     fn take(&mut self, bytes: usize) -> bool {
         /// A place and two texts, as they are kept.
-        const EACH: usize = 128;
+        const EACH: usize = 192;
         self.remaining = self
             .remaining
             .and_then(|remaining| remaining.checked_sub(bytes + EACH));
         self.remaining.is_some()
     }
 
-    /// Walks the form; the whole page if controls elsewhere may name the form by its id.
-    fn collect(&mut self, doc: &Document, form: ElementRef<'_>) {
-        let id = form.attr("id").filter(|id| !id.is_empty());
-        let start = id.and_then(|_| doc.root()).unwrap_or(form);
-        for edge in start.traverse() {
-            match edge {
-                Edge::Open(node) => {
-                    if let Some(element) = ElementRef::wrap(node) {
-                        self.inside |= element == form;
-                        self.open(element);
-                        let owned = match element.attr("form") {
-                            Some(owner) => id == Some(owner),
-                            None => self.inside,
-                        };
-                        if owned && self.inert == 0 {
-                            self.control(element);
-                        }
-                    }
-                }
-                Edge::Close(node) => {
-                    if let Some(element) = ElementRef::wrap(node) {
-                        self.inside &= element != form;
-                        self.close(element);
-                    }
-                }
-            }
-        }
-    }
-
-    fn open(&mut self, element: ElementRef<'_>) {
-        match element.value().name() {
-            "template" | "datalist" => self.inert += 1,
-            "fieldset" if element.attr("disabled").is_some() => {
-                let legend = element
-                    .child_elements()
-                    .find(|e| e.value().name() == "legend");
-                self.fieldsets.push(legend.map(|legend| legend.id()));
-                self.disabled += 1;
-            }
-            "legend" if self.fieldsets.last() == Some(&Some(element.id())) => self.disabled -= 1,
-            _ => {}
-        }
-    }
-
-    fn close(&mut self, element: ElementRef<'_>) {
-        match element.value().name() {
-            "template" | "datalist" => self.inert -= 1,
-            "fieldset" if element.attr("disabled").is_some() => {
-                self.fieldsets.pop();
-                self.disabled -= 1;
-            }
-            "legend" if self.fieldsets.last() == Some(&Some(element.id())) => self.disabled += 1,
-            _ => {}
-        }
-    }
-
-    fn control(&mut self, element: ElementRef<'_>) {
+    /// Adds a control. `is_last` says whether it is the last ticked radio button of a name.
+    fn control(&mut self, control: &OwnedControl<'_>, is_last: impl Fn(&str) -> bool) {
+        let element = control.element;
         let tag = element.value().name();
-        if !matches!(tag, "input" | "select" | "textarea" | "button") {
-            return;
-        }
         let name = element.attr("name").unwrap_or_default();
-        let kind = element
-            .attr("type")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        if self.disabled > 0 || element.attr("disabled").is_some() {
+        let kind = kind(element);
+        let rule = match tag {
+            "input" => ValueRule::of(element, &kind),
+            _ => None,
+        };
+        if control.disabled {
             // A script may enable it: its name is known.
-            self.place(name, 0);
-            return;
+            return self.place(name, 0, rule);
         }
         let before = self.fields.len();
         let value = element.attr("value");
         match (tag, &*kind) {
             ("button", "button" | "reset") | ("input", "button" | "reset") => return,
+            // It does something to another element.
+            ("button", "") if is_command(element) => return,
             ("button", _) | ("input", "submit" | "image") => {
-                self.button(element, name, tag == "input" && kind == "image");
-                return;
+                return self.button(element, name, tag == "input", kind == "image");
             }
             _ if name.is_empty() => return,
             _ => self.require(element, name, &kind),
@@ -150,23 +104,64 @@ impl FormEntries {
             ("input", "file") if self.take(name.len()) => self.files.push(name.to_owned()),
             ("input", "file") => {}
             ("input", "checkbox" | "radio") => {
-                if element.attr("checked").is_some() {
+                let is_ticked = element.attr("checked").is_some();
+                if is_ticked && (kind == "checkbox" || is_last(name)) {
                     self.field(name, value.unwrap_or("on"));
                 }
             }
-            ("input", "hidden") if name == "_charset_" => self.field(name, "UTF-8"),
-            ("input", _) => self.field(name, value.unwrap_or_default()),
-            ("textarea", _) => {
-                let text: String = element.text().collect();
-                self.field(name, &text.replace('\n', "\r\n"));
+            ("input", "hidden") if name.eq_ignore_ascii_case("_charset_") => {
+                self.field(name, self.charset);
             }
+            ("input", _) => {
+                let value = value.unwrap_or_default();
+                match &rule {
+                    Some(rule) => self.field(name, &rule.sanitize(value)),
+                    None => self.field(name, value),
+                }
+            }
+            ("textarea", _) => self.field(name, &element.text().collect::<String>()),
             _ => {
                 for value in chosen(element) {
                     self.field(name, &value);
                 }
             }
         }
-        self.place(name, self.fields.len() - before);
+        self.place(name, self.fields.len() - before, rule);
+        self.direction(element, &kind);
+    }
+
+    /// Adds the direction of a text where the page asks for it.
+    fn direction(&mut self, element: ElementRef<'_>, kind: &str) {
+        const WITHOUT: [&str; 11] = [
+            "file",
+            "checkbox",
+            "radio",
+            "number",
+            "range",
+            "color",
+            "date",
+            "month",
+            "week",
+            "time",
+            "datetime-local",
+        ];
+        let Some(name) = element.attr("dirname") else {
+            return;
+        };
+        let is_text = match element.value().name() {
+            "input" => !WITHOUT.contains(&kind),
+            tag => tag == "textarea",
+        };
+        if !is_text {
+            return;
+        }
+        let value = self.fields.last().map_or("", |(_, value)| value);
+        let (direction, rule) = match direction::of_control(element, kind == "tel") {
+            Direction::Fixed(direction) => (direction, None),
+            Direction::OfValue => (direction::of_text(value), Some(ValueRule::Direction)),
+        };
+        self.field(name, direction);
+        self.place_of(name, 1, rule);
     }
 
     /// Notes a control that a browser would not send empty.
@@ -185,66 +180,127 @@ impl FormEntries {
         }
     }
 
-    fn place(&mut self, name: &str, values: usize) {
-        if !name.is_empty() && self.take(2 * name.len()) {
-            self.places
-                .push((ControlPosition::Field(name.to_owned()), values));
+    fn place(&mut self, name: &str, values: usize, rule: Option<ValueRule>) {
+        if !name.is_empty() {
+            self.place_of(name, values, rule);
         }
     }
 
-    fn button(&mut self, element: ElementRef<'_>, name: &str, image: bool) {
-        let index = self.buttons.len();
-        let named = !name.is_empty();
-        let texts = ["value", "formaction", "formmethod", "formenctype"];
-        let texts = texts.iter().filter_map(|attr| element.attr(attr));
-        let bytes = name.len() + texts.map(str::len).sum::<usize>();
-        if named && self.take(bytes) {
-            let own = |attr| element.attr(attr).map(str::to_owned);
-            self.buttons.push(Button {
-                name: name.to_owned(),
-                value: own("value").unwrap_or_default(),
-                image,
-                action: own("formaction"),
-                method: own("formmethod"),
-                enctype: own("formenctype"),
+    fn place_of(&mut self, name: &str, values: usize, rule: Option<ValueRule>) {
+        if self.take(2 * name.len()) {
+            self.places.push(ControlPlace {
+                position: ControlPosition::Field(name.to_owned()),
+                values,
+                rule,
             });
         }
-        let is_default = !image && self.default.is_none();
-        if is_default {
-            self.default = Some(named.then_some(index));
+    }
+
+    fn button(&mut self, element: ElementRef<'_>, name: &str, is_input: bool, image: bool) {
+        let index = self.buttons.len();
+        let value = element.attr("value");
+        let caption = match (is_input, image) {
+            (true, true) => element.attr("alt").unwrap_or_default().to_owned(),
+            // What Chromium writes on a button, and sends, that has no value.
+            (true, false) => value.unwrap_or("Submit").to_owned(),
+            (false, _) => collapse(element.text()),
+        };
+        let value = match (is_input, image) {
+            (true, false) => caption.clone(),
+            _ => value.unwrap_or_default().to_owned(),
+        };
+        if is_input && !image {
+            self.direction(element, "submit");
         }
-        match is_default {
-            true => self.place(name, 1),
-            false if named => self.places.push((ControlPosition::Button(index), 1)),
-            false => {}
+        let texts = ["formaction", "formmethod", "formenctype"];
+        let texts = texts.iter().filter_map(|attr| element.attr(attr));
+        let bytes =
+            3 * name.len() + value.len() + caption.len() + texts.map(str::len).sum::<usize>();
+        if !self.take(bytes) {
+            return;
+        }
+        let own = |attr| element.attr(attr).map(str::to_owned);
+        self.buttons.push(Button {
+            name: name.to_owned(),
+            value,
+            caption,
+            image,
+            action: own("formaction"),
+            method: own("formmethod"),
+            enctype: own("formenctype"),
+            novalidate: element.attr("formnovalidate").is_some(),
+        });
+        if index > 0 {
+            self.places.push(ControlPlace {
+                position: ControlPosition::Button(index),
+                values: 1,
+                rule: None,
+            });
+            return;
+        }
+        for (name, _) in self.buttons[index].entries() {
+            self.place_of(&name, 1, None);
         }
     }
 
-    /// Returns the places in the order of the page: one for each value, and the first one of a name that has none.
-    pub(super) fn order(&self) -> Vec<ControlPosition> {
-        let valued: HashSet<&ControlPosition> = self
+    /// Returns the places in the order of the page: one for each value, and the first one of a name that has none; and the
+    /// rules of some of them by their index.
+    pub(super) fn order(self) -> (Vec<ControlPosition>, Vec<(usize, ValueRule)>) {
+        let valued: HashSet<ControlPosition> = self
             .places
             .iter()
-            .filter(|(_, values)| *values > 0)
-            .map(|(place, _)| place)
+            .filter(|place| place.values > 0)
+            .map(|place| place.position.clone())
             .collect();
         let mut empty = HashSet::new();
         let mut order = Vec::new();
-        for (place, values) in &self.places {
-            let count = match values {
-                0 => usize::from(!valued.contains(place) && empty.insert(place)),
-                values => *values,
+        let mut rules = Vec::new();
+        for place in self.places {
+            let position = place.position;
+            let count = match place.values {
+                0 => usize::from(!valued.contains(&position) && empty.insert(position.clone())),
+                values => values,
             };
-            order.extend(std::iter::repeat_n(place.clone(), count));
+            for _ in 0..count {
+                rules.extend(place.rule.clone().map(|rule| (order.len(), rule)));
+                order.push(position.clone());
+            }
         }
-        order
+        (order, rules)
     }
+}
+
+/// Returns the type of a control in lower case.
+fn kind(element: ElementRef<'_>) -> String {
+    let kind = element.attr("type").unwrap_or_default();
+    kind.to_ascii_lowercase()
+}
+
+/// Returns whether a button without a type is none that submits.
+fn is_command(button: ElementRef<'_>) -> bool {
+    let has = |attribute| button.attr(attribute).is_some();
+    has("command") || has("commandfor")
+}
+
+/// Returns the place of the last ticked radio button of each name: a browser ticks no other of its group.
+fn ticked<'a>(controls: &[OwnedControl<'a>]) -> HashMap<&'a str, usize> {
+    let is_radio =
+        |element: ElementRef<'_>| element.value().name() == "input" && kind(element) == "radio";
+    let mut ticked = HashMap::new();
+    for (place, control) in controls.iter().enumerate() {
+        let element = control.element;
+        if element.attr("checked").is_some() && is_radio(element) {
+            let name = element.attr("name").unwrap_or_default();
+            ticked.insert(name, place);
+        }
+    }
+    ticked
 }
 
 #[cfg(test)]
 mod tests {
     use crate::forms::{Button, ControlPosition};
-    use crate::{Document, find_form, fixture};
+    use crate::{Document, ValueRule, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
     fn sent(controls: &str) -> String {
@@ -268,7 +324,7 @@ mod tests {
             "r=2"
         );
         assert_eq!(
-            sent("<input type=file name=a><input type=reset name=b><input type=image name=c>"),
+            sent("<input type=file name=a><input type=reset name=b><button type=button name=c>"),
             ""
         );
         assert_eq!(
@@ -279,10 +335,7 @@ mod tests {
             sent("<input name=a disabled><template><input name=b></template>"),
             ""
         );
-        assert_eq!(
-            sent("<textarea name=t>\n\na\nb</textarea>"),
-            "t=%0D%0Aa%0D%0Ab"
-        );
+        assert_eq!(sent("<textarea name=t>\n\na\nb</textarea>"), "t=%0Aa%0Ab");
         assert_eq!(
             sent("<input type=hidden name=_charset_>"),
             "_charset_=UTF-8"
@@ -291,8 +344,8 @@ mod tests {
 
     #[test]
     fn every_control_has_its_place_and_buttons_are_distinguished() {
-        let page = "<form><input type=checkbox name=t value=1><button type=submit name=save value=s>S</button>\
-            <input type=checkbox name=t value=2 checked><input type=file name=f><input type=image name=i>\
+        let page = "<form><input type=checkbox name=t value=1><button type=submit name=save value=s> S <b>T</b></button>\
+            <input type=checkbox name=t value=2 checked><input type=file name=f><input type=image name=i alt=I>\
             <select name=m multiple><option selected>x<option selected>y</select><input name=d disabled>\
             <input type=submit name=save value=again formaction=/b formmethod=GET><button>nameless</button>";
         let form = find_form(
@@ -311,23 +364,29 @@ mod tests {
             field("m"),
             field("d"),
             ControlPosition::Button(2),
+            ControlPosition::Button(3),
         ];
         assert_eq!(form.order, expected);
-        assert_eq!((form.default, form.files), (Some(0), vec!["f".to_owned()]));
-        let facts = |button: &Button| (button.name.clone(), button.value.clone(), button.image);
+        assert_eq!(form.rules, [(6, ValueRule::Text)]);
+        assert_eq!(form.files, ["f"]);
+        let facts = |button: &Button| {
+            let texts = [&button.name, &button.value, &button.caption];
+            (texts.map(String::clone), button.image)
+        };
         let buttons: Vec<_> = form.buttons.iter().map(facts).collect();
-        let named = |name: &str, value: &str, image| (name.to_owned(), value.to_owned(), image);
+        let named = |texts: [&str; 3], image| (texts.map(str::to_owned), image);
         assert_eq!(
             buttons,
             [
-                named("save", "s", false),
-                named("i", "", true),
-                named("save", "again", false)
+                named(["save", "s", "S T"], false),
+                named(["i", "", "I"], true),
+                named(["save", "again", "again"], false),
+                named(["", "", "nameless"], false)
             ]
         );
-        let last = &form.buttons[2];
-        assert_eq!(last.action.as_deref(), Some("http://site/b"));
-        assert_eq!(last.method.as_deref(), Some("GET"));
+        let third = &form.buttons[2];
+        assert_eq!(third.action.as_deref(), Some("http://site/b"));
+        assert_eq!(third.method.as_deref(), Some("GET"));
     }
 
     #[test]

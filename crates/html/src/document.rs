@@ -3,17 +3,20 @@
 //! 22 µs.
 
 use ego_tree::NodeId;
+use ego_tree::iter::Edge;
+use encoding_rs::{Encoding, UTF_8};
 use html5ever::ParseOpts;
 use html5ever::serialize::{SerializeOpts, TraversalScope};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::error::SelectorErrorKind;
 use scraper::selector::Simple;
-use scraper::{ElementRef, Html, HtmlTreeSink};
+use scraper::{ElementRef, Html};
 use selectors::parser::SelectorList;
 use std::io::{self, Write};
 
 use super::address::text_of;
 use super::depth::{DEEPEST, shallow};
+use super::sink::{DistantForms, PageSink};
 use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, TreeWeight};
 use super::{collapse, matching};
 
@@ -61,7 +64,9 @@ pub struct NodeKey(NodeId);
 #[derive(Debug)]
 pub struct Document {
     page: Html,
+    distant: DistantForms,
     weight: usize,
+    encoding: &'static Encoding,
 }
 
 /// The memory that the elements of a page make of one piece of it, at most, before their weight is looked at.
@@ -81,8 +86,7 @@ impl Document {
         most_bytes: usize,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Option<Self> {
-        let tree = HtmlTreeSink::new(Html::new_document());
-        let mut parser = html5ever::parse_document(tree, ParseOpts::default());
+        let mut parser = html5ever::parse_document(PageSink::new(), ParseOpts::default());
         let mut scale = TreeWeight::default();
         let mut fed = 0;
         let mut bytes = shallow(body);
@@ -96,7 +100,7 @@ impl Document {
                 let end = piece_end(rest, fed);
                 parser.process(StrTendril::from_slice(&rest[..end]));
                 (rest, fed) = (&rest[end..], fed + end);
-                let tree = parser.tokenizer.sink.sink.0.borrow();
+                let tree = parser.tokenizer.sink.sink.tree();
                 if scale.weigh(&tree) > most_bytes || !go_on(end) {
                     return None;
                 }
@@ -105,9 +109,14 @@ impl Document {
             }
             bytes = more;
         }
-        let page = parser.finish();
-        let weight = scale.weigh(&page);
-        (weight <= most_bytes).then_some(Self { page, weight })
+        let (page, distant) = parser.finish();
+        let weight = scale.weigh(&page) + distant.capacity() * 3 * size_of::<NodeId>();
+        (weight <= most_bytes).then_some(Self {
+            page,
+            distant,
+            weight,
+            encoding: UTF_8,
+        })
     }
 
     /// Returns the memory that the tree takes, in bytes, as far as it can be told from outside.
@@ -204,6 +213,50 @@ impl Document {
 
     pub(super) fn key(element: ElementRef<'_>) -> NodeKey {
         NodeKey(element.id())
+    }
+
+    /// Returns the form of a control that stands outside of it without naming it.
+    pub(super) fn distant_form(&self, control: ElementRef<'_>) -> Option<ElementRef<'_>> {
+        let form = self.distant.get(&control.id())?;
+        self.page.tree.get(*form).and_then(ElementRef::wrap)
+    }
+
+    /// Returns whether a form has such controls.
+    pub(super) fn is_distant(&self, form: ElementRef<'_>) -> bool {
+        self.distant.values().any(|id| *id == form.id())
+    }
+
+    /// Returns the character set of the page, which is that of its forms.
+    pub(super) fn encoding(&self) -> &'static Encoding {
+        self.encoding
+    }
+
+    /// Sets the character set that the page came in, UTF-8 by default: that is what its forms send.
+    #[must_use]
+    pub fn in_encoding(self, encoding: &'static Encoding) -> Document {
+        Document { encoding, ..self }
+    }
+
+    /// Returns the elements of the page in their order, without those in a `<template>`.
+    pub(super) fn elements(&self) -> impl Iterator<Item = ElementRef<'_>> {
+        let mut templates = 0;
+        let edges = self.root().into_iter().flat_map(|root| root.traverse());
+        edges.filter_map(move |edge| {
+            let (Edge::Open(node) | Edge::Close(node)) = edge;
+            let element = ElementRef::wrap(node)?;
+            let is_template = element.value().name() == "template";
+            match edge {
+                Edge::Open(_) => {
+                    let is_shown = templates == 0;
+                    templates += usize::from(is_template);
+                    is_shown.then_some(element)
+                }
+                Edge::Close(_) => {
+                    templates -= usize::from(is_template);
+                    None
+                }
+            }
+        })
     }
 
     /// Returns the page itself as an element: `<html>`.

@@ -1,12 +1,15 @@
 //! Forms as a browser would submit them untouched. Driven by `response:form()` and `user:submit()`. The fields that
 //! each control contributes are found by `controls`.
 
+use encoding_rs::{Encoding, UTF_8};
 use scraper::ElementRef;
 use url::Url;
 
 use super::controls::FormEntries;
 use super::document::{Document, NodeKey};
 use super::join::join;
+use super::owners::{is_form, owner};
+use super::value::ValueRule;
 
 /// The method by which a form is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,22 +18,25 @@ pub enum FormMethod {
     Get,
     /// POST: the fields are the body.
     Post,
+    /// None: submitting closes the `<dialog>` around the form.
+    Dialog,
 }
 
 impl FormMethod {
     fn parse(text: &str) -> FormMethod {
-        if text.eq_ignore_ascii_case("post") {
-            FormMethod::Post
-        } else {
-            FormMethod::Get
+        match text.to_ascii_lowercase().as_str() {
+            "post" => FormMethod::Post,
+            "dialog" => FormMethod::Dialog,
+            _ => FormMethod::Get,
         }
     }
 
-    /// Returns the method's name in a request.
+    /// Returns the method's name in a request; `DIALOG` if there is none.
     pub fn name(self) -> &'static str {
         match self {
             FormMethod::Get => "GET",
             FormMethod::Post => "POST",
+            FormMethod::Dialog => "DIALOG",
         }
     }
 }
@@ -70,45 +76,64 @@ impl Enctype {
 /// The place of a control in its form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ControlPosition {
-    /// A field with that name, or the button that a form is submitted with unless another is pressed.
+    /// A field with that name, or what is sent of the button that a form is submitted with unless another is pressed.
     Field(String),
     /// Any other submit button, by its index.
     Button(usize),
 }
 
-/// A submit button that has a name.
+/// A submit button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// Its name.
+    /// Its name; empty if it has none, and then only an image sends something.
     pub name: String,
-    /// Its value, which is what is written on an `<input>`.
+    /// Its value, which is also what is written on an `<input>`.
     pub value: String,
+    /// What is written on it: the text of a `<button>`, the `alt` of an image.
+    pub caption: String,
     /// Whether it is an image, which sends where it was pressed.
     pub image: bool,
     /// The URL that it submits to in place of the form's, absolute.
     pub action: Option<String>,
-    /// The method in place of the form's, `GET` or `POST`.
+    /// The method in place of the form's: `GET`, `POST` or `DIALOG`.
     pub method: Option<String>,
     /// The media type of the body in place of the form's.
     pub enctype: Option<String>,
+    /// Whether fields that must be filled in may be empty.
+    pub novalidate: bool,
+}
+
+impl Button {
+    /// Returns what is sent of it: its name and value, or the corner of an image, where Enter presses it.
+    pub fn entries(&self) -> Vec<(String, String)> {
+        let corner = |axis: &str| {
+            let name = &self.name;
+            let dot = if name.is_empty() { "" } else { "." };
+            (format!("{name}{dot}{axis}"), "0".to_owned())
+        };
+        match self.image {
+            true => vec![corner("x"), corner("y")],
+            false if self.name.is_empty() => Vec::new(),
+            false => vec![(self.name.clone(), self.value.clone())],
+        }
+    }
 }
 
 /// The request that submitting a form sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// The action's URL: absolute, without fragment; the page's own URL if the form names none.
-    pub action: Url,
-    /// The method: `post` or, for everything else a form can say, `get`.
+    /// The action's URL: absolute, without fragment; the page's own URL if the form names none. `None` if it is no URL: a
+    /// browser sends nothing then.
+    pub action: Option<Url>,
+    /// The method: `post`, `dialog` or, for everything else a form can say, `get`.
     pub method: FormMethod,
     /// How the body is encoded; for `post` only.
     pub enctype: Enctype,
     /// Name and value of each field as the page presets it, in the order of the page.
     pub fields: Vec<(String, String)>,
-    /// The submit buttons that have a name, in the order of the page.
+    /// The submit buttons, in the order of the page. Enter presses the first, whose entries a browser adds to the fields
+    /// (Drupal's `op`).
     pub buttons: Vec<Button>,
-    /// The index of the first submit button, images apart, which a browser adds to the fields (Drupal's `op`). `None`
-    /// if there is none or it has no name.
-    pub default: Option<usize>,
     /// The names of the inputs for files.
     pub files: Vec<String>,
     /// The names of the controls that must be filled in, each once.
@@ -116,6 +141,10 @@ pub struct Form {
     /// The places of fields and buttons in the order of the page: one for each value, and one for each name that
     /// contributes none.
     pub order: Vec<ControlPosition>,
+    /// What becomes of the values at some of these places, by their index.
+    pub rules: Vec<(usize, ValueRule)>,
+    /// The name of the character set that names and values are sent in, as the Encoding standard has it.
+    pub charset: &'static str,
 }
 
 /// The form is larger than it may be.
@@ -138,34 +167,34 @@ pub fn find_form_within(
     page: &Url,
     most_bytes: usize,
 ) -> Result<Option<Form>, FormTooLarge> {
-    let key = match among {
-        Some(keys) => keys.iter().find_map(|key| {
-            let element = doc.element(*key)?;
-            let around = element.ancestors().filter_map(ElementRef::wrap);
-            std::iter::once(element)
-                .chain(around)
-                .find(is_form)
-                .map(Document::key)
-        }),
-        None => elements(doc).find(is_form).map(Document::key),
+    let element = match among {
+        Some(keys) => {
+            let mut elements = keys.iter().filter_map(|key| doc.element(*key));
+            elements.find_map(|element| owner(doc, element))
+        }
+        None => doc.elements().find(is_form),
     };
-    key.map(|key| form(doc, key, page, most_bytes)).transpose()
+    element
+        .map(|element| form(doc, element, page, most_bytes))
+        .transpose()
 }
 
-/// Returns the request that submitting this form element of a page would send. A key that is none of this
-/// document's elements gives an empty form that gets the page.
-fn form(doc: &Document, key: NodeKey, page: &Url, most_bytes: usize) -> Result<Form, FormTooLarge> {
-    let element = doc.element(key);
-    let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
-    let mut entries = match element {
-        Some(form) => FormEntries::of(doc, form, most_bytes).ok_or(FormTooLarge)?,
-        None => FormEntries::default(),
-    };
+/// Returns the request that submitting this form element of a page would send.
+fn form(
+    doc: &Document,
+    element: ElementRef<'_>,
+    page: &Url,
+    most_bytes: usize,
+) -> Result<Form, FormTooLarge> {
+    let attr = |name| element.attr(name).unwrap_or_default();
+    let charset = charset(doc, element).name();
+    let entries = FormEntries::of(doc, element, charset, most_bytes);
+    let mut entries = entries.ok_or(FormTooLarge)?;
     let base = base_of(doc, page);
     let mut remaining = most_bytes;
     for button in &mut entries.buttons {
-        let own = button.action.as_deref().filter(|url| !url.is_empty());
-        button.action = own.map(|url| action(url, page, &base).into());
+        let own = button.action.as_deref();
+        button.action = own.map(|url| action(url, page, &base).unwrap_or(page.clone()).into());
         let bytes = button.action.as_ref().map_or(0, String::len);
         remaining = remaining.checked_sub(bytes).ok_or(FormTooLarge)?;
         let method = button.method.as_deref().map(FormMethod::parse);
@@ -173,42 +202,61 @@ fn form(doc: &Document, key: NodeKey, page: &Url, most_bytes: usize) -> Result<F
         let enctype = button.enctype.as_deref().map(Enctype::parse);
         button.enctype = enctype.map(|enctype| enctype.name().to_owned());
     }
+    let required = match element.attr("novalidate") {
+        Some(_) => Vec::new(),
+        None => std::mem::take(&mut entries.required).into_iter().collect(),
+    };
+    let fields = std::mem::take(&mut entries.fields);
+    let buttons = std::mem::take(&mut entries.buttons);
+    let files = std::mem::take(&mut entries.files);
+    let (order, rules) = entries.order();
     Ok(Form {
         action: action(attr("action"), page, &base),
         method: FormMethod::parse(attr("method")),
         enctype: Enctype::parse(attr("enctype")),
-        order: entries.order(),
-        fields: entries.fields,
-        default: entries.default.flatten(),
-        buttons: entries.buttons,
-        files: entries.files,
-        required: entries.required.into_iter().collect(),
+        fields,
+        buttons,
+        files,
+        required,
+        order,
+        rules,
+        charset,
     })
+}
+
+/// Returns the character set that a form is sent in: the first that its page names for it and that there is, else the page's
+/// ("picking an encoding for the form" of the HTML standard; Chromium takes commas, too).
+fn charset(doc: &Document, form: ElementRef<'_>) -> &'static Encoding {
+    let named = form.attr("accept-charset").map(|labels| {
+        let mut labels = labels.split([' ', '\t', '\n', '\x0c', '\r', ',']);
+        let first = labels.find_map(|label| Encoding::for_label(label.as_bytes()));
+        first.unwrap_or(UTF_8)
+    });
+    named.unwrap_or_else(|| doc.encoding()).output_encoding()
 }
 
 /// Returns the URL that those of the page are relative to.
 fn base_of(doc: &Document, page: &Url) -> Url {
-    let base = elements(doc)
+    let base = doc
+        .elements()
         .filter(|e| e.value().name() == "base")
         .find_map(|e| e.attr("href"));
     base.and_then(|href| join(page, href))
         .unwrap_or_else(|| page.clone())
 }
 
-fn action(action: &str, page: &Url, base: &Url) -> Url {
-    let mut url = page.clone();
-    if !action.trim_ascii().is_empty()
-        && let Some(joined) = join(base, action)
-    {
-        url = joined;
-    }
+fn action(action: &str, page: &Url, base: &Url) -> Option<Url> {
+    let mut url = match action.trim_ascii() {
+        "" => page.clone(),
+        _ => join(base, action)?,
+    };
     url.set_fragment(None);
-    url
+    Some(url)
 }
 
 /// Returns selectors that tell the forms of a page apart: `#user-login`, `form[action="/search"]`.
 pub fn form_selectors(doc: &Document) -> Vec<String> {
-    let forms = elements(doc).filter(is_form);
+    let forms = doc.elements().filter(is_form);
     let selector = |form: ElementRef<'_>| {
         let value = form.value();
         match (value.id(), value.attr("action")) {
@@ -218,16 +266,6 @@ pub fn form_selectors(doc: &Document) -> Vec<String> {
         }
     };
     forms.map(selector).collect()
-}
-
-fn elements(doc: &Document) -> impl Iterator<Item = ElementRef<'_>> {
-    doc.root()
-        .into_iter()
-        .flat_map(|root| root.descendent_elements())
-}
-
-fn is_form(element: &ElementRef<'_>) -> bool {
-    element.value().name() == "form"
 }
 
 #[cfg(test)]
@@ -242,17 +280,21 @@ mod tests {
         find_form(&document, Some(&among), &fixture::page_url())
     }
 
+    fn address(form: &Form) -> &str {
+        form.action.as_ref().map_or("", |url| url.as_str())
+    }
+
     /// Returns the name and value of the button that a form is submitted with.
     fn default(form: &Form) -> Option<(&str, &str)> {
-        let button = form.default.map(|place| &form.buttons[place]);
-        button.map(|button| (&*button.name, &*button.value))
+        let button = form.buttons.first()?;
+        Some((&button.name, &button.value))
     }
 
     #[test]
     fn the_drupal_7_login_form_sends_its_hidden_fields_and_its_button() {
         let page = String::from_utf8_lossy(&fixture::drupal7(1)).into_owned();
         let login = form(&page, "#user-login-form").expect("the form");
-        assert_eq!(login.action.as_str(), "http://site/node?destination=node");
+        assert_eq!(address(&login), "http://site/node?destination=node");
         assert_eq!(
             (login.method, login.enctype),
             (FormMethod::Post, Enctype::UrlEncoded)
@@ -270,7 +312,7 @@ mod tests {
     #[test]
     fn the_drupal_7_comment_form_sends_its_token_and_its_format() {
         let comment = form(fixture::COMMENT_FORM, "[name='form_token']").expect("the form");
-        assert_eq!(comment.action.as_str(), "http://site/comment/reply/7");
+        assert_eq!(address(&comment), "http://site/comment/reply/7");
         let names: Vec<_> = comment.fields.iter().map(|(name, _)| &**name).collect();
         let expected = [
             "subject",
@@ -296,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_action_is_absolute_and_without_an_action_it_is_the_page() {
-        let action = |page: &str| form(page, "form").expect("the form").action.to_string();
+        let action = |page: &str| address(&form(page, "form").expect("the form")).to_owned();
         assert_eq!(action("<form>"), "http://site/node/7");
         assert_eq!(action("<form action=' '>"), "http://site/node/7");
         assert_eq!(
@@ -304,14 +346,15 @@ mod tests {
             "http://site/node/edit?x=1"
         );
         assert_eq!(action("<base href=/b/><form action=c>"), "http://site/b/c");
-        assert_eq!(action("<form action='http://'>"), "http://site/node/7");
+        let none = form("<form action='http://'>", "form").expect("the form");
+        assert_eq!(none.action, None);
         let sent =
             form("<form method=POST enctype=multipart/form-data>", "form").expect("the form");
         assert_eq!(
             (sent.method, sent.enctype),
             (FormMethod::Post, Enctype::Multipart)
         );
-        assert!(sent.default.is_none());
+        assert!(sent.buttons.is_empty());
     }
 
     #[test]

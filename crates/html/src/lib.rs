@@ -15,6 +15,7 @@ mod assets;
 mod charset;
 mod controls;
 mod depth;
+mod direction;
 mod document;
 mod entities;
 mod forms;
@@ -22,10 +23,13 @@ mod imports;
 mod join;
 mod matching;
 mod names;
+mod owners;
 mod reason;
 mod scan;
 mod select;
+mod sink;
 mod title;
+mod value;
 mod weight;
 
 #[cfg(test)]
@@ -39,10 +43,11 @@ pub use document::NodeKey;
 pub use document::{Document, Selector};
 pub use entities::decode_entities;
 pub use forms::find_form;
-pub use forms::{ControlPosition, Enctype, Form, find_form_within, form_selectors};
+pub use forms::{Button, ControlPosition, Enctype, Form, find_form_within, form_selectors};
 pub use matching::STEPS;
 pub use reason::reason;
 pub use title::title;
+pub use value::ValueRule;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.
 fn collapse<'a>(pieces: impl Iterator<Item = &'a str>) -> String {

@@ -6,39 +6,69 @@ use scraper::{ElementRef, Node};
 /// Returns the values of a `<select>` that are sent.
 pub(super) fn chosen(select: ElementRef<'_>) -> Vec<String> {
     let options = || {
-        select
-            .descendent_elements()
-            .filter(|e| e.value().name() == "option")
+        let all = select.descendent_elements();
+        all.filter(|element| is_option(element) && !around(*element, select).any(|e| is_option(&e)))
     };
     let selected = |option: &ElementRef<'_>| option.attr("selected").is_some();
-    let is_list = select
-        .attr("size")
-        .and_then(|size| size.parse().ok())
-        .unwrap_or(1_u32)
-        > 1;
+    let enabled = |option: &ElementRef<'_>| is_enabled(*option, select);
     let chosen: Vec<_> = if select.attr("multiple").is_some() {
         options().filter(selected).collect()
     } else {
         // A page may mark several; the last one wins. A drop-down list always has one chosen.
-        let first = || options().find(|option| !is_list && is_enabled(option));
-        options()
-            .filter(selected)
-            .last()
-            .or_else(first)
-            .into_iter()
-            .collect()
+        let first = || options().find(|option| rows(select) == 1 && enabled(option));
+        let last = options().filter(selected).last();
+        last.or_else(first).into_iter().collect()
     };
     let value = |option: ElementRef<'_>| match option.attr("value") {
         Some(value) => value.to_owned(),
-        None => collapse(option.text()),
+        None => text(option),
     };
-    chosen.into_iter().filter(is_enabled).map(value).collect()
+    chosen.into_iter().filter(enabled).map(value).collect()
 }
 
-fn is_enabled(option: &ElementRef<'_>) -> bool {
-    let group = option.parent().and_then(|parent| match parent.value() {
-        Node::Element(element) if element.name() == "optgroup" => element.attr("disabled"),
-        _ => None,
+/// Returns how many rows a `<select>` of one choice shows: what its `size` begins with, if that is a number.
+fn rows(select: ElementRef<'_>) -> u32 {
+    let size = select.attr("size").unwrap_or_default();
+    let size = size.trim_start_matches(|character: char| character.is_ascii_whitespace());
+    let size = size.strip_prefix('+').unwrap_or(size);
+    let end = size
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(size.len());
+    size[..end]
+        .parse()
+        .ok()
+        .filter(|rows| *rows > 0)
+        .unwrap_or(1)
+}
+
+/// Returns the text of an option, without that of scripts in it.
+fn text(option: ElementRef<'_>) -> String {
+    let texts = option.descendants().filter_map(|node| {
+        let parent = node.parent().and_then(ElementRef::wrap);
+        match node.value() {
+            Node::Text(text) if parent.is_none_or(|e| e.value().name() != "script") => {
+                Some(&**text)
+            }
+            _ => None,
+        }
     });
-    option.attr("disabled").is_none() && group.is_none()
+    collapse(texts)
+}
+
+fn is_option(element: &ElementRef<'_>) -> bool {
+    element.value().name() == "option"
+}
+
+/// Returns the elements around one, up to its `<select>`.
+fn around<'a>(
+    element: ElementRef<'a>,
+    select: ElementRef<'a>,
+) -> impl Iterator<Item = ElementRef<'a>> {
+    let all = element.ancestors().filter_map(ElementRef::wrap);
+    all.take_while(move |outer| *outer != select)
+}
+
+fn is_enabled(option: ElementRef<'_>, select: ElementRef<'_>) -> bool {
+    let mut groups = around(option, select).filter(|e| e.value().name() == "optgroup");
+    option.attr("disabled").is_none() && groups.all(|group| group.attr("disabled").is_none())
 }

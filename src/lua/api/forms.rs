@@ -1,10 +1,11 @@
 //! Forms of a page as plans hold them, which are plain tables, and warnings about the fields that a plan fills in.
-//! `requests/submit.rs` reads what submitting one sends.
+//! `requests/submit/` reads what submitting one sends.
 
 use super::elements::{find, selector};
 use super::log;
 use crate::error::nearest;
 use crate::lua::diagnostics::plan_line;
+use crate::lua::requests::{SUBMIT, pressed};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use indexmap::IndexSet;
@@ -64,8 +65,8 @@ pub(super) fn note_failed_page(lua: &Lua, why: &str) {
 fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     let fields = lua.create_table()?;
     // A browser sends the name of the button that was pressed; Enter presses the first.
-    let default = form.default.and_then(|place| form.buttons.get(place));
-    let default = default.map(|button| (button.name.clone(), button.value.clone()));
+    let default = form.buttons.first().into_iter();
+    let default = default.flat_map(|button| button.entries());
     for (name, value) in form.fields.into_iter().chain(default) {
         match fields.raw_get::<Value>(name.as_str())? {
             Value::Nil => fields.raw_set(name, value)?,
@@ -78,9 +79,11 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
         let table = lua.create_table()?;
         table.raw_set("name", button.name)?;
         table.raw_set("value", button.value)?;
+        table.raw_set("caption", button.caption)?;
         for (field, set) in [
-            ("default", form.default == Some(place)),
+            ("default", place == 0),
             ("image", button.image),
+            ("novalidate", button.novalidate),
         ] {
             table.raw_set(field, set.then_some(true))?;
         }
@@ -94,7 +97,7 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
         ControlPosition::Button(place) => (place + 1).into_lua(lua),
     });
     let table = lua.create_table()?;
-    table.raw_set("action", form.action.as_str())?;
+    table.raw_set("action", form.action.map(String::from))?;
     table.raw_set("method", form.method.name())?;
     table.raw_set("enctype", form.enctype.name())?;
     table.raw_set("page", page.as_str())?;
@@ -104,6 +107,16 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     if !form.required.is_empty() {
         table.raw_set("required", lua.create_sequence_from(form.required)?)?;
     }
+    if !form.rules.is_empty() {
+        let types = lua.create_table()?;
+        for (place, rule) in form.rules {
+            types.raw_set(place + 1, rule.to_string())?;
+        }
+        table.raw_set("types", types)?;
+    }
+    if form.charset != "UTF-8" {
+        table.raw_set("charset", form.charset)?;
+    }
     table.raw_set(
         "order",
         lua.create_sequence_from(order.collect::<mlua::Result<Vec<Value>>>()?)?,
@@ -112,8 +125,12 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
 }
 
 /// Warns about fields that a plan fills in but the form lacks, and about required fields that are empty, each once.
-pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::Result<()> {
-    warn_of_empty(lua, &unwrap_view(&form), &fields)?;
+/// `options` are those of `user:submit`.
+pub(super) fn check_fields(
+    lua: &Lua,
+    (form, fields, options): (Table, Value, Value),
+) -> mlua::Result<()> {
+    warn_of_empty(lua, &unwrap_view(&form), &fields, &options)?;
     let (Value::Table(fields), Ok(Value::Table(order))) =
         (fields, unwrap_view(&form).raw_get::<Value>("order"))
     else {
@@ -143,10 +160,17 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
 }
 
 /// Warns about required fields that would be sent empty, which a browser refuses to do.
-fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value) -> mlua::Result<()> {
+fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value, options: &Value) -> mlua::Result<()> {
     let Value::Table(required) = form.raw_get("required")? else {
         return Ok(());
     };
+    let button = options.as_table().map(unwrap_view);
+    let button = button.map_or(Ok(Value::Nil), |options| options.raw_get(SUBMIT[0]))?;
+    if let Some(button) = pressed(form, &button)
+        && !button.raw_get::<Value>("novalidate")?.is_nil()
+    {
+        return Ok(());
+    }
     let filled = fields.as_table().map(unwrap_view);
     let preset: Option<Table> = form.raw_get("fields")?;
     let preset = preset.as_ref().map(unwrap_view);
@@ -201,7 +225,10 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
             Value::Integer(place) => button(place),
             _ => None,
         };
-        names.extend(name.map(|name| escape_invalid(&name)));
+        names.extend(
+            name.map(|name| escape_invalid(&name))
+                .filter(|name| !name.is_empty()),
+        );
     }
     Ok(names)
 }

@@ -5,7 +5,7 @@ use super::{elements, forms, json, page_urls, regex};
 use crate::error::NOT_AS_EXPECTED;
 use crate::http;
 use crate::lua::diagnostics::{self, plan_line};
-use crate::lua::requests::{Finished, ResponseAddress};
+use crate::lua::requests::{Finished, ResponseAddress, encoding};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use bytes::Bytes;
@@ -130,7 +130,12 @@ impl CalledResponse {
         if let Some(document) = parsed {
             return Ok(document);
         }
-        let document = Rc::new(host.document(lua, &host.text(lua, address)?)?);
+        let document = host.document(lua, &host.text(lua, address)?)?;
+        let encoding = self.read(lua, |finished| finished.response().map(encoding))?;
+        let document = Rc::new(match encoding {
+            Some(encoding) => document.in_encoding(encoding),
+            None => document,
+        });
         let stored = Some(document.clone());
         let mut responses = host.responses.borrow_mut();
         let set = responses.change(address, |finished| finished.document = stored);

@@ -3,7 +3,7 @@
 //! standard, with the Encoding standard).
 
 use crate::http::Response;
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The most bytes of UTF-8 that a byte of another encoding becomes.
@@ -26,11 +26,11 @@ pub(in crate::lua) fn text(response: &Response) -> Bytes {
 
 /// The same; `None` if the text would take more than `most` bytes.
 pub(in crate::lua) fn text_within(response: &Response, most: usize) -> Option<Bytes> {
-    let body = response.body();
-    let (encoding, body) = match Encoding::for_bom(&body) {
-        Some((encoding, mark)) => (encoding, body.slice(mark..)),
-        None => (encoding(response.content_type(), &body), body),
-    };
+    let mut body = response.body();
+    let encoding = encoding(response);
+    if let Some((_, mark)) = Encoding::for_bom(&body) {
+        body.advance(mark);
+    }
     if encoding == UTF_8 {
         return Some(body);
     }
@@ -41,8 +41,13 @@ pub(in crate::lua) fn text_within(response: &Response, most: usize) -> Option<By
     })
 }
 
-/// The encoding of a body without a byte order mark.
-fn encoding(content_type: &[u8], body: &[u8]) -> &'static Encoding {
+/// Returns the encoding of the decoded body.
+pub(in crate::lua) fn encoding(response: &Response) -> &'static Encoding {
+    let body = response.body_bytes();
+    if let Some((encoding, _)) = Encoding::for_bom(body) {
+        return encoding;
+    }
+    let content_type = response.content_type();
     if let Some(encoding) = parameter(content_type).and_then(Encoding::for_label) {
         return encoding;
     }

@@ -17,7 +17,7 @@ mod responses;
 mod submit;
 mod tags;
 
-pub(super) use charset::text_within;
+pub(super) use charset::{encoding, text_within};
 pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, encode as encode_json};
@@ -33,6 +33,7 @@ pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
+pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
 
 /// The names of the fields that plans may set, for the test of the stubs.

@@ -93,7 +93,8 @@ pub(super) fn joined(parts: &[MultipartField]) -> (Vec<u8>, String) {
     let boundary = boundary(parts);
     let mut body = Vec::new();
     for part in parts {
-        body.extend_from_slice(format!("--{boundary}\r\n{}", part.head()).as_bytes());
+        body.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
+        body.extend_from_slice(&part.head());
         body.extend_from_slice(&part.data);
         body.extend_from_slice(b"\r\n");
     }
@@ -104,8 +105,8 @@ pub(super) fn joined(parts: &[MultipartField]) -> (Vec<u8>, String) {
 /// One part of a body.
 #[derive(Debug)]
 pub(super) struct MultipartField {
-    name: String,
-    filename: Option<String>,
+    name: Vec<u8>,
+    filename: Option<Vec<u8>>,
     kind: Option<String>,
     data: Bytes,
 }
@@ -126,8 +127,8 @@ impl MultipartField {
         if let Some(file) = plan_file(value) {
             budget.take(file.bytes.len())?;
             return Ok(MultipartField {
-                name,
-                filename: Some(file.name),
+                name: name.into_bytes(),
+                filename: Some(file.name.into()),
                 kind: None,
                 data: file.bytes,
             });
@@ -135,7 +136,7 @@ impl MultipartField {
         let Value::Table(table) = value else {
             let data = read_scalar(value, &what)?.into();
             return Ok(MultipartField {
-                name,
+                name: name.into_bytes(),
                 filename: None,
                 kind: None,
                 data,
@@ -165,35 +166,53 @@ impl MultipartField {
                 Some(file) => file.bytes.clone(),
                 None => data(table, &what)?.into(),
             },
-            filename: filename.or(file.map(|file| file.name)),
-            name,
+            filename: filename
+                .or(file.map(|file| file.name))
+                .map(String::into_bytes),
+            name: name.into_bytes(),
         })
     }
 
     /// Creates the part of a file input without a file, as browsers send it.
     pub(super) fn without_file(name: String) -> MultipartField {
         MultipartField {
-            name,
-            filename: Some(String::new()),
+            name: name.into_bytes(),
+            filename: Some(Vec::new()),
             kind: None,
             data: Bytes::new(),
         }
     }
 
-    fn head(&self) -> String {
-        let mut head = format!(
-            "content-disposition: form-data; name=\"{}\"",
-            escaped(&self.name)
-        );
+    /// Sets what a part has that is no file.
+    pub(super) fn set_text(&mut self, text: Vec<u8>) {
+        self.data = text.into();
+    }
+
+    /// Changes the name, and that of the file.
+    pub(super) fn rename(&mut self, change: impl Fn(&[u8]) -> Vec<u8>) {
+        self.name = change(&self.name);
+        self.filename = self.filename.as_deref().map(change);
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let mut head = b"content-disposition: form-data; name=\"".to_vec();
+        escape(&self.name, &mut head);
         if let Some(filename) = &self.filename {
-            head += &format!("; filename=\"{}\"", escaped(filename));
+            head.extend_from_slice(b"\"; filename=\"");
+            escape(filename, &mut head);
         }
-        match (&self.kind, &self.filename) {
-            (Some(kind), _) => head += &format!("\r\ncontent-type: {kind}"),
-            (None, Some(name)) => head += &format!("\r\ncontent-type: {}", kind_of(name)),
-            (None, None) => {}
+        head.push(b'"');
+        let kind = match (&self.kind, &self.filename) {
+            (Some(kind), _) => Some(kind.as_str()),
+            (None, Some(name)) => Some(kind_of(&String::from_utf8_lossy(name))),
+            (None, None) => None,
+        };
+        if let Some(kind) = kind {
+            head.extend_from_slice(b"\r\ncontent-type: ");
+            head.extend_from_slice(kind.as_bytes());
         }
-        head + "\r\n\r\n"
+        head.extend_from_slice(b"\r\n\r\n");
+        head
     }
 }
 
@@ -242,10 +261,15 @@ fn data(table: &Table, what: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Escapes a name as browsers do: quotes and line breaks percent-encoded (the HTML standard).
-fn escaped(name: &str) -> String {
-    name.replace('"', "%22")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+fn escape(name: &[u8], into: &mut Vec<u8>) {
+    for byte in name {
+        match byte {
+            b'"' => into.extend_from_slice(b"%22"),
+            b'\r' => into.extend_from_slice(b"%0D"),
+            b'\n' => into.extend_from_slice(b"%0A"),
+            byte => into.push(*byte),
+        }
+    }
 }
 
 /// Chooses a boundary that no part contains.

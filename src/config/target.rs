@@ -86,7 +86,8 @@ impl Pin {
 /// The host as the URL of a request has it, without brackets.
 fn host_of_requests(host: &str) -> Option<String> {
     match Host::parse(host.trim_end_matches('.')).ok()? {
-        Host::Domain(name) => Some(name),
+        // No part of a name stands for others, and so the pin would concern nothing.
+        Host::Domain(name) => Some(name).filter(|name| !name.contains('*')),
         Host::Ipv4(address) => Some(address.to_string()),
         host @ Host::Ipv6(_) => Some(host.to_string().trim_matches(['[', ']']).to_owned()),
     }

@@ -96,10 +96,10 @@ fn host_of_requests(host: &str) -> Option<String> {
 /// Writes it as it is read.
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bracketed = self.host.contains(':');
-        match bracketed {
-            true => write!(f, "[{}]:{}:", self.host, self.port)?,
-            false => write!(f, "{}:{}:", self.host, self.port)?,
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}:", self.host, self.port)?;
+        } else {
+            write!(f, "{}:{}:", self.host, self.port)?;
         }
         for (index, address) in self.addresses.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };

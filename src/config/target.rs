@@ -86,7 +86,8 @@ impl Pin {
 /// The host as the URL of a request has it, without brackets.
 fn host_of_requests(host: &str) -> Option<String> {
     match Host::parse(host.trim_end_matches('.')).ok()? {
-        Host::Domain(name) => Some(name),
+        // No part of a name stands for others, and so the pin would concern nothing.
+        Host::Domain(name) => Some(name).filter(|name| !name.contains('*')),
         Host::Ipv4(address) => Some(address.to_string()),
         host @ Host::Ipv6(_) => Some(host.to_string().trim_matches(['[', ']']).to_owned()),
     }
@@ -95,10 +96,10 @@ fn host_of_requests(host: &str) -> Option<String> {
 /// Writes it as it is read.
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bracketed = self.host.contains(':');
-        match bracketed {
-            true => write!(f, "[{}]:{}:", self.host, self.port)?,
-            false => write!(f, "{}:{}:", self.host, self.port)?,
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}:", self.host, self.port)?;
+        } else {
+            write!(f, "{}:{}:", self.host, self.port)?;
         }
         for (index, address) in self.addresses.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };

@@ -204,9 +204,10 @@ fn what_a_site_has_begun_to_answer_is_not_sent_again() {
             .lock()
             .expect("no script panics")
             .insert(asked.connection);
-        match is_new {
-            true => answer(200, "", "good"),
-            false => vec![Act::Send(b"HTTP/1.1 200 OK\r\n".to_vec()), Act::Close],
+        if is_new {
+            answer(200, "", "good")
+        } else {
+            vec![Act::Send(b"HTTP/1.1 200 OK\r\n".to_vec()), Act::Close]
         }
     });
     let body = "user:get('/1', { name = 'get' }) user:post('/2', 'body', { name = 'post' })";

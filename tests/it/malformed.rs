@@ -302,12 +302,6 @@ fn answers_that_are_no_http_are_told_apart() {
             "bad redirect: ftp://goose.invalid/: only http:// and https:// can be requested",
         ),
         fault(
-            "/to-empty",
-            "",
-            || answer(302, "location: \r\n", ""),
-            "bad redirect: Location is empty",
-        ),
-        fault(
             "/unknown-transfer",
             LOOKED_AT,
             || {

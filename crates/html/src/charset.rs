@@ -71,8 +71,8 @@ fn of_meta(rest: &mut &[u8]) -> Option<String> {
     while let Some((name, value)) = attribute(rest) {
         match name.as_slice() {
             b"http-equiv" => is_content_type |= value.eq_ignore_ascii_case(b"content-type"),
-            b"charset" => named = named.or(Some(text(&value))),
-            b"content" => in_content = in_content.or_else(|| of_content(&value)),
+            b"charset" => named = named.or(Some(text(value))),
+            b"content" => in_content = in_content.or_else(|| of_content(value)),
             _ => {}
         }
     }

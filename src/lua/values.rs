@@ -16,6 +16,11 @@ pub(super) fn to_one_line(diagnostic: Diagnostic) -> String {
         .replace("\n = help: ", "; ")
 }
 
+/// Returns a field of a table as it is stored, nil without it.
+pub(in crate::lua) fn raw_field(table: &Table, field: &str) -> Value {
+    table.raw_get(field).unwrap_or(Value::Nil)
+}
+
 /// Returns the type of a value with its article.
 pub(super) fn type_phrase(value: &Value) -> &'static str {
     match value {

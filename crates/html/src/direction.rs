@@ -16,14 +16,14 @@ pub(super) enum Direction {
 
 /// Returns the direction of a control.
 pub(super) fn of_control(control: ElementRef<'_>, is_telephone: bool) -> Direction {
-    match said(control) {
+    match named(control) {
         Some("auto") => return Direction::OfValue,
         Some(direction) => return Direction::Fixed(direction),
         None if is_telephone => return Direction::Fixed("ltr"),
         None => {}
     }
     let around = control.ancestors().filter_map(ElementRef::wrap);
-    let mut around = around.filter_map(|element| Some((element, said(element)?)));
+    let mut around = around.filter_map(|element| Some((element, named(element)?)));
     Direction::Fixed(match around.next() {
         Some((element, "auto")) => of_contents(element),
         Some((_, direction)) => direction,
@@ -50,7 +50,7 @@ fn strong(text: &str) -> Option<&'static str> {
 fn of_contents(element: ElementRef<'_>) -> &'static str {
     let has_own = |node: ElementRef<'_>| {
         node != element
-            && (said(node).is_some()
+            && (named(node).is_some()
                 || matches!(node.value().name(), "bdi" | "script" | "style" | "textarea"))
     };
     let texts = element.descendants().filter_map(|node| match node.value() {
@@ -65,7 +65,7 @@ fn of_contents(element: ElementRef<'_>) -> &'static str {
 }
 
 /// Returns what an element says of its direction.
-fn said(element: ElementRef<'_>) -> Option<&'static str> {
+fn named(element: ElementRef<'_>) -> Option<&'static str> {
     let attribute = element.attr("dir")?;
     let all = ["ltr", "rtl", "auto"];
     all.into_iter()

@@ -1,7 +1,6 @@
 //! The button that submits a form.
 
-use super::{ByteString, get};
-use crate::lua::values::{describe_mismatch, escape_invalid, shorten, unwrap_view};
+use crate::lua::values::{describe_mismatch, escape_invalid, raw_field, shorten, unwrap_view};
 use mlua::{LuaString, Table, Value};
 
 /// The button that submits the form.
@@ -44,11 +43,11 @@ impl SubmitButton {
     pub(super) fn attribute(&self, form: &Table, field: &str) -> Value {
         match self {
             SubmitButton::Button(_, button) | SubmitButton::First(Some(button))
-                if !get(button, field).is_nil() =>
+                if !raw_field(button, field).is_nil() =>
             {
-                get(button, field)
+                raw_field(button, field)
             }
-            _ => get(form, field),
+            _ => raw_field(form, field),
         }
     }
 }
@@ -64,7 +63,7 @@ pub(in crate::lua) fn pressed(form: &Table, button: &Value) -> Option<Table> {
 
 /// Returns the button that Enter presses, with its place.
 pub(super) fn default(form: &Table) -> Option<(i64, Table)> {
-    let is_default = |(_, button): &(i64, Table)| !get(button, "default").is_nil();
+    let is_default = |(_, button): &(i64, Table)| !raw_field(button, "default").is_nil();
     (1..).zip(buttons(form)).find(is_default)
 }
 
@@ -73,7 +72,7 @@ fn named(form: &Table, label: &LuaString) -> Option<(i64, Table)> {
     let buttons = buttons(form);
     ["name", "caption", "value"].into_iter().find_map(|field| {
         let is_meant = |(_, button): &(i64, Table)| {
-            matches!(get(button, field), Value::String(text) if text == *label)
+            matches!(raw_field(button, field), Value::String(text) if text == *label)
         };
         (1..).zip(buttons.iter().cloned()).find(is_meant)
     })
@@ -82,7 +81,7 @@ fn named(form: &Table, label: &LuaString) -> Option<(i64, Table)> {
 /// Describes a button by its name and value, and by its caption where that is something else.
 fn describe(button: &Table) -> String {
     let text = |field| {
-        let text = get(button, field).as_string().map(escape_invalid);
+        let text = raw_field(button, field).as_string().map(escape_invalid);
         shorten(&text.unwrap_or_default())
     };
     let (name, value, caption) = (text("name"), text("value"), text("caption"));
@@ -94,7 +93,7 @@ fn describe(button: &Table) -> String {
 }
 
 pub(super) fn buttons(form: &Table) -> Vec<Table> {
-    let Value::Table(list) = get(form, "buttons") else {
+    let Value::Table(list) = raw_field(form, "buttons") else {
         return Vec::new();
     };
     let list = unwrap_view(&list);
@@ -105,12 +104,12 @@ pub(super) fn buttons(form: &Table) -> Vec<Table> {
 
 /// Returns what a button sends: for an image the place where it was pressed, which for Enter is its corner; nothing for
 /// another without a name.
-pub(super) fn entries(button: &Table) -> Vec<(ByteString, Value)> {
-    let name = get(button, "name");
+pub(super) fn entries(button: &Table) -> Vec<(Vec<u8>, Value)> {
+    let name = raw_field(button, "name");
     let name = name.as_string().map(|name| name.as_bytes().to_vec());
     let name = name.unwrap_or_default();
-    if get(button, "image").is_nil() {
-        let entry = (!name.is_empty()).then(|| (name, get(button, "value")));
+    if raw_field(button, "image").is_nil() {
+        let entry = (!name.is_empty()).then(|| (name, raw_field(button, "value")));
         return entry.into_iter().collect();
     }
     let dot: &[u8] = if name.is_empty() { b"" } else { b"." };

@@ -2,12 +2,11 @@
 //! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#form-submission-algorithm>).
 
 use super::fields::SubmittedEntry;
-use super::{ByteString, get};
 use crate::lua::limits::Budget;
 use crate::lua::requests::multipart::{self, MultipartField, NAMED};
 use crate::lua::requests::request::plan_file;
 use crate::lua::values::{
-    encode_pairs, escape_invalid_bytes, form_bytes, read_scalar, unwrap_view,
+    encode_pairs, escape_invalid_bytes, form_bytes, raw_field, read_scalar, unwrap_view,
 };
 use encoding_rs::{Encoding, UTF_8};
 use lgoose_html::{Enctype, ValueRule};
@@ -21,7 +20,7 @@ pub(super) fn encode(
     enctype: Enctype,
     charset: &'static Encoding,
     budget: &mut Budget,
-) -> Result<(ByteString, String), String> {
+) -> Result<(Vec<u8>, String), String> {
     let body = match enctype {
         Enctype::Multipart => return parts(entries, charset, budget),
         Enctype::UrlEncoded => encode_pairs(&texts(entries, charset, budget)?).into_bytes(),
@@ -41,7 +40,7 @@ pub(super) fn texts(
     entries: Vec<SubmittedEntry>,
     charset: &'static Encoding,
     budget: &mut Budget,
-) -> Result<Vec<(ByteString, ByteString)>, String> {
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
     let mut texts = Vec::new();
     let mut before = Vec::new();
     for entry in entries {
@@ -53,7 +52,7 @@ pub(super) fn texts(
                 budget.take(name.len().saturating_mul(4))?;
                 name
             }
-            Value::Table(part) => match get(&unwrap_view(part), "filename") {
+            Value::Table(part) => match raw_field(&unwrap_view(part), "filename") {
                 Value::String(name) => name.as_bytes().to_vec(),
                 _ => {
                     return Err(format!(
@@ -81,7 +80,7 @@ fn parts(
     entries: Vec<SubmittedEntry>,
     charset: &'static Encoding,
     budget: &mut Budget,
-) -> Result<(ByteString, String), String> {
+) -> Result<(Vec<u8>, String), String> {
     let mut parts = Vec::new();
     let mut before = Vec::new();
     for entry in entries {
@@ -111,7 +110,7 @@ fn field(name: &[u8]) -> String {
 }
 
 /// Returns a text as its input has it once it was typed; `before` is the text of the field before it.
-fn typed(value: &Value, entry: &SubmittedEntry, before: &[u8]) -> Result<ByteString, String> {
+fn typed(value: &Value, entry: &SubmittedEntry, before: &[u8]) -> Result<Vec<u8>, String> {
     let text = read_scalar(value, &field(&entry.name))?;
     let Some(rule) = &entry.rule else {
         return Ok(text);

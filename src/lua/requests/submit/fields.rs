@@ -1,10 +1,9 @@
 //! The fields of a form with the plan's over them, in the order of the page.
 
 use super::button::{SubmitButton, buttons, default, entries};
-use super::{ByteString, get};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
-    ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, unwrap_view,
+    ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, raw_field, unwrap_view,
 };
 use lgoose_html::ValueRule;
 use mlua::{LuaString, Table, Value};
@@ -12,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A field that is sent.
 pub(super) struct SubmittedEntry {
-    pub(super) name: ByteString,
+    pub(super) name: Vec<u8>,
     /// Nil stands for a file where the plan gives none.
     pub(super) value: Value,
     /// What its input makes of the value.
@@ -21,9 +20,9 @@ pub(super) struct SubmittedEntry {
 
 /// The values of all fields by their names.
 pub(super) struct SubmittedFields {
-    values: BTreeMap<ByteString, VecDeque<Value>>,
+    values: BTreeMap<Vec<u8>, VecDeque<Value>>,
     /// The names that the plan fills in.
-    filled: HashSet<ByteString>,
+    filled: HashSet<Vec<u8>>,
 }
 
 impl SubmittedFields {
@@ -37,10 +36,10 @@ impl SubmittedFields {
             values: BTreeMap::new(),
             filled: HashSet::new(),
         };
-        if let Value::Table(preset) = get(form, "fields") {
+        if let Value::Table(preset) = raw_field(form, "fields") {
             fields.take_all(&preset, budget, false)?;
         }
-        if let Value::Table(files) = get(form, "files") {
+        if let Value::Table(files) = raw_field(form, "files") {
             for name in unwrap_view(&files).sequence_values::<LuaString>() {
                 let name = name.map_err(|error| error.to_string())?.as_bytes().to_vec();
                 budget.take(name.len().saturating_mul(3) + 2 * ENTRY_BYTES)?;
@@ -71,7 +70,7 @@ impl SubmittedFields {
                 self.filled.insert(name.clone());
             }
             let values = match value.as_table().map(unwrap_view) {
-                Some(table) if get(&table, "data").is_nil() => {
+                Some(table) if raw_field(&table, "data").is_nil() => {
                     let mut values = VecDeque::new();
                     for value in table.sequence_values::<Value>() {
                         budget.take(ENTRY_BYTES)?;
@@ -122,20 +121,20 @@ impl SubmittedFields {
             let button = usize::try_from(place - 1)
                 .ok()
                 .and_then(|at| buttons.get(at))?;
-            get(button, "name")
+            raw_field(button, "name")
                 .as_string()
                 .map(|name| name.as_bytes().to_vec())
         };
         let mut places = Vec::new();
-        if let Value::Table(order) = get(form, "order") {
+        if let Value::Table(order) = raw_field(form, "order") {
             for place in unwrap_view(&order).sequence_values::<Value>() {
                 budget.take(ENTRY_BYTES)?;
                 places.push(place.map_err(|error| error.to_string())?);
             }
         }
-        let types = get(form, "types");
+        let types = raw_field(form, "types");
         let types = types.as_table().map(unwrap_view);
-        let mut remaining: HashMap<ByteString, usize> = HashMap::new();
+        let mut remaining: HashMap<Vec<u8>, usize> = HashMap::new();
         for name in places.iter().filter_map(Value::as_string) {
             budget.take(byte_length(&Value::String(name.clone())).saturating_mul(2))?;
             *remaining.entry(name.as_bytes().to_vec()).or_default() += 1;
@@ -153,8 +152,8 @@ impl SubmittedFields {
                         .as_ref()
                         .map_or(Ok(None), |types| rule_at(types, index + 1))?;
                     // A plan may say the direction itself.
-                    let is_said = self.filled.contains(&name);
-                    let rule = rule.filter(|rule| *rule != ValueRule::Direction || !is_said);
+                    let is_filled = self.filled.contains(&name);
+                    let rule = rule.filter(|rule| *rule != ValueRule::Direction || !is_filled);
                     self.take(&name, more, rule.as_ref(), &mut entries);
                 }
                 Value::Integer(place) => match (pressed, name_of(*place)) {
@@ -174,7 +173,7 @@ impl SubmittedFields {
                 _ => {}
             }
         }
-        let names: Vec<ByteString> = self.values.keys().cloned().collect();
+        let names: Vec<Vec<u8>> = self.values.keys().cloned().collect();
         for name in names {
             self.take(&name, 0, None, &mut entries);
         }
@@ -184,7 +183,7 @@ impl SubmittedFields {
     /// Moves the values of a name to the entries: one if the name has further places on the page, else all.
     fn take(
         &mut self,
-        name: &ByteString,
+        name: &Vec<u8>,
         further: usize,
         rule: Option<&ValueRule>,
         entries: &mut Vec<SubmittedEntry>,

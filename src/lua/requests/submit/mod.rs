@@ -9,7 +9,7 @@ use super::options::{self, names_content_type, set_content_type};
 use super::request::RequestOp;
 use crate::http::Referrer;
 use crate::lua::limits::Budget;
-use crate::lua::values::{describe_mismatch, encode_pairs, escape_invalid, unwrap_view};
+use crate::lua::values::{describe_mismatch, encode_pairs, escape_invalid, raw_field, unwrap_view};
 use button::SubmitButton;
 use encoding::{encode, texts};
 use encoding_rs::{Encoding, UTF_8};
@@ -22,8 +22,6 @@ pub(in crate::lua) use button::pressed;
 
 /// The options of a form in addition to those of any request.
 pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
-
-type ByteString = Vec<u8>;
 
 /// Reads a form as `response:form()` returns it, what the plan fills in, and the options.
 ///
@@ -50,7 +48,9 @@ pub(super) fn read(
             ));
         }
     };
-    let button = options.as_ref().map(|options| get(options, SUBMIT[0]));
+    let button = options
+        .as_ref()
+        .map(|options| raw_field(options, SUBMIT[0]));
     let pressed = SubmitButton::read(form, &button.unwrap_or(Value::Nil))?;
     let fields = SubmittedFields::read(form, filled, &pressed, budget)?;
     let entries = fields.in_order(form, &pressed, budget)?;
@@ -60,7 +60,7 @@ pub(super) fn read(
         Value::String(kind) => Enctype::parse(&escape_invalid(&kind)),
         _ => Enctype::UrlEncoded,
     };
-    let charset = charset(&get(form, "charset"))?;
+    let charset = charset(&raw_field(form, "charset"))?;
     let action = attribute("action");
     if action.is_nil() {
         let problem =
@@ -79,7 +79,7 @@ pub(super) fn read(
         op.request.body = body.into();
         kind = Some(content_type);
     }
-    if let Value::String(page) = get(form, "page") {
+    if let Value::String(page) = raw_field(form, "page") {
         op.request.extras().referrer = Referrer::of(&escape_invalid(&page));
     }
     if let Some(options) = &options {
@@ -90,10 +90,6 @@ pub(super) fn read(
         set_content_type(&mut op, &kind);
     }
     Ok(op)
-}
-
-fn get(table: &Table, field: &str) -> Value {
-    table.raw_get(field).unwrap_or(Value::Nil)
 }
 
 fn method(method: &Value) -> Result<Method, String> {

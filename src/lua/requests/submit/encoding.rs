@@ -14,6 +14,9 @@ use memchr::memchr2;
 use mlua::Value;
 use std::borrow::Cow;
 
+/// A name and its value, in the character set of the form.
+type EncodedPair = (Vec<u8>, Vec<u8>);
+
 /// Encodes a body and returns it with its content type.
 pub(super) fn encode(
     entries: Vec<SubmittedEntry>,
@@ -40,7 +43,7 @@ pub(super) fn texts(
     entries: Vec<SubmittedEntry>,
     charset: &'static Encoding,
     budget: &mut Budget,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+) -> Result<Vec<EncodedPair>, String> {
     let mut texts = Vec::new();
     let mut before = Vec::new();
     for entry in entries {

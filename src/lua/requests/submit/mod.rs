@@ -16,7 +16,7 @@ use encoding_rs::{Encoding, UTF_8};
 use fields::SubmittedFields;
 use http::Method;
 use lgoose_html::Enctype;
-use mlua::{Table, Value};
+use mlua::Value;
 
 pub(in crate::lua) use button::pressed;
 

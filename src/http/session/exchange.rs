@@ -47,6 +47,8 @@ impl<'a> OutgoingHop<'a> {
     ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
         session.client.config.allowed.check(&origin.host)?;
+        // reqwest does not tell whether a response has begun.
+        let counts_bytes = session.client.config.transport.is_direct();
         let (mut again, mut resent) = (false, false);
         loop {
             #[cfg_attr(
@@ -90,7 +92,10 @@ impl<'a> OutgoingHop<'a> {
                 Err(failure)
                     if !resent
                         && progress.meter.so_far().received == received
-                        && (failure.is_unseen() || reused && failure.is_stale())
+                        && (failure.is_unseen()
+                            || reused
+                                && failure.is_stale()
+                                && (counts_bytes || self.hop.method.is_idempotent()))
                         && !(failure.is_http1_required()
                             && session.client.config.version == Version::Http2) =>
                 {

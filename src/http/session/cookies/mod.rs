@@ -204,7 +204,7 @@ impl CookieJar {
             self.cookies.insert(at, cookie);
             if self.cookies.len() > MAX_OF_SITE {
                 self.evict(MAX_OF_SITE, LEFT_OF_SITE, |cookie| {
-                    site_of(&cookie.domain) == site
+                    cookie.domain == site || is_below(&cookie.domain, &site)
                 });
                 self.evict(MAX_IN_ALL, LEFT_IN_ALL, |_| true);
             }

@@ -121,8 +121,9 @@ const HOSTILE: [(&str, &str, &str); 46] = [
     ("a long error", "error(('x'):rep(12 << 20))", "xxxx"),
     (
         "cookies",
-        "for n = 1, 100000 do user.cookies:set('n' .. n, ('x'):rep(4000)) end",
-        "cannot be a cookie",
+        // The oldest make room for the others.
+        "for n = 1, 2000 do user.cookies:set('n' .. n, ('x'):rep(4000)) end",
+        "",
     ),
     (
         "links of a long base",

@@ -8,7 +8,7 @@ use crate::lua::diagnostics::plan_line;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use indexmap::IndexSet;
-use lgoose_html::{ControlPosition, Document, Form};
+use lgoose_html::{ControlPosition, Document, Form, ReferrerPolicy};
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
 use url::Url;
 
@@ -33,12 +33,14 @@ fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String
     format!("no form of {page} is {selector}; there are {there}{more}")
 }
 
-/// Finds the form that the selector names, or the first one without it.
+/// Finds the form that the selector names, or the first one without it. `policy` is what the page's head says of naming the
+/// page.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
     css: &Value,
     page: &Url,
+    policy: Option<ReferrerPolicy>,
 ) -> mlua::Result<Option<Table>> {
     let among = match css {
         Value::Nil => None,
@@ -52,7 +54,11 @@ pub(super) fn form(
             describe_missing_form(document, css, page);
         return Ok(None);
     };
-    to_table(lua, form, page).map(Some)
+    let table = to_table(lua, form, page)?;
+    if let Some(policy) = document.referrer_policy().or(policy) {
+        table.raw_set("referrerpolicy", policy.name())?;
+    }
+    Ok(Some(table))
 }
 
 /// Notes why a page has no form: its request had no response.

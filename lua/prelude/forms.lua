@@ -20,6 +20,6 @@ function User.submit(_, form, fields, options, more)
     fail("user:submit takes a form found with response:form(css)" .. (form == nil and "; this one was not found" or "")
       .. (missed ~= "" and ": " .. missed or ""))
   end
-  if fields ~= nil or form.required then H.check_fields(form, fields) end
+  if fields ~= nil or form.required then H.check_fields(form, fields, options) end
   return receive(yield(SUBMIT, form, fields, options))
 end

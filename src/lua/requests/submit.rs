@@ -16,7 +16,7 @@ use mlua::{LuaString, Table, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The options of a form in addition to those of any request.
-pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
+pub(in crate::lua) const SUBMIT: [&str; 2] = ["button", "added"];
 
 type ByteString = Vec<u8>;
 
@@ -46,6 +46,9 @@ pub(super) fn read(
         }
     };
     let button = options.as_ref().map(|options| get(options, SUBMIT[0]));
+    if let Some(options) = &options {
+        check_added(&get(options, SUBMIT[1]))?;
+    }
     let pressed = SubmitButton::read(form, &button.unwrap_or(Value::Nil))?;
     let fields = SubmittedFields::read(form, filled, &pressed, budget)?;
     let entries = fields.in_order(form, &pressed, budget)?;
@@ -88,6 +91,26 @@ pub(super) fn read(
         set_content_type(&mut op, &kind);
     }
     Ok(op)
+}
+
+/// Checks the option that names the fields which scripts of the page add: the prelude warns of others.
+fn check_added(added: &Value) -> Result<(), String> {
+    let kind = "true or a list of the names of fields";
+    match added {
+        Value::Nil | Value::Boolean(_) => Ok(()),
+        Value::Table(names) => {
+            let names = list_values(&unwrap_view(names), "option 'added'")?;
+            let other = names.iter().find(|name| !name.is_string());
+            other.map_or(Ok(()), |other| {
+                Err(describe_mismatch(
+                    "a name of option 'added'",
+                    "a string",
+                    other,
+                ))
+            })
+        }
+        other => Err(describe_mismatch("option 'added'", kind, other)),
+    }
 }
 
 fn get(table: &Table, field: &str) -> Value {

@@ -220,11 +220,12 @@ impl Document {
         };
         let metas = self.root()?.descendent_elements();
         let metas = metas.filter(|element| element.value().name() == "meta");
-        let said = metas.filter(|meta| {
+        let policies = metas.filter(|meta| {
             let name = meta.attr("name");
             name.is_some_and(|name| name.eq_ignore_ascii_case("referrer")) && !in_template(meta)
         });
-        said.filter_map(|meta| ReferrerPolicy::of_page(meta.attr("content")?))
+        policies
+            .filter_map(|meta| ReferrerPolicy::of_page(meta.attr("content")?))
             .last()
     }
 }

@@ -142,9 +142,11 @@ impl KeptHead {
     fn age(&self, now: SystemTime) -> Duration {
         let apparent = self.date(&header::DATE);
         let apparent = apparent.and_then(|date| self.received.duration_since(date).ok());
-        let said = values(&self.headers, &header::AGE).next();
-        let said = said.and_then(seconds).unwrap_or(0);
-        let received = apparent.unwrap_or_default().max(Duration::from_secs(said));
+        let stated = values(&self.headers, &header::AGE).next();
+        let stated = stated.and_then(seconds).unwrap_or(0);
+        let received = apparent
+            .unwrap_or_default()
+            .max(Duration::from_secs(stated));
         received.saturating_add(now.duration_since(self.received).unwrap_or_default())
     }
 }

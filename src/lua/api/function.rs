@@ -1,7 +1,6 @@
 //! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
 //! something by it, and Lua would drop it in silence.
 
-use super::response::CalledResponse;
 use crate::lua::values::{DisplayText, escape_invalid, shorten, type_phrase};
 use mlua::{
     FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, UserDataMethods,
@@ -29,7 +28,7 @@ macro_rules! tuple_arguments {
 }
 
 arguments!(0 => ());
-arguments!(1 => i64, String, Value, LuaString, Table, DisplayText, CalledResponse);
+arguments!(1 => i64, String, Value, LuaString, Table, DisplayText);
 tuple_arguments!(2 => A, B);
 tuple_arguments!(3 => A, B, C);
 tuple_arguments!(4 => A, B, C, D);

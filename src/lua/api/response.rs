@@ -1,6 +1,6 @@
 //! The fields and methods of a response. Each is created when a plan first asks for it.
 
-use super::function::function;
+use super::function::{Arguments, function};
 use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
 use crate::error::NOT_AS_EXPECTED;
@@ -83,7 +83,7 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
 }
 
 /// The response that a method is called on.
-pub(super) struct CalledResponse {
+struct CalledResponse {
     table: Table,
 }
 
@@ -103,6 +103,10 @@ impl mlua::FromLua for CalledResponse {
             ))),
         }
     }
+}
+
+impl Arguments for CalledResponse {
+    const MOST: usize = 1;
 }
 
 impl CalledResponse {

@@ -207,7 +207,7 @@ fn lgoose(cases: &[FormCase]) -> Vec<Option<Submission>> {
            for number, case in ipairs(user:get('/cases'):json()) do
              local page = user:get('/case/' .. (number - 1) .. (case.query and '?' .. case.query or ''))
              local sent, problem = pcall(user.submit, user, page:form(case.form), case.fill, { button = case.press })
-             if not sent then user:log(number - 1, tostring(problem)) end
+             if not sent then user:log(number - 1 .. ': ' .. tostring(problem)) end
            end
          end }",
     );

@@ -6,13 +6,16 @@
     reason = "what helps the tests of tests/it is not all used here"
 )]
 
+mod assets;
 #[path = "../it/browser.rs"]
 mod browser;
+mod caches;
 #[path = "../it/faulty.rs"]
 mod faulty;
 mod heads;
 #[path = "../it/program.rs"]
 mod program;
+mod referrers;
 #[path = "../it/skipping.rs"]
 mod skipping;
 mod table;

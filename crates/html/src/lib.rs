@@ -22,6 +22,7 @@ mod join;
 mod matching;
 mod names;
 mod reason;
+mod referrer_policy;
 mod scan;
 mod select;
 mod title;
@@ -31,8 +32,8 @@ mod weight;
 mod fixture;
 
 pub use address::PageAddress;
+pub use assets::{PageUrls, assets_within, links_within};
 pub use assets::{assets, links};
-pub use assets::{assets_within, links_within};
 pub use document::NodeKey;
 pub use document::{Document, Selector};
 pub use entities::decode_entities;
@@ -40,6 +41,7 @@ pub use forms::find_form;
 pub use forms::{ControlPosition, Enctype, Form, find_form_within, form_selectors};
 pub use matching::STEPS;
 pub use reason::reason;
+pub use referrer_policy::ReferrerPolicy;
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

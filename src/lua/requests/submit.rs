@@ -8,15 +8,15 @@ use crate::http::Referrer;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, encode_pairs, escape_invalid,
-    escape_invalid_bytes, form_bytes, read_scalar, shorten, unwrap_view,
+    escape_invalid_bytes, form_bytes, is_list, list_values, read_scalar, shorten, unwrap_view,
 };
 use http::Method;
-use lgoose_html::Enctype;
+use lgoose_html::{Enctype, ReferrerPolicy};
 use mlua::{LuaString, Table, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The options of a form in addition to those of any request.
-pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
+pub(in crate::lua) const SUBMIT: [&str; 2] = ["button", "added"];
 
 type ByteString = Vec<u8>;
 
@@ -46,6 +46,9 @@ pub(super) fn read(
         }
     };
     let button = options.as_ref().map(|options| get(options, SUBMIT[0]));
+    if let Some(options) = &options {
+        check_added(&get(options, SUBMIT[1]))?;
+    }
     let pressed = SubmitButton::read(form, &button.unwrap_or(Value::Nil))?;
     let fields = SubmittedFields::read(form, filled, &pressed, budget)?;
     let entries = fields.in_order(form, &pressed, budget)?;
@@ -73,7 +76,12 @@ pub(super) fn read(
         kind = Some(content_type);
     }
     if let Value::String(page) = get(form, "page") {
-        op.request.extras().referrer = Referrer::of(&escape_invalid(&page));
+        let policy = match get(form, "referrerpolicy") {
+            Value::String(name) => ReferrerPolicy::of_page(&escape_invalid(&name)),
+            _ => None,
+        };
+        let page = escape_invalid(&page);
+        op.request.extras().referrer = Referrer::of(&page, policy.unwrap_or_default());
     }
     if let Some(options) = &options {
         // Read once the body is set: they may compress it, and refuse a second body.
@@ -83,6 +91,26 @@ pub(super) fn read(
         set_content_type(&mut op, &kind);
     }
     Ok(op)
+}
+
+/// Checks the option that names the fields which scripts of the page add: the prelude warns of others.
+fn check_added(added: &Value) -> Result<(), String> {
+    let kind = "true or a list of the names of fields";
+    match added {
+        Value::Nil | Value::Boolean(_) => Ok(()),
+        Value::Table(names) => {
+            let names = list_values(&unwrap_view(names), "option 'added'")?;
+            let other = names.iter().find(|name| !name.is_string());
+            other.map_or(Ok(()), |other| {
+                Err(describe_mismatch(
+                    "a name of option 'added'",
+                    "a string",
+                    other,
+                ))
+            })
+        }
+        other => Err(describe_mismatch("option 'added'", kind, other)),
+    }
 }
 
 fn get(table: &Table, field: &str) -> Value {
@@ -210,9 +238,21 @@ impl SubmittedFields {
             let values = match value.as_table().map(unwrap_view) {
                 Some(table) if get(&table, "data").is_nil() => {
                     let mut values = VecDeque::new();
-                    for value in table.sequence_values::<Value>() {
+                    let field = || {
+                        let name = shorten(&escape_invalid_bytes(&name));
+                        format!("user:submit, field '{name}'")
+                    };
+                    if !is_list(&table) {
+                        return Err(format!(
+                            "{} is a value, a list of values or a file {{ filename = \"a.txt\", data = \"…\" }}; \
+                             write the name of a nested field as the page does: [\"{}[…]\"] = …",
+                            field(),
+                            shorten(&escape_invalid_bytes(&name))
+                        ));
+                    }
+                    for value in list_values(&table, &field())? {
                         budget.take(ENTRY_BYTES)?;
-                        values.push_back(value.map_err(|error| error.to_string())?);
+                        values.push_back(value);
                     }
                     values
                 }

@@ -3,7 +3,7 @@
 use crate::browser::Browser;
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::program::{Lgoose, plan};
-use crate::table::Table;
+use crate::table::{Table, latin1};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Sites {
             });
             for line in visit.iter().flat_map(|visit| &visit.lines) {
                 head.extend_from_slice(b"set-cookie: ");
-                head.extend(line.chars().map(|char| char as u8));
+                head.extend(latin1(line));
                 head.extend_from_slice(b"\r\n");
             }
             head.extend_from_slice(b"\r\nok");

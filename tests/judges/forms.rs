@@ -3,7 +3,7 @@
 use crate::browser::Browser;
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::program::{Lgoose, plan, wait_until};
-use crate::table::Table;
+use crate::table::{Table, latin1};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -67,9 +67,8 @@ fn site(cases: &[FormCase]) -> Site {
 }
 
 fn page(case: &FormCase) -> Vec<Act> {
-    let byte = |character: char| u8::try_from(character).expect("a byte");
     let (charset, body) = match &case.charset {
-        Some(charset) => (&**charset, case.page.chars().map(byte).collect()),
+        Some(charset) => (&**charset, latin1(&case.page)),
         None => ("utf-8", case.page.clone().into_bytes()),
     };
     let kind = format!("content-type: text/html; charset={charset}\r\n");
@@ -216,7 +215,6 @@ fn lgoose(cases: &[FormCase]) -> Vec<Option<Submission>> {
     let pages = pages.filter(|asked| asked.path.starts_with("/case/"));
     let pages = pages.filter(|asked| number_of_page(asked).is_none());
     assert_eq!(pages.count(), cases.len(), "{}", ended.stderr);
-    eprintln!("{}", ended.stderr);
     submissions(&site, cases.len())
 }
 

@@ -46,6 +46,12 @@ fn present<'de, Reading: Deserialize<'de>, D: Deserializer<'de>>(
     Reading::deserialize(deserializer).map(Some)
 }
 
+/// Returns the bytes of a text whose characters stand for a byte each, as in Latin-1.
+pub(crate) fn latin1(text: &str) -> Vec<u8> {
+    let byte = |character| u8::try_from(character).expect("a byte");
+    text.chars().map(byte).collect()
+}
+
 /// Whether `JUDGES=record` is set.
 fn recording() -> bool {
     std::env::var("JUDGES").is_ok_and(|what| what == "record")

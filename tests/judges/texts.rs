@@ -3,7 +3,7 @@
 use crate::browser::Browser;
 use crate::faulty::{Act, Site, answer};
 use crate::program::{Lgoose, plan};
-use crate::table::Table;
+use crate::table::{Table, latin1};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
@@ -34,14 +34,10 @@ fn site(pages: &[Page]) -> Site {
         let Some(page) = page else {
             return answer(200, "", "");
         };
-        let body: Vec<u8> = page.body.chars().map(|char| char as u8).collect();
-        let head = format!(
-            "HTTP/1.1 200 OK\r\n{}content-length: {}\r\n\r\n",
-            page.head,
-            body.len()
-        );
-        let head = head.chars().map(|char| char as u8);
-        vec![Act::Send(head.chain(body).collect())]
+        let body = latin1(&page.body);
+        let length = format!("content-length: {}\r\n\r\n", body.len());
+        let head = latin1(&format!("HTTP/1.1 200 OK\r\n{}{length}", page.head));
+        vec![Act::Send([head, body].concat())]
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::browser::Browser;
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::program::{Lgoose, plan};
-use crate::table::Table;
+use crate::table::{Table, latin1};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -38,8 +38,7 @@ fn site(cases: &[Lead]) -> Site {
                 let mut head = b"HTTP/1.1 302 Found\r\ncontent-length: 0\r\n".to_vec();
                 for line in lines {
                     head.extend(b"location: ");
-                    let bytes = line.replace("$p", port_of(asked));
-                    head.extend(bytes.chars().map(|c| u8::try_from(c).expect("a byte")));
+                    head.extend(latin1(&line.replace("$p", port_of(asked))));
                     head.extend(b"\r\n");
                 }
                 head.extend(b"\r\n");

@@ -16,10 +16,10 @@ pub fn declared_charset(page: &[u8]) -> Option<String> {
     loop {
         let at = memchr::memchr(b'<', rest)?;
         rest = &rest[at + 1..];
-        if let Some(comment) = rest.strip_prefix(b"!--") {
+        if rest.starts_with(b"!--") {
             // '<!-->' is a comment, too.
-            let end = memchr::memmem::find(&rest[1..], b"-->")? + 1;
-            rest = &comment[end.saturating_sub(b"!--".len() - b"-->".len())..];
+            rest = &rest[1..];
+            rest = &rest[memchr::memmem::find(rest, b"-->")? + b"-->".len()..];
             continue;
         }
         let name = rest.strip_prefix(b"/").unwrap_or(rest);

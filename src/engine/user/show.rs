@@ -110,9 +110,8 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
 
 /// Returns the beginning of a response that is JSON or text.
 fn response_excerpt(response: &Response) -> Option<String> {
-    let headers = response.headers();
-    let kind = headers.iter().find(|(name, _)| name == "content-type");
-    let kind = kind.map(|(_, value)| String::from_utf8_lossy(value));
+    let kind = Some(response.content_type()).filter(|kind| !kind.is_empty());
+    let kind = kind.map(String::from_utf8_lossy);
     excerpt(kind.as_deref(), response.body_at_hand())
 }
 

@@ -165,21 +165,19 @@ impl<'a> HopHead<'a> {
         if self.hop.cross_origin {
             return all;
         }
-        let mut in_request = cookie_lines(&self.request.headers).peekable();
-        let mut of_user = cookie_lines(&self.user).peekable();
-        let own: &mut dyn Iterator<Item = &HeaderValue> = if in_request.peek().is_some() {
-            &mut in_request
-        } else if of_user.peek().is_some() {
-            &mut of_user
-        } else {
-            &mut self.client.cookies.iter()
-        };
-        for line in own {
-            all = joined_cookies(all.as_ref(), line.as_bytes());
+        let mut add = |cookies: &[u8]| all = joined_cookies(all.as_ref(), cookies);
+        let mut own = [&self.request.headers[..], &self.user].into_iter();
+        match own.find(|headers| cookie_lines(headers).next().is_some()) {
+            Some(headers) => cookie_lines(headers).for_each(|line| add(line.as_bytes())),
+            None => self
+                .client
+                .cookies
+                .iter()
+                .for_each(|line| add(line.as_bytes())),
         }
         if let Some(extras) = &self.request.extras {
             for (name, value) in &extras.cookies {
-                all = joined_cookies(all.as_ref(), format!("{name}={value}").as_bytes());
+                add(format!("{name}={value}").as_bytes());
             }
         }
         all

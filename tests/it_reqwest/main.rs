@@ -10,6 +10,7 @@
 //! - the lines of chunks end with CR LF, and not with LF alone;
 //! - interim responses are not counted, nor does a length beside chunks end the connection;
 //! - a connection of HTTP/2 cannot be asked whether it lives: each timeout without any answer ends it;
+//! - a POST or PATCH whose kept connection the site has closed is not sent again;
 //! - a server that leaves without having looked at a request is asked again only if that may be sent twice;
 //! - the chunks of a body that is sent are hyper's;
 //! - `host` comes last among the headers, and one of the plan's own is for HTTP/1.1 only: over HTTP/2 it

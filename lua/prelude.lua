@@ -79,16 +79,19 @@ User.data = {}
 -- it is in Rust.
 local function member(value, kind)
   if kind == "send" then
-    return function(_, path, options, more)
+    return function(_, path, options, more, another)
+      if another ~= nil then fail(H.surplus(another)) end
       if more ~= nil then fail(H.refused("body")) end
       return receive(yield(value, path, nil, options))
     end
   elseif kind == "send body" then
-    return function(_, path, body, options)
+    return function(_, path, body, options, more)
+      if more ~= nil then fail(H.surplus(more)) end
       return receive(yield(value, path, body, options))
     end
   elseif kind == "wait" then
-    return function(_, from, to)
+    return function(_, from, to, more)
+      if more ~= nil then fail(H.surplus(more)) end
       local _, problem = yield(value, from, to)
       if problem then fail(problem) end
     end

@@ -2,6 +2,7 @@
 -- The well-known Drupal memcache load test. 'demo:drupal' has all that it needs; a site of your own must have
 --   * a front page whose title begins with 'Welcome', or with what FRONT_TITLE says,
 --   * articles at /node/1…10000 that members may comment on without waiting for approval,
+--   * the permission 'View user profiles' for visitors and members, who look at /user/2…5000,
 --   * users user2…user5001 with the password 12345, and no limit on logins from one address (flood control).
 --
 --   lgoose plans/drupal.lua -u 50 -t 1m

@@ -58,7 +58,7 @@ const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
 const CRATES: [(&str, &[&str]); 15] = [
-    ("lgoose_html", &["import", "lib", "lua"]),
+    ("lgoose_html", &["http", "import", "lib", "lua"]),
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),

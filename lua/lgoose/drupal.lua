@@ -84,8 +84,10 @@ function drupal.log_in(user, name, password, options)
   if options then
     path, css, row = options.path or path, options.form or css, options.name
   end
-  local form = drupal.form(user:get(path, { name = row }), css)
-  if not form then return false, "there is no login form" end
+  local page = user:get(path, { name = row })
+  local failed = page.error
+  local form = drupal.form(page, css)
+  if not form then return false, failed or "there is no login form" end
   local answer = user:submit(form, { name = name, pass = password }, { name = row })
   local message = drupal.error_message(answer)
   if answer.ok and answer.redirects == 0 then

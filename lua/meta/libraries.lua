@@ -52,6 +52,7 @@ function regex(pattern) end
 ---@field null any # the value for null; compare with ==
 json = {}
 
+---A table is a list, 1, 2, 3 … without holes, or has names as strings; one that is both or neither is refused.
 ---@param value any
 ---@return string
 function json.encode(value) end
@@ -63,6 +64,7 @@ function json.encode(value) end
 ---@return T[]
 function json.array(list) end
 
+---Integers of more than 64 bits, which Lua has not, are texts of their digits.
 ---@param text string
 ---@return any
 function json.decode(text) end

@@ -5,8 +5,8 @@
 ---@field name? string # the row of the report that counts the request (default: the task's name, else the path)
 ---@field headers? table<string, string|number|boolean>
 ---@field cookies? table<string, string|number|boolean> # sent with this request only; they override the user's cookies of the same name
----@field query? table<string, any> # appended to the path, URL-encoded
----@field form? table<string, any> # the body, URL-encoded; a list sends a field several times
+---@field query? table<string, any> # appended to the path, URL-encoded; lists and nested tables as in `form`
+---@field form? table<string, any> # the body, URL-encoded; a list sends a field several times, and { a = { b = 1 } } is `a[b]=1`
 ---@field json? any # the body, as JSON
 ---@field multipart? table<string, any>|lgoose.Part[] # the body, as multipart/form-data: by name (a list sends a name several times), or a list of parts in order
 ---@field timeout? lgoose.Duration # seconds (default: the plan's, 60)
@@ -24,6 +24,7 @@
 
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
+---@field added? boolean|string[] # the fields that scripts of the page add to the form, so that no warning tells of them (default: false; true: whatever there is)
 
 ---A user name and a password.
 ---@class lgoose.Credentials
@@ -50,11 +51,11 @@
 ---@field text? string|string[] # what the body must contain
 ---@field no_text? string|string[] # what the body must not contain
 ---@field header? table<string, string|true> # a header and its value, or true for any value
----@field redirect? boolean|string # whether the request must be redirected, or the path or URL of the redirect target
+---@field redirect? boolean|string # whether the request must be redirected, or the redirect target: a path on the same host, or a URL
 ---@field under? lgoose.Duration # the maximum time in seconds
 ---@field json? table<string, any> # a path in the JSON body, such as "items.1.id", and its value
 
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")
----@field path string # joined to the host; an absolute URL is used as it is
+---@field path string # joined to the host, and to the path of the host if it has one; an absolute URL is used as it is
 ---@field body? string|lgoose.File

@@ -104,6 +104,7 @@ function Response:ensure() end
 ---@field method "GET"|"POST"|"DIALOG" # a form that closes its dialog is not sent
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
 ---@field page string? # the URL of the page with the form, sent as `Referer`
+---@field referrerpolicy string? # how much of the page's URL is sent, if the page says so: "no-referrer", "origin" …
 ---@field fields table<string, any> # a list if a name has several values
 ---@field buttons lgoose.Button[] # its submit buttons; Enter presses the first
 ---@field files string[] # the names of its file inputs

@@ -29,8 +29,14 @@ local function end_tagged(name, begin, ...)
   return end_transaction(name, begin, ...)
 end
 
-function User.transaction(self, name, options, fn)
+local function no_more(more)
+  if more ~= nil then fail(H.surplus(more)) end
+end
+
+function User.transaction(self, name, options, fn, more)
   local tagged = type(options) == "table"
+  if not tagged and fn ~= nil and type(options) == "function" then no_more(fn) end
+  no_more(more)
   if not tagged and fn == nil then fn = options end
   if type(name) ~= "string" or type(fn) ~= "function" then
     fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
@@ -43,10 +49,22 @@ function User.transaction(self, name, options, fn)
   return end_tagged(name, H.clock(), xpcall(fn, handle, self))
 end
 
-function User.stop() yield(STOP) end
+function User.stop(_, more)
+  no_more(more)
+  yield(STOP)
+end
 
-function User.exit_iteration() yield(EXIT_ITERATION) end
+function User.exit_iteration(_, more)
+  no_more(more)
+  yield(EXIT_ITERATION)
+end
 
-function User.set_host(_, url) User.host = H.set_host(url) end
+function User.set_host(_, url, more)
+  no_more(more)
+  User.host = H.set_host(url)
+end
 
-function User.log(_, text) H.log("info", text) end
+function User.log(_, text, more)
+  no_more(more)
+  H.log("info", text)
+end

@@ -42,10 +42,12 @@ local function receive_list(slot, count, failed)
   return list
 end
 
-function User.fetch(_, urls, options)
+function User.fetch(_, urls, options, more)
+  if more ~= nil then fail(H.surplus(more)) end
   return receive_list(yield(FETCH, urls, options))
 end
 
-function User.batch(_, requests)
+function User.batch(_, requests, more)
+  if more ~= nil then fail(H.surplus(more)) end
   return receive_list(yield(BATCH, requests))
 end

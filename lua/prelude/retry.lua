@@ -1,12 +1,13 @@
 -- user:retry, which tries something until it succeeds. A part of the prelude.
 
-local _, _, fail, User = ...
+local _, H, fail, User = ...
 
 local next, tostring, type = next, tostring, type
 
 local FORM = "user:retry { times = 3, wait = 1, function(user, attempt) return user:get(…) end }"
 
-function User.retry(self, how)
+function User.retry(self, how, more)
+  if more ~= nil then fail(H.surplus(more)) end
   local attempt = type(how) == "table" and how[1]
   if type(attempt) ~= "function" then fail("user:retry takes a table with a function: " .. FORM) end
   for key in next, how do

@@ -1,9 +1,11 @@
 //! One hop of a request: what redirects change in it, and where the next one goes.
 
 use super::failure::{ErrorClass, Failure};
+use super::message::{NamedPage, Referrer};
 use super::target::Target;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
+use lgoose_html::ReferrerPolicy;
 use percent_encoding::{AsciiSet, percent_encode};
 use std::borrow::Cow;
 
@@ -17,6 +19,10 @@ pub(super) struct Hop {
     pub(super) cross_origin: bool,
     /// Whether a site other than that of the referring page has redirected the request to another origin.
     pub(super) tainted: bool,
+    /// The referrer policy that the latest redirect with one has set.
+    pub(super) policy: Option<ReferrerPolicy>,
+    /// The most of the referring page that may still be named.
+    nameable: NamedPage,
     /// The answer to a digest challenge of the site, which replaces any other `Authorization`.
     pub(super) authorization: Option<HeaderValue>,
 }
@@ -30,6 +36,8 @@ impl Hop {
             content_dropped: false,
             cross_origin: false,
             tainted: false,
+            policy: None,
+            nameable: NamedPage::Whole,
             authorization: None,
         }
     }
@@ -48,6 +56,17 @@ impl Hop {
             self.content_dropped = true;
         }
         self.cross_origin |= leaves_origin;
+    }
+
+    /// How much of the referring page the hop to `target` names.
+    pub(super) fn named_page(&self, page: &Referrer, target: &Target) -> NamedPage {
+        page.named_to(target, self.policy).min(self.nameable)
+    }
+
+    /// Notes what a redirect from `target` does to what is told of the referring page. `policy` is its `Referrer-Policy`.
+    pub(super) fn redirect_page(&mut self, page: &Referrer, target: &Target, policy: &str) {
+        self.nameable = self.named_page(page, target);
+        self.policy = ReferrerPolicy::of_header(policy).or(self.policy);
     }
 
     /// Whether a header of the request is still sent. Those that describe a body go with it (RFC 9110, section 15.4; the

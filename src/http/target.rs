@@ -69,6 +69,13 @@ impl Origin {
     pub fn same(&self, other: &Origin) -> bool {
         std::ptr::eq(self, other) || self.text == other.text
     }
+
+    /// Whether both name the same host and port; the default ports of http and https count as one.
+    pub(in crate::http) fn is_host_of(&self, other: &Origin) -> bool {
+        let port =
+            |origin: &Origin| (origin.port != 80 && origin.port != 443).then_some(origin.port);
+        self.host == other.host && port(self) == port(other)
+    }
 }
 
 /// The user name and password of a URL as basic authentication (RFC 7617).

@@ -23,6 +23,7 @@ mod diagnostics;
 #[cfg(test)]
 mod fixture;
 mod hooks;
+mod large_integers;
 mod limits;
 mod loading;
 mod plan_files;

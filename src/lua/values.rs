@@ -173,11 +173,10 @@ pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String>
         )),
     };
     match value {
-        Value::Table(list) => list
-            .sequence_values::<Value>()
-            .take(MOST)
-            .map(|value| one(&value.map_err(|error| error.to_string())?))
-            .collect(),
+        Value::Table(list) => {
+            let statuses = list_values(list, "'expect.status'")?;
+            statuses.iter().take(MOST).map(one).collect()
+        }
         value => one(value).map(|status| smallvec![status]),
     }
 }
@@ -196,10 +195,7 @@ pub(super) fn read_texts(
         other => Err(describe_mismatch(what, "a string or a list of them", other)),
     };
     match value {
-        Value::Table(list) => list
-            .sequence_values::<Value>()
-            .map(|value| one(&value.map_err(|error| error.to_string())?))
-            .collect(),
+        Value::Table(list) => list_values(list, what)?.iter().map(one).collect(),
         value => one(value).map(|text| vec![text]),
     }
 }
@@ -231,8 +227,9 @@ pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> 
     }
 }
 
-/// Encodes `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
-/// equal tables give equal requests.
+/// Encodes `{ name = value, several = { a, b }, nested = { x = 1 } }` as `application/x-www-form-urlencoded`, sorted by
+/// name so that equal tables give equal requests. A list repeats its name, and a nested name is `nested[x]`, as PHP and Rack
+/// read them.
 pub(super) fn encode_form(
     value: &Value,
     what: &str,
@@ -242,26 +239,98 @@ pub(super) fn encode_form(
         return Err(describe_mismatch(what, "a table { name = value }", value));
     };
     let mut pairs = Vec::new();
-    for pair in unwrap_view(table).pairs::<LuaString, Value>() {
-        let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
-        let field = format!("{what}, field '{}'", escape_invalid(&name));
-        let name = name.as_bytes().to_vec();
+    add_fields(&unwrap_view(table), None, what, budget, &mut pairs)?;
+    pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+    Ok(encode_pairs(&pairs))
+}
+
+/// The deepest nesting of the tables of a form.
+const DEEPEST_FORM: usize = 16;
+
+/// Adds the fields of a table of names; `outer` is the name of the table itself.
+fn add_fields(
+    table: &Table,
+    outer: Option<&[u8]>,
+    what: &str,
+    budget: &mut Budget,
+    pairs: &mut Vec<(Vec<u8>, Vec<u8>)>,
+) -> Result<(), String> {
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let Value::String(key) = key else {
+            return Err(format!("{what}: names are strings"));
+        };
+        let name = match outer {
+            None => key.as_bytes().to_vec(),
+            Some(outer) => [outer, b"[", &*key.as_bytes(), b"]"].concat(),
+        };
+        let field = || format!("{what}, field '{}'", shorten(&escape_invalid_bytes(&name)));
         match &value {
-            Value::Table(list) => {
-                for value in list.sequence_values::<Value>() {
-                    let value = value.map_err(|error| error.to_string())?;
+            Value::Table(inner) => {
+                let inner = unwrap_view(inner);
+                if !is_list(&inner) {
+                    if name.iter().filter(|byte| **byte == b'[').count() >= DEEPEST_FORM {
+                        return Err(format!("{}: tables are nested too deeply", field()));
+                    }
+                    budget.take(name.len() + ENTRY_BYTES)?;
+                    add_fields(&inner, Some(&name), what, budget, pairs)?;
+                    continue;
+                }
+                for value in list_values(&inner, &field())? {
                     budget.take(form_bytes(&name, &value))?;
-                    pairs.push((name.clone(), read_scalar(&value, &field)?));
+                    if value.is_table() {
+                        return Err(format!(
+                            "{}: a list has no tables; write the names whole, such as [\"{}[0][…]\"] = …",
+                            field(),
+                            shorten(&escape_invalid_bytes(&name))
+                        ));
+                    }
+                    pairs.push((name.clone(), read_scalar(&value, &field())?));
                 }
             }
             value => {
                 budget.take(form_bytes(&name, value))?;
-                pairs.push((name, read_scalar(value, &field)?));
+                pairs.push((name.clone(), read_scalar(value, &field())?));
             }
         }
     }
-    pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
-    Ok(encode_pairs(&pairs))
+    Ok(())
+}
+
+/// Returns whether a table has an item, or nothing at all.
+pub(super) fn is_list(table: &Table) -> bool {
+    table.is_empty()
+        || table
+            .pairs::<Value, Value>()
+            .flatten()
+            .any(|(key, _)| key.is_integer())
+}
+
+/// Returns the values of a list.
+///
+/// # Errors
+/// The table has names, too, or a hole, and what stands there or behind it would be lost.
+pub(super) fn list_values(list: &Table, what: &str) -> Result<Vec<Value>, String> {
+    let values: Vec<Value> = list
+        .sequence_values::<Value>()
+        .collect::<mlua::Result<_>>()
+        .map_err(|error| error.to_string())?;
+    let place = |key: &Value| {
+        key.as_usize()
+            .is_some_and(|place| (1..=values.len()).contains(&place))
+    };
+    let mut keys = list.pairs::<Value, Value>().flatten().map(|(key, _)| key);
+    match keys.find(|key| !place(key)) {
+        None => Ok(values),
+        Some(Value::String(name)) => Err(format!(
+            "{what} is a list and has the name '{}', too: a list has values alone",
+            shorten(&escape_invalid(&name))
+        )),
+        Some(_) => Err(format!(
+            "{what} is a list with a hole: there is no value {}",
+            values.len() + 1
+        )),
+    }
 }
 
 /// Encodes fields as `application/x-www-form-urlencoded`, in their order.

@@ -121,7 +121,6 @@ impl Browser {
 
     /// Returns its name and version.
     #[allow(dead_code, reason = "tests/judges alone uses it")]
-    #[allow(dead_code, reason = "tests/judges alone uses it")]
     pub(crate) fn version(&self) -> String {
         let asked = self
             .pipe

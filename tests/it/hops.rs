@@ -505,3 +505,61 @@ fn a_site_that_asks_for_a_digest_gets_it_once_and_from_then_on_at_once() {
     let last = site.asked().pop().expect("a request");
     assert_eq!(last.header("authorization"), "Basic YWRhOnNlY3JldA==");
 }
+
+#[test]
+fn a_redirect_to_a_path_leads_to_that_path_of_the_same_host() {
+    let other = Site::start(|_| answer(200, "", "there"));
+    let elsewhere = format!("{}/thanks", other.url());
+    let to = elsewhere.clone();
+    let site = Site::start(move |asked| match asked.path.as_str() {
+        "/own" => moved(302, "/thanks?x=1"),
+        "/other" => moved(302, &to),
+        _ => answer(200, "", "here"),
+    });
+    let body = format!(
+        "assert(user:get('/own', {{ expect = {{ redirect = '/thanks' }} }}).ok)\n\
+         assert(user:get('/other', {{ expect = {{ redirect = '{elsewhere}' }} }}).ok)\n\
+         local response = user:get('/other', {{ expect = {{ redirect = '/thanks' }} }})\n\
+         assert(response.error:find(\"got one to '{elsewhere}'\", 1, true), response.error)\n\
+         response:pass()"
+    );
+    visit("redirect_to_path.lua", &site, &body, &[]);
+}
+
+#[test]
+fn paths_are_below_the_path_of_the_host_with_a_slash_or_without() {
+    let site = Site::start(|_| answer(200, "", "here"));
+    let text = "task { function(user)\n\
+        for _, path in ipairs { '/page', 'page', 'page/x?q=1', '?q=1', '../up', 'a:b/c', user.host .. '/whole' } do\n\
+        pcall(user.get, user, path, { allow_failure = true })\nend\nend }";
+    let path = plan("host_with_path.lua", text);
+    let host = format!("{}/one", site.url());
+    let ended = Lgoose::new([&path, "-H", &host, "-u", "1", "-i", "1", "-q"]).finish();
+    let asked = site.asked();
+    let paths: Vec<&str> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    let expected = [
+        "/one/page",
+        "/one/page",
+        "/one/page/x?q=1",
+        "/one?q=1",
+        "/up",
+        "/one/whole",
+    ];
+    assert_eq!(paths, expected, "{}", ended.stderr);
+    let checked = Lgoose::new(["check", &path, "-H", &host]).finish();
+    let told = format!("the host has the path '/one': \"/page\" and \"page\" are both {host}/page");
+    assert!(checked.stdout.contains(&told), "{}", checked.stdout);
+}
+
+#[test]
+fn assets_of_another_port_are_told_with_the_port() {
+    let site = Site::start(|_| {
+        let page = "<img src='http://127.0.0.1/a.png'><img src='https://127.0.0.1:8443/b.png'><img src=/own.png>";
+        answer(200, "content-type: text/html\r\n", page)
+    });
+    let body = "assert(#user:get('/'):assets() == 1)";
+    let report = visit("ports_of_assets.lua", &site, body, &[]);
+    let warnings = report.json["warnings"].to_string();
+    let told = "left out: 1 of 'http://127.0.0.1:80', 1 of 'https://127.0.0.1:8443' on /";
+    assert!(warnings.contains(told), "{warnings}");
+}

@@ -453,6 +453,31 @@ fn a_field_that_a_form_lacks_is_told_once_and_sent() {
 }
 
 #[test]
+fn fields_that_scripts_add_are_one_warning_or_none() {
+    let server = Server::start();
+    let text = "task { function(user)\n\
+        local form = user:get '/form':form '#order'\n\
+        user:submit(form, { token_b = 'x', token_a = 'y' })\n\
+        user:submit(form, { token_b = 'x', token_a = 'y' }, { added = true })\n\
+        user:submit(form, { token_b = 'x', token_a = 'y' }, { added = { 'token_a', 'token_b' } })\n\
+        user:submit(form, { token_b = 'x', token_a = 'y' }, { added = { 'token_a' } })\n\
+        local ok, problem = pcall(user.submit, user, form, {}, { added = 'token_a' })\n\
+        assert(not ok and problem:find(\"option 'added' must be true or a list\", 1, true), problem)\n\
+        end }";
+    let path = plan("added.lua", text);
+    let report = iterate(&path, &server, 1, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    let warnings = report.json["warnings"].to_string();
+    for told in [
+        "added.lua:3: the form to '/echo' has no fields token_a, token_b. They are sent anyway. The form has: token, who",
+        "added.lua:6: the form to '/echo' has no field 'token_b'",
+    ] {
+        assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
+    }
+    assert_eq!(warnings.matches("has no field").count(), 2, "{warnings}");
+}
+
+#[test]
 fn a_required_field_that_is_sent_empty_is_told_once() {
     let server = Server::start();
     let text = "local page = [[<form action='/echo' method=post id=f><input name=mail required><input name=who required>\

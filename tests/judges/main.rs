@@ -6,8 +6,10 @@
     reason = "what helps the tests of tests/it is not all used here"
 )]
 
+mod assets;
 #[path = "../it/browser.rs"]
 mod browser;
+mod caches;
 mod cookies;
 mod curl;
 #[path = "../it/faulty.rs"]
@@ -17,6 +19,7 @@ mod heads;
 #[path = "../it/program.rs"]
 mod program;
 mod redirects;
+mod referrers;
 #[path = "../it/skipping.rs"]
 mod skipping;
 mod table;

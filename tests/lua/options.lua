@@ -16,6 +16,22 @@ task { "forms and JSON", function(user)
   same(user:post("/echo", "\0\1x"):json().body, "\0\1x", "bytes")
 end }
 
+task { "nested names", function(user)
+  local function form(fields) return (user:post("/echo", nil, { form = fields }):json().body:gsub("%%5B", "["):gsub("%%5D", "]")) end
+  same(form { a = { b = 1 } }, "a[b]=1", "nested")
+  same(form { a = { b = { c = "x", d = { 1, 2 } } }, z = {} }, "a[b][c]=x&a[b][d]=1&a[b][d]=2", "deeper, and a list")
+  same(user:get("/echo", { query = { a = { b = 1 } } }):json().path, "/echo?a%5Bb%5D=1", "in a query")
+  raises("has the name 'b', too", form, { a = { 1, b = 2 } })
+  raises("a list with a hole", form, { a = { 1, nil, 3 } })
+  raises("a list has no tables", form, { a = { { b = 1 } } })
+  raises("names are strings", form, { "a" })
+  raises("argument too many, 'x'", function() user:get("/echo", {}, nil, "x") end)
+  raises("argument too many, a table", function() user:post("/echo", "", {}, {}) end)
+  raises("argument too many, 3", function() random.int(1, 2, 3) end)
+  raises("argument too many", function() metric.counter "nested":add(1, {}) end)
+  raises("argument too many", function() user:fetch({}, {}, 1) end)
+end }
+
 task { "parts and compression", function(user)
   local parts = { name = "goose", file = { filename = 'a "b".txt', type = "text/plain", data = "content" } }
   local echo = user:post("/echo", nil, { multipart = parts }):json()

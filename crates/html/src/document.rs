@@ -16,6 +16,7 @@ use std::io::{self, Write};
 
 use super::address::text_of;
 use super::depth::{DEEPEST, shallow};
+use super::referrer_policy::ReferrerPolicy;
 use super::sink::{DistantForms, PageSink};
 use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, TreeWeight};
 use super::{collapse, matching};
@@ -262,6 +263,23 @@ impl Document {
     /// Returns the page itself as an element: `<html>`.
     pub(super) fn root(&self) -> Option<ElementRef<'_>> {
         self.page.tree.root().children().find_map(ElementRef::wrap)
+    }
+
+    /// Returns what the page says of requests that name it, in its last `<meta name=referrer>` that is understood.
+    pub fn referrer_policy(&self) -> Option<ReferrerPolicy> {
+        let in_template = |element: &ElementRef<'_>| {
+            let mut around = element.ancestors().filter_map(ElementRef::wrap);
+            around.any(|outer| outer.value().name() == "template")
+        };
+        let metas = self.root()?.descendent_elements();
+        let metas = metas.filter(|element| element.value().name() == "meta");
+        let policies = metas.filter(|meta| {
+            let name = meta.attr("name");
+            name.is_some_and(|name| name.eq_ignore_ascii_case("referrer")) && !in_template(meta)
+        });
+        policies
+            .filter_map(|meta| ReferrerPolicy::of_page(meta.attr("content")?))
+            .last()
     }
 }
 

@@ -25,6 +25,7 @@ mod matching;
 mod names;
 mod owners;
 mod reason;
+mod referrer_policy;
 mod scan;
 mod select;
 mod sink;
@@ -36,8 +37,8 @@ mod weight;
 mod fixture;
 
 pub use address::PageAddress;
+pub use assets::{PageUrls, assets_within, links_within};
 pub use assets::{assets, links};
-pub use assets::{assets_within, links_within};
 pub use charset::declared_charset;
 pub use document::NodeKey;
 pub use document::{Document, Selector};
@@ -46,6 +47,7 @@ pub use forms::find_form;
 pub use forms::{Button, ControlPosition, Enctype, Form, find_form_within, form_selectors};
 pub use matching::STEPS;
 pub use reason::reason;
+pub use referrer_policy::ReferrerPolicy;
 pub use title::title;
 pub use value::ValueRule;
 

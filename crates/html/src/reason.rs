@@ -18,8 +18,8 @@ const MOST_TEXTS: usize = 16;
 const MOST: usize = 200;
 
 /// Classes that sites give to the messages of a form alone: Django, Drupal, WordPress and WooCommerce, Rails, ASP.NET,
-/// Bootstrap, GOV.UK, USWDS.
-const MESSAGES: [&[u8]; 17] = [
+/// Bootstrap, GOV.UK, USWDS, MediaWiki and its Codex, PatternFly, which Keycloak has.
+const MESSAGES: [&[u8]; 21] = [
     b"errorlist",
     b"errornote",
     b"messages--error",
@@ -37,6 +37,10 @@ const MESSAGES: [&[u8]; 17] = [
     b"govuk-error-message",
     b"usa-error-message",
     b"usa-alert--error",
+    b"mw-message-box-error",
+    b"errorbox",
+    b"cdx-message--error",
+    b"pf-m-error",
 ];
 /// The same of elements with these ids: WordPress and Rails.
 const MESSAGE_IDS: [&[u8]; 2] = [b"login_error", b"error_explanation"];
@@ -279,11 +283,19 @@ fn class_kind(classes: &[u8]) -> Option<ReasonKind> {
         let mut classes = classes.split(u8::is_ascii_whitespace);
         classes.any(|class| list.iter().any(|listed| class.eq_ignore_ascii_case(listed)))
     };
-    match (among(&MESSAGES), among(&LIKELY)) {
+    match (among(&MESSAGES) || is_danger_alert(classes), among(&LIKELY)) {
         (true, _) => Some(ReasonKind::Message),
         (false, true) => Some(ReasonKind::Likely),
         (false, false) => None,
     }
+}
+
+/// Returns whether an element is an alert of PatternFly, of any of its versions (`pf-c-alert`, `pf-v5-c-alert`), that tells
+/// of an error. Buttons have the second class, too.
+fn is_danger_alert(classes: &[u8]) -> bool {
+    let words = || classes.split(u8::is_ascii_whitespace);
+    words().any(|class| class == b"pf-m-danger")
+        && words().any(|class| class.starts_with(b"pf-") && class.ends_with(b"-c-alert"))
 }
 
 #[cfg(test)]
@@ -327,6 +339,25 @@ mod tests {
                 "<ul class=errorlist><li>same</li></ul><ul class=errorlist><li>same</li></ul>",
                 "same",
             ),
+            (
+                "<div class=\"mw-message-box-error mw-message-box\"><p>Incorrect username or password entered.</p></div>",
+                "Incorrect username or password entered.",
+            ),
+            (
+                "<div class=\"cdx-message cdx-message--block cdx-message--error\"><span class=cdx-message__icon></span>\
+                 <div class=cdx-message__content>Wrong</div></div>",
+                "Wrong",
+            ),
+            (
+                "<span class=\"pf-c-form-control pf-m-error\"><input name=username></span><span id=input-error class=\"\
+                 pf-c-form__helper-text pf-m-error required kc-feedback-text\">Invalid username or password.</span>",
+                "Invalid username or password.",
+            ),
+            (
+                "<div class=\"pf-v5-c-alert pf-m-inline pf-m-danger\"><span class=kc-feedback-text>Account is disabled.\
+                 </span></div><button class=\"pf-v5-c-button pf-m-danger\">Delete</button>",
+                "Account is disabled.",
+            ),
             ("<p role=alert>never ended", "never ended"),
             (
                 "<div class=error>a<script>'no'</script>b<style>no</style>",
@@ -351,6 +382,7 @@ mod tests {
             "<div data-class=error>no</div>",
             "<!-- <p class=errorlist>no</p> -->",
             "<h1>Log in</h1><p>text",
+            "<button class='pf-c-button pf-m-danger'>Delete</button><div class='pf-c-alert pf-m-info'>Hello</div>",
         ] {
             assert_eq!(of(page), None, "{page}");
         }

@@ -9,6 +9,7 @@ use crate::error::{Diagnostic, Error, exit};
 use crate::lua;
 use crate::plan;
 use crate::units::counted;
+use url::Url;
 
 /// Checks a plan with the options that the flags set. Returns the exit code.
 ///
@@ -27,6 +28,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         prepare::check_host(host)?;
     }
     let settings = typed.over(settings);
+    let host_path = settings.host.as_deref().and_then(describe_host_path);
     let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());
     let sets_users = settings.users.is_some() || settings.stages.is_some();
     if sets_users || settings.test_plan.is_some() {
@@ -58,8 +60,9 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         }
     };
     print_text(&format!(
-        "{name} is fine{but}\n\n{}{variable_list}",
-        plan::outline(&plan)
+        "{name} is fine{but}\n\n{}{variable_list}{}",
+        plan::outline(&plan),
+        host_path.unwrap_or_default()
     ))?;
     for warning in &warnings {
         warn(warning);
@@ -70,4 +73,17 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         return Err(Diagnostic::new(denied).into());
     }
     Ok(exit::OK)
+}
+
+/// Tells what a path of the host does to those of requests; `None` if it has none.
+fn describe_host_path(host: &str) -> Option<String> {
+    let url = Url::parse(host).ok()?;
+    let path = url.path().trim_end_matches('/');
+    let origin = url.origin().ascii_serialization();
+    (!path.is_empty() && url.has_host()).then(|| {
+        format!(
+            "\nthe host has the path '{path}': \"/page\" and \"page\" are both {origin}{path}/page; what a page links to, and \
+             'expect.redirect', are whole paths"
+        )
+    })
 }

@@ -65,7 +65,11 @@ pub(crate) fn show_verdict(
 fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     let exchange = &finished.exchange;
     let result = match &exchange.outcome {
-        Ok(response) => format!("{} from {}", response.status, response.target.text()),
+        Ok(response) => match response.target.text() {
+            // It stands there already.
+            url if url == *op.request.url => response.status.to_string(),
+            url => format!("{} from {url}", response.status),
+        },
         Err(failure) => failure.to_string(),
     };
     let mut text = format!(

@@ -2,6 +2,7 @@
 //! the two. The transports give each response the form of HTTP/1.1, a head as text followed by the body, so that
 //! nothing else needs to know which version of HTTP was used.
 
+mod date;
 mod encoded;
 mod encoding;
 mod head;
@@ -11,6 +12,7 @@ mod patience;
 mod raw;
 mod referrer;
 
+pub(super) use date::read_date;
 use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub(super) use encoding::decode;
@@ -22,6 +24,7 @@ pub(super) use raw::{
     BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
 };
 pub(crate) use raw::{BodyRoom, Discard};
+pub(super) use referrer::NamedPage;
 pub(crate) use referrer::Referrer;
 
 use super::failure::Failure;
@@ -168,22 +171,26 @@ struct ResponseExtras {
     /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
     odd_line: Option<Box<str>>,
+    left_site: bool,
 }
 
 impl Response {
-    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes.
+    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` tells
+    /// whether redirects have led to another host.
     pub(super) fn new(
         mut raw: RawResponse,
         target: Target,
         max_body: u64,
         hop_cookies: Vec<Vec<u8>>,
+        left_site: bool,
     ) -> Response {
         let odd_line = raw.head.odd_line.take();
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
         let encoded =
             is_encoded.then(|| EncodedBody::of(&headers(&raw.bytes[..head.length]), max_body));
-        let has_more = encoded.is_some() || !hop_cookies.is_empty() || odd_line.is_some();
+        let has_more =
+            encoded.is_some() || !hop_cookies.is_empty() || odd_line.is_some() || left_site;
         Response {
             cache: CacheUse::Nothing,
             status: head.status,
@@ -194,6 +201,7 @@ impl Response {
                     encoded,
                     hop_cookies,
                     odd_line,
+                    left_site,
                 })
             }),
             bytes: raw.bytes,
@@ -226,6 +234,7 @@ impl Response {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
                     odd_line: None,
+                    left_site: false,
                 })
             }),
         }
@@ -319,6 +328,11 @@ impl Response {
     /// The first line of the head that was none as the standard has them, if one was left out or mended.
     pub fn odd_line(&self) -> Option<&str> {
         self.beside.as_ref()?.odd_line.as_deref()
+    }
+
+    /// Whether redirects have led to another host or port than the one that was asked. From http to https of a host is none.
+    pub fn left_site(&self) -> bool {
+        self.beside.as_ref().is_some_and(|beside| beside.left_site)
     }
 
     fn encoded(&self) -> Option<&EncodedBody> {

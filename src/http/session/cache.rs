@@ -1,16 +1,15 @@
 //! The cache of one user, like that of a browser: what a browser would not request again is taken from here, and what
-//! may have changed is requested with its validators. `http-cache-semantics` (RFC 9111) decides what the headers
-//! mean.
+//! may have changed is requested with its validators. [`freshness`](super::freshness) knows what the headers mean.
 
 use super::Session;
 use super::exchange::OutgoingHop;
+use super::freshness::{CacheRequest, KeptHead};
 use crate::http::hop::Hop;
 use crate::http::message::{CacheUse, Discard, Exchange, Request, Response};
 use crate::http::target::Target;
 use crate::http::transfer::Transfer;
 use crate::phases::Phases;
-use http::{Method, header};
-use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePolicy};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -37,7 +36,7 @@ struct Entries {
 
 #[derive(Debug)]
 struct CachedResponse {
-    policy: CachePolicy,
+    head: KeptHead,
     response: Response,
 }
 
@@ -81,11 +80,11 @@ impl Cache {
 
     /// The response to a request that need not be sent, since the cache has a fresh one; else `None`.
     pub(super) fn fresh(&self, session: &Session, request: &Request) -> Option<Exchange> {
-        self.look_up(session, request, |entry, before| {
-            let BeforeRequest::Fresh(_) = before else {
-                return None;
-            };
-            Some(Exchange {
+        self.look_up(session, request, |entry, wanted, headers| {
+            let is_enough = wanted == CacheRequest::Fresh
+                && entry.head.matches(headers)
+                && entry.head.is_fresh(SystemTime::now());
+            is_enough.then(|| Exchange {
                 start: Instant::now(),
                 connection: None,
                 latency: Duration::ZERO,
@@ -97,41 +96,35 @@ impl Cache {
         })
     }
 
-    /// The request with the validators of the response in the cache, if that is stale and has some.
+    /// The request with the validators of the response in the cache, if that has some and its confirmation is wanted.
     pub(super) fn conditional(&self, session: &Session, request: &Request) -> Option<Box<Request>> {
-        self.look_up(session, request, |_, before| {
-            let BeforeRequest::Stale {
-                request: parts,
-                matches: true,
-            } = before
-            else {
+        self.look_up(session, request, |entry, wanted, headers| {
+            if !matches!(wanted, CacheRequest::Fresh | CacheRequest::Confirmed) {
                 return None;
-            };
-            let mut conditional = None;
-            for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
-                if let Some(value) = parts.headers.get(&name) {
-                    let request: &mut Box<Request> =
-                        conditional.get_or_insert_with(|| Box::new(request.clone()));
-                    request.headers.push((name, value.clone()));
-                }
             }
+            let mut conditional = None;
+            let matches = entry.head.matches(headers);
+            entry.head.each_condition(matches, |name, value| {
+                let request: &mut Box<Request> =
+                    conditional.get_or_insert_with(|| Box::new(request.clone()));
+                request.headers.push((name, value));
+            });
             conditional
         })
     }
 
-    /// Calls `read` with what the cache has for a request, and with what a browser would do.
+    /// Calls `read` with what the cache has for a request, with what the request wants, and with its headers.
     fn look_up<R>(
         &self,
         session: &Session,
         request: &Request,
-        read: impl FnOnce(&CachedResponse, BeforeRequest) -> Option<R>,
+        read: impl FnOnce(&CachedResponse, CacheRequest, &HeaderMap) -> Option<R>,
     ) -> Option<R> {
         let target = cacheable(session, request)?;
         let cache = self.0.borrow();
         let entry = cache.entries.get(&*target.text())?;
-        let parts = parts_of(session, request, &target)?;
-        let before = entry.policy.before_request(&parts, SystemTime::now());
-        read(entry, before)
+        let headers = headers_of(session, request, &target);
+        read(entry, CacheRequest::of(&headers), &headers)
     }
 
     /// Keeps a response, or replaces a 304 with the response that the cache has.
@@ -157,35 +150,29 @@ impl Cache {
         let Some(target) = cacheable(session, request) else {
             return;
         };
-        let Some(parts) =
-            parts_of(session, request, &target).filter(|_| exchange.transfer.redirects == 0)
-        else {
+        let sent = headers_of(session, request, &target);
+        if exchange.transfer.redirects > 0 || CacheRequest::of(&sent) == CacheRequest::Apart {
             return;
-        };
+        }
         let url = target.text();
-        let mut reply = http::Response::new(());
-        *reply.status_mut() = match http::StatusCode::from_u16(response.status) {
-            Ok(status) => status,
-            Err(_) => return,
-        };
+        let mut headers = HeaderMap::new();
         for (name, value) in response.headers() {
             if let (Ok(name), Ok(value)) = (
-                http::HeaderName::from_bytes(name.as_bytes()),
-                http::HeaderValue::from_bytes(&value),
+                HeaderName::from_bytes(name.as_bytes()),
+                HeaderValue::from_bytes(&value),
             ) {
-                reply.headers_mut().append(name, value);
+                headers.append(name, value);
             }
         }
         let now = SystemTime::now();
         let mut cache = self.0.borrow_mut();
-        if conditional && response.status == 304 {
-            if let Some(entry) = cache.entries.get_mut(&*url) {
-                if let AfterResponse::NotModified(policy, _) =
-                    entry.policy.after_response(&parts, &reply, now)
-                {
-                    entry.policy = policy;
-                }
+        if response.status == 304 {
+            if let Some(entry) = cache.entries.get_mut(&*url).filter(|_| conditional) {
+                let stays = entry.head.confirm(&headers, &sent, now);
                 exchange.outcome = Ok(entry.response.copy(CacheUse::NotModified));
+                if !stays {
+                    cache.remove(&url);
+                }
             }
             return;
         }
@@ -198,56 +185,28 @@ impl Cache {
         {
             return;
         }
-        let options = CacheOptions {
-            shared: false,
-            ..CacheOptions::default()
-        };
-        let policy = CachePolicy::new_options(&parts, &reply, now, options);
-        let validators = [header::ETAG, header::LAST_MODIFIED];
-        let useful = !policy.is_stale(now)
-            || validators
-                .iter()
-                .any(|name| reply.headers().contains_key(name));
-        if policy.is_storable() && useful {
-            cache.insert(
+        match KeptHead::new(response.status, headers, &sent, now) {
+            Some(head) => cache.insert(
                 &url,
                 CachedResponse {
-                    policy,
+                    head,
                     response: response.copy(CacheUse::Nothing),
                 },
-            )
-        } else {
-            cache.remove(&url)
+            ),
+            None => cache.remove(&url),
         }
     }
 }
 
-/// The target of a request, if the request may use the cache.
+/// The target of a request, if the cache has to do with it.
 fn cacheable(session: &Session, request: &Request) -> Option<Target> {
-    let own = [
-        header::CACHE_CONTROL,
-        header::IF_MATCH,
-        header::IF_MODIFIED_SINCE,
-        header::IF_NONE_MATCH,
-        header::IF_RANGE,
-        header::IF_UNMODIFIED_SINCE,
-        header::RANGE,
-    ];
-    let decides = request.headers.iter().any(|(name, _)| own.contains(name));
     let cacheable =
         request.method == Method::GET && request.body.is_empty() && request.discard != Discard::All;
-    if !cacheable || decides {
-        return None;
-    }
-    session.resolve(request).ok()
+    cacheable.then(|| session.resolve(request).ok())?
 }
 
-/// The head of a request, with the headers that are sent.
-fn parts_of(session: &Session, request: &Request, target: &Target) -> Option<http::request::Parts> {
-    let built = http::Request::builder()
-        .method(request.method.clone())
-        .uri(target.text());
-    let (mut parts, ()) = built.body(()).ok()?.into_parts();
+/// The headers that are sent with a request.
+fn headers_of(session: &Session, request: &Request, target: &Target) -> HeaderMap {
     let hop = Hop::first(&request.method, &request.body);
     let outgoing = OutgoingHop {
         session,
@@ -255,8 +214,9 @@ fn parts_of(session: &Session, request: &Request, target: &Target) -> Option<htt
         hop: &hop,
         request,
     };
+    let mut headers = HeaderMap::new();
     outgoing.head().each_header(|name, value| {
-        parts.headers.append(name, value.clone());
+        headers.append(name, value.clone());
     });
-    Some(parts)
+    headers
 }

@@ -227,12 +227,12 @@ impl<'a> HopHead<'a> {
         let Some(page) = self.request.referrer().filter(|_| config.referer) else {
             return;
         };
+        let (hop, target) = (self.hop, self.target);
+        let named = hop.named_page(page, target);
+        let origin = page.origin_of(&hop.method, target, hop.policy, hop.tainted);
         let fields = [
-            (header::REFERER, page.referer(self.target)),
-            (
-                header::ORIGIN,
-                page.origin_of(&self.hop.method, self.target, self.hop.tainted),
-            ),
+            (header::REFERER, page.referer(named)),
+            (header::ORIGIN, origin),
         ];
         for (name, value) in fields {
             if let Some(value) = value.filter(|_| !config.headers.contains_key(&name)) {

@@ -5,6 +5,7 @@ mod cache;
 mod cookies;
 mod digest;
 mod exchange;
+mod freshness;
 mod headers;
 mod pool;
 mod timer;
@@ -274,6 +275,7 @@ impl Session {
         progress: &mut RequestProgress<'_>,
     ) -> Result<Response, Failure> {
         let mut target = self.resolve(request)?;
+        let site = target.origin.clone();
         let mut hop = Hop::first(&request.method, &request.body);
         let mut hop_cookies = Vec::new();
         let mut credentials = self.digest_credentials(request);
@@ -316,7 +318,14 @@ impl Session {
                     self.base.replace(Rc::new(target.root()));
                 }
                 let max_body = self.client.config.max_body;
-                return Ok(Response::new(response, target, max_body, hop_cookies));
+                let left_site = hop.cross_origin && !target.origin.is_host_of(&site);
+                return Ok(Response::new(
+                    response,
+                    target,
+                    max_body,
+                    hop_cookies,
+                    left_site,
+                ));
             };
             if redirects >= most {
                 let detail = format!("more than {most}");
@@ -335,8 +344,15 @@ impl Session {
                 credentials = None;
                 hop.authorization = None;
             }
-            hop.tainted |=
-                leaves_origin && request.referrer().is_some_and(|page| !page.is_of(&target));
+            if let Some(page) = request.referrer() {
+                hop.tainted |= leaves_origin && !page.is_of(&target);
+                let head = message::headers(&response.bytes[..response.head.length]);
+                let policies = head.iter().filter(|(name, _)| name == "referrer-policy");
+                let policies: Vec<_> = policies
+                    .map(|(_, value)| String::from_utf8_lossy(value))
+                    .collect();
+                hop.redirect_page(page, &target, &policies.join(","));
+            }
             self.enter_hop(progress);
             target = next;
         }
@@ -400,18 +416,31 @@ impl Session {
     }
 }
 
-/// The target of `path` joined to the base: below the base's path if it starts with one slash, else as URLs resolve.
+/// The target of `path` joined to the base. A path, with a slash at its start or without, is below the path of the base; an
+/// absolute URL, or one that begins with `//`, is what it is.
 fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     if &*base.path == "/" {
         return base.join_shared(path);
     }
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
-    if path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
-        base.join(&format!("{below}{path}"))
-    } else {
-        base.join_shared(path)
+    if below.is_empty() || path.starts_with("//") || has_scheme(path) {
+        return base.join_shared(path);
     }
+    let slash = match path.as_bytes().first() {
+        None | Some(b'/' | b'?' | b'#') => "",
+        Some(_) => "/",
+    };
+    base.join(&format!("{below}{slash}{path}"))
+}
+
+/// Whether a reference begins with a scheme (RFC 3986, section 3.1).
+fn has_scheme(reference: &str) -> bool {
+    let scheme = reference.split_once(':').map_or("", |(scheme, _)| scheme);
+    scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if that is not possible.

@@ -1,5 +1,6 @@
 //! `url`, `base64` and `hash`: encodings and digests of texts.
 
+use super::function::function;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, encode_form, escape_invalid, shorten};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -39,13 +40,13 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
             .map_err(mlua::Error::runtime)
         }
     };
-    library.raw_set("encode", lua.create_function(encode)?)?;
+    library.raw_set("encode", function(lua, encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
         let text = text.as_bytes();
         take(lua, text.len())?;
         lua.create_string(percent_decoded(&text))
     };
-    library.raw_set("decode", lua.create_function(decode)?)?;
+    library.raw_set("decode", function(lua, decode)?)?;
     let join = |lua: &Lua, (base, link): (String, String)| {
         // Each byte may become three, and both are put together more than once.
         let most = base.len().saturating_add(link.len()).saturating_mul(8);
@@ -53,7 +54,7 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
         budget.take(most).map_err(mlua::Error::runtime)?;
         joined(&base, &link).map_err(mlua::Error::runtime)
     };
-    library.raw_set("join", lua.create_function(join)?)?;
+    library.raw_set("join", function(lua, join)?)?;
     Ok(library)
 }
 
@@ -83,7 +84,7 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
             other,
         ))),
     };
-    library.raw_set("encode", lua.create_function(encode)?)?;
+    library.raw_set("encode", function(lua, encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
         let text = text.as_bytes();
         // A copy without white space, and what it becomes.
@@ -91,7 +92,7 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
         let bytes = base64_decoded(&text).map_err(mlua::Error::runtime)?;
         lua.create_string(bytes)
     };
-    library.raw_set("decode", lua.create_function(decode)?)?;
+    library.raw_set("decode", function(lua, decode)?)?;
     Ok(library)
 }
 
@@ -110,12 +111,14 @@ pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
 
 /// Creates a function that returns the digest of a text in hexadecimal digits.
 fn digest<D: md5::Digest>(lua: &Lua) -> mlua::Result<Function> {
-    lua.create_function(|_, text: LuaString| Ok(hex(&D::digest(&*text.as_bytes()))))
+    function(lua, |_, text: LuaString| {
+        Ok(hex(&D::digest(&*text.as_bytes())))
+    })
 }
 
 /// Creates a function that returns the HMAC (RFC 2104) of a key and a text in hexadecimal digits.
 fn hmac_with<D: EagerHash>(lua: &Lua) -> mlua::Result<Function> {
-    lua.create_function(|_, (key, text): (LuaString, LuaString)| {
+    function(lua, |_, (key, text): (LuaString, LuaString)| {
         let mut hmac =
             Hmac::<D>::new_from_slice(&key.as_bytes()).expect("a key for HMAC may have any length");
         hmac.update(&text.as_bytes());

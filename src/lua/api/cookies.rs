@@ -1,5 +1,6 @@
 //! `user.cookies`: the jar of a user, read and changed by its plan.
 
+use super::function::function;
 use crate::config::unknown_word;
 use crate::http::{CookieScope, StoredCookie};
 use crate::lua::sandbox::VmHost;
@@ -30,18 +31,18 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
         let value = VmHost::user_session(lua)?.cookie(name.as_bytes());
         value.map(|value| lua.create_string(value)).transpose()
     };
-    cookies.raw_set("get", lua.create_function(get)?)?;
-    cookies.raw_set("set", lua.create_function(set)?)?;
-    cookies.raw_set("list", lua.create_function(list)?)?;
+    cookies.raw_set("get", function(lua, get)?)?;
+    cookies.raw_set("set", function(lua, set)?)?;
+    cookies.raw_set("list", function(lua, list)?)?;
     let delete = |lua: &Lua, (_, DisplayText(name), scope): (Value, DisplayText, Value)| {
         Ok(VmHost::user_session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
     };
-    cookies.raw_set("delete", lua.create_function(delete)?)?;
+    cookies.raw_set("delete", function(lua, delete)?)?;
     let clear = |lua: &Lua, _: Value| {
         VmHost::user_session(lua)?.clear_cookies();
         Ok(())
     };
-    cookies.raw_set("clear", lua.create_function(clear)?)?;
+    cookies.raw_set("clear", function(lua, clear)?)?;
     Ok(cookies)
 }
 

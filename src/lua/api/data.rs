@@ -2,6 +2,7 @@
 //! when a user takes it.
 
 use super::file;
+use super::function::function;
 use super::names::unknown;
 use crate::config::unknown_word;
 use crate::lua::plan_files::{DataFormat, DataRow, DataRows, RowOrder};
@@ -43,7 +44,7 @@ end"#;
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
-        lua.create_function(take)?,
+        function(lua, take)?,
         marker("stop"),
         coroutine.raw_get::<Function>("yield")?,
     );
@@ -59,13 +60,13 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         ("jsonl", DataFormat::JsonLines),
     ] {
         let opened = opened.clone();
-        let open = lua.create_function(move |lua, (file, options): (Value, Value)| {
+        let open = function(lua, move |lua, (file, options): (Value, Value)| {
             open(lua, &opened, (name, format), &file, &options)
         })?;
         library.raw_set(name, open)?;
     }
-    library.raw_set("text", lua.create_function(file::text)?)?;
-    library.raw_set("bytes", lua.create_function(file::bytes)?)?;
+    library.raw_set("text", function(lua, file::text)?)?;
+    library.raw_set("bytes", function(lua, file::bytes)?)?;
     Ok(library)
 }
 

@@ -1,5 +1,6 @@
 //! Elements that a CSS selector finds in a page, their texts and attributes; for responses and for `html.parse`.
 
+use super::function::method;
 use super::names::refuse_unknown;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
@@ -124,12 +125,18 @@ impl UserData for Element {
 
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| Ok(this.shown()));
-        methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
-        methods.add_method("html", |lua, this, ()| this.html(lua));
-        methods.add_method("attr", |_, this, DisplayText(name): DisplayText| {
-            Ok(this.document.attr(this.key, &name).map(str::to_owned))
+        method(methods, "text", |_, this, ()| {
+            Ok(this.document.text(this.key))
         });
-        methods.add_method("css", |lua, this, css: Value| {
+        method(methods, "html", |lua, this, ()| this.html(lua));
+        method(
+            methods,
+            "attr",
+            |_, this, DisplayText(name): DisplayText| {
+                Ok(this.document.attr(this.key, &name).map(str::to_owned))
+            },
+        );
+        method(methods, "css", |lua, this, css: Value| {
             select(lua, &this.document, &*selector(lua, &css)?, Some(this.key))
         });
         refuse_unknown(methods, "an element", &MEMBERS);

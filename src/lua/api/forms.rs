@@ -9,7 +9,7 @@ use crate::lua::requests::{SUBMIT, pressed};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use indexmap::IndexSet;
-use lgoose_html::{ControlPosition, Document, Form};
+use lgoose_html::{ControlPosition, Document, Form, ReferrerPolicy};
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
 use url::Url;
 
@@ -34,12 +34,14 @@ fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String
     format!("no form of {page} is {selector}; there are {there}{more}")
 }
 
-/// Finds the form that the selector names, or the first one without it.
+/// Finds the form that the selector names, or the first one without it. `policy` is what the page's head says of naming the
+/// page.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
     css: &Value,
     page: &Url,
+    policy: Option<ReferrerPolicy>,
 ) -> mlua::Result<Option<Table>> {
     let among = match css {
         Value::Nil => None,
@@ -53,7 +55,11 @@ pub(super) fn form(
             describe_missing_form(document, css, page);
         return Ok(None);
     };
-    to_table(lua, form, page).map(Some)
+    let table = to_table(lua, form, page)?;
+    if let Some(policy) = document.referrer_policy().or(policy) {
+        table.raw_set("referrerpolicy", policy.name())?;
+    }
+    Ok(Some(table))
 }
 
 /// Notes why a page has no form: its request had no response.
@@ -124,8 +130,9 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Warns about fields that a plan fills in but the form lacks, and about required fields that are empty, each once.
-/// `options` are those of `user:submit`.
+/// Warns about fields that a plan fills in but the form lacks, unless the option `added` says that they are meant, and about
+/// required fields that are empty, each once. `options` are those of
+/// `user:submit`.
 pub(super) fn check_fields(
     lua: &Lua,
     (form, fields, options): (Table, Value, Value),
@@ -140,11 +147,12 @@ pub(super) fn check_fields(
     let form = unwrap_view(&form);
     let preset: Table = unwrap_view(&form.raw_get("fields")?);
     let mut field_names = None;
+    let mut lacking = Vec::new();
     for pair in unwrap_view(&fields).pairs::<Value, Value>() {
         let Ok((Value::String(name), _)) = pair else {
             continue;
         };
-        if !preset.raw_get::<Value>(&name)?.is_nil() {
+        if !preset.raw_get::<Value>(&name)?.is_nil() || is_added(&options, &name)? {
             continue;
         }
         let field_names = match &mut field_names {
@@ -153,10 +161,31 @@ pub(super) fn check_fields(
         };
         let name = escape_invalid(&name);
         if !field_names.contains(&name) {
-            warn_of(lua, &form, &name, field_names);
+            lacking.push(name);
         }
     }
+    if let Some(field_names) = field_names.filter(|_| !lacking.is_empty()) {
+        lacking.sort_unstable();
+        warn_of(lua, &form, &lacking, &field_names);
+    }
     Ok(())
+}
+
+/// Returns whether a plan says that scripts of the page add a field: `added = true` of all, or with a list of names.
+fn is_added(options: &Value, name: &LuaString) -> mlua::Result<bool> {
+    let Some(options) = options.as_table().map(unwrap_view) else {
+        return Ok(false);
+    };
+    // What is neither, submit refuses.
+    match options.raw_get("added")? {
+        Value::Boolean(all) => Ok(all),
+        Value::Table(names) => {
+            let names = unwrap_view(&names);
+            let mut names = names.sequence_values::<Value>().flatten();
+            Ok(names.any(|added| added.as_string() == Some(name)))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Warns about required fields that would be sent empty, which a browser refuses to do.
@@ -233,27 +262,41 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
     Ok(names)
 }
 
-/// Warns about a field that the form does not have.
-fn warn_of(lua: &Lua, form: &Table, name: &str, names: &IndexSet<String>) {
+/// Warns about fields that the form does not have.
+fn warn_of(lua: &Lua, form: &Table, lacking: &[String], names: &IndexSet<String>) {
     const MOST: usize = 20;
-    warn_once(lua, form, name, |path, name| {
-        let near = nearest(name, names.iter().map(String::as_str));
-        let near = near.map_or_else(
-            || ".".to_owned(),
-            |near| format!("; did you mean '{near}'?"),
-        );
-        let there: Vec<String> = names.iter().take(MOST).map(|name| shorten(name)).collect();
-        let more = match names.len().saturating_sub(MOST) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+    warn_once(lua, form, &lacking.join("\n"), |path, _| {
+        let listed = |names: &mut dyn Iterator<Item = &String>, count: usize| {
+            let listed: Vec<String> = names.take(MOST).map(|name| shorten(name)).collect();
+            match count.saturating_sub(MOST) {
+                0 => listed.join(", "),
+                more => format!("{} and {more} more", listed.join(", ")),
+            }
         };
-        let there = if there.is_empty() {
-            "nothing".to_owned()
-        } else {
-            there.join(", ")
+        let there = match names.len() {
+            0 => "nothing".to_owned(),
+            count => listed(&mut names.iter(), count),
+        };
+        let (field, sent) = match lacking {
+            [name] => {
+                let near = nearest(name, names.iter().map(String::as_str));
+                let near = near.map_or_else(
+                    || ".".to_owned(),
+                    |near| format!("; did you mean '{near}'?"),
+                );
+                (
+                    format!("field '{}'{near}", shorten(name)),
+                    "It is sent anyway.",
+                )
+            }
+            several => {
+                let listed = listed(&mut several.iter(), several.len());
+                (format!("fields {listed}."), "They are sent anyway.")
+            }
         };
         format!(
-            "the form to '{path}' has no field '{name}'{near} It is sent anyway. The form has: {there}{more}"
+            "the form to '{path}' has no {field} {sent} The form has: {there}. What scripts of the page add is named by the \
+             option 'added'"
         )
     });
 }

@@ -1,5 +1,7 @@
 //! `json`: `encode`, `decode`, `array` and `null`.
 
+use super::function::function;
+use crate::lua::large_integers;
 use crate::lua::requests::encode_json;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::describe_mismatch;
@@ -15,14 +17,14 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("null", lua.null())?;
     library.raw_set(
         "decode",
-        lua.create_function(|lua, text: LuaString| decode(lua, &text.as_bytes()))?,
+        function(lua, |lua, text: LuaString| decode(lua, &text.as_bytes()))?,
     )?;
-    let encode = lua.create_function(|lua, value: Value| {
+    let encode = function(lua, |lua, value: Value| {
         let mut budget = VmHost::of(lua).budget(lua);
         encode_json(&value, &mut budget).map_err(mlua::Error::runtime)
     })?;
     library.raw_set("encode", encode)?;
-    library.raw_set("array", lua.create_function(array)?)?;
+    library.raw_set("array", function(lua, array)?)?;
     Ok(library)
 }
 
@@ -57,7 +59,7 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Decodes JSON text to a Lua value; null becomes `json.null`. Builds the value in Lua as it reads, where the limit of
+/// Decodes JSON text to a Lua value; null becomes `json.null`, and an integer that Lua has no room for a text. Builds the value in Lua as it reads, where the limit of
 /// the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let decoder = JsonDecoder {
@@ -65,7 +67,8 @@ pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
         host: VmHost::of(lua),
         failure: RefCell::default(),
     };
-    let mut json = serde_json::Deserializer::from_slice(text);
+    let quoted = large_integers::quoted(text);
+    let mut json = serde_json::Deserializer::from_slice(quoted.as_deref().unwrap_or(text));
     let decoded = decoder
         .deserialize(&mut json)
         .and_then(|value| json.end().map(|()| value));
@@ -122,7 +125,10 @@ impl<'de> Visitor<'de> for &JsonDecoder<'_> {
     }
 
     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Value, E> {
-        Ok(i64::try_from(number).map_or(Value::Number(number as f64), Value::Integer))
+        match i64::try_from(number) {
+            Ok(number) => self.visit_i64(number),
+            Err(_) => self.visit_str(&number.to_string()),
+        }
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {

@@ -1,6 +1,7 @@
 //! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
 //! only what its plan needs.
 
+use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
@@ -42,17 +43,17 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
             "data" => data::library(lua)?.into_lua(lua),
-            "file" => lua.create_function(file::file)?.into_lua(lua),
+            "file" => function(lua, file::file)?.into_lua(lua),
             "url" => codec::url(lua)?.into_lua(lua),
             "base64" => codec::base64(lua)?.into_lua(lua),
             "hash" => codec::hash(lua)?.into_lua(lua),
             "html" => page::library(lua)?.into_lua(lua),
             "os" => os::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
-            "load" => lua.create_function(load::load)?.into_lua(lua),
+            "load" => function(lua, load::load)?.into_lua(lua),
             "metric" => metric::library(lua)?.into_lua(lua),
-            "check" => lua.create_function(metric::check)?.into_lua(lua),
-            "env" => lua.create_function(env)?.into_lua(lua),
+            "check" => function(lua, metric::check)?.into_lua(lua),
+            "env" => function(lua, env)?.into_lua(lua),
             "run" => run::library(lua)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
@@ -100,6 +101,9 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "check_fields" => lua.create_function(forms::check_fields)?.into_lua(lua),
+        "surplus" => lua
+            .create_function(|_, value: Value| Ok(function::describe(&value)))?
+            .into_lua(lua),
         "missed_form" => lua
             .create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))?
             .into_lua(lua),

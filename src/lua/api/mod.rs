@@ -8,6 +8,7 @@ mod file;
 #[cfg(test)]
 mod fixture;
 mod forms;
+mod function;
 mod json;
 mod load;
 mod log;

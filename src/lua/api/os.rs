@@ -1,5 +1,6 @@
 //! `os`, of which plans have `time`, `clock` and `date`. Reads the clock and the machine's time zone, nothing else.
 
+use super::function::function;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::describe_mismatch;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
@@ -14,10 +15,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         None => Ok(Timestamp::now().as_second()),
         Some(table) => time_of(&table, TimeZone::system()).map_err(mlua::Error::runtime),
     };
-    library.raw_set("time", lua.create_function(time)?)?;
+    library.raw_set("time", function(lua, time)?)?;
     let clock = |lua: &Lua, (): ()| Ok(VmHost::of(lua).start.elapsed().as_secs_f64());
-    library.raw_set("clock", lua.create_function(clock)?)?;
-    library.raw_set("date", lua.create_function(date)?)?;
+    library.raw_set("clock", function(lua, clock)?)?;
+    library.raw_set("date", function(lua, date)?)?;
     Ok(library)
 }
 

@@ -1,5 +1,6 @@
 //! `html.parse`: a page from a string, with the methods that a response has.
 
+use super::function::{function, method};
 use super::names::refuse_unknown;
 use super::{elements, forms};
 use crate::lua::limits::HeldBytes;
@@ -41,7 +42,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
             })?,
         })
     };
-    library.raw_set("parse", lua.create_function(parse)?)?;
+    library.raw_set("parse", function(lua, parse)?)?;
     Ok(library)
 }
 
@@ -51,25 +52,31 @@ impl UserData for Page {
             let title = this.title.as_deref().unwrap_or("without a title");
             Ok(format!("page '{title}'"))
         });
-        methods.add_method("title", |_, this, ()| Ok(this.title.clone()));
-        methods.add_method("css", |lua, this, css: Value| {
+        method(methods, "title", |_, this, ()| Ok(this.title.clone()));
+        method(methods, "css", |lua, this, css: Value| {
             let selector = elements::selector(lua, &css)?;
             elements::select(lua, &this.document, &selector, None)
         });
-        methods.add_method("text", |lua, this, css: Value| {
+        method(methods, "text", |lua, this, css: Value| {
             elements::text(lua, &this.document, &css)
         });
-        methods.add_method("attr", |lua, this, (css, name): (Value, String)| {
-            elements::attr(lua, &this.document, &css, &name)
+        method(
+            methods,
+            "attr",
+            |lua, this, (css, name): (Value, String)| {
+                elements::attr(lua, &this.document, &css, &name)
+            },
+        );
+        method(methods, "form", |lua, this, css: Value| {
+            form(lua, this, &css)
         });
-        methods.add_method("form", |lua, this, css: Value| form(lua, this, &css));
         refuse_unknown(methods, "a page", &MEMBERS);
     }
 }
 
 /// Finds a form as in a response; its actions begin with '/' if the page's own URL is not known.
 fn form(lua: &Lua, this: &Page, css: &Value) -> mlua::Result<Option<Table>> {
-    let form = forms::form(lua, &this.document, css, &this.url)?;
+    let form = forms::form(lua, &this.document, css, &this.url, None)?;
     let Some(form) = form else { return Ok(None) };
     if this.url.as_str() == NOWHERE {
         form.raw_set("page", Value::Nil)?;

@@ -6,26 +6,32 @@ use crate::lua::limits::list_of_texts;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, shorten};
 use indexmap::IndexMap;
-use lgoose_html::PageAddress;
+use lgoose_html::{PageAddress, PageUrls, ReferrerPolicy};
 use mlua::{Function, Lua, Table, Value};
 use url::Url;
 
-/// Finds the URLs of a body within that many bytes of memory, and those that are left out because they are another
-/// site's.
-pub(super) type UrlFinder = fn(&[u8], &PageAddress, usize) -> Option<(Vec<String>, Vec<String>)>;
+/// Finds the URLs of a body within that many bytes of memory.
+pub(super) type UrlFinder = fn(&[u8], &PageAddress, usize) -> Option<PageUrls>;
 
-/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true. `policy` is what
+/// the page's head says of naming it.
 pub(super) fn list(
     lua: &Lua,
     page: &PageAddress,
+    policy: ReferrerPolicy,
     body: &[u8],
     filter: Value,
     find: UrlFinder,
 ) -> mlua::Result<Table> {
     let mut budget = VmHost::of(lua).budget(lua);
     let found = budget.make(|most| find(body, page, most));
-    let (found, excluded) = found.map_err(mlua::Error::runtime)?;
-    VmHost::of(lua).remember(page.as_str(), &found);
+    let found = found.map_err(mlua::Error::runtime)?;
+    VmHost::of(lua).remember(page.as_str(), policy, &found);
+    let PageUrls {
+        urls: found,
+        foreign: excluded,
+        ..
+    } = found;
     let accepting = UrlFilter::read(filter)?;
     let vm = VmHost::of(lua);
     if !excluded.is_empty() {
@@ -51,8 +57,16 @@ fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     const MOST: usize = 8;
     let mut hosts: IndexMap<String, usize> = IndexMap::new();
     for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
-        let host = url[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
-        *hosts.entry(host).or_default() += 1;
+        let host = url[url::Position::BeforeHost..url::Position::AfterHost].to_owned();
+        // Where the page's own host has another scheme or port there, this is what makes the difference.
+        let origin = match Url::parse(page.as_str()) {
+            Ok(page) if page.host_str() == url.host_str() => {
+                let port = url.port_or_known_default().unwrap_or_default();
+                format!("{}://{host}:{port}", url.scheme())
+            }
+            _ => url[url::Position::BeforeHost..url::Position::AfterPort].to_owned(),
+        };
+        *hosts.entry(origin).or_default() += 1;
     }
     let vm = VmHost::of(lua);
     hosts.retain(|host, _| vm.program.claim_warning(&format!("assets of {host}")));

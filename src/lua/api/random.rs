@@ -1,6 +1,7 @@
 //! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
 //! so that a run can be repeated.
 
+use super::function::function;
 use crate::lua::sandbox::{self, VmHost};
 use crate::lua::values::unwrap_view;
 use mlua::{Lua, Table, Value, Variadic};
@@ -12,30 +13,32 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set(
         "int",
-        lua.create_function(|lua, (a, b): (i64, i64)| between(lua, a, b))?,
+        function(lua, |lua, (a, b): (i64, i64)| between(lua, a, b))?,
     )?;
     library.raw_set(
         "float",
-        lua.create_function(|lua, (): ()| Ok(with(lua, |random| random.random::<f64>())))?,
+        function(lua, |lua, (): ()| {
+            Ok(with(lua, |random| random.random::<f64>()))
+        })?,
     )?;
-    library.raw_set("choice", lua.create_function(choice)?)?;
-    library.raw_set("weighted", lua.create_function(weighted)?)?;
-    library.raw_set("string", lua.create_function(string)?)?;
-    library.raw_set("words", lua.create_function(words)?)?;
-    library.raw_set("uuid", lua.create_function(uuid)?)?;
+    library.raw_set("choice", function(lua, choice)?)?;
+    library.raw_set("weighted", function(lua, weighted)?)?;
+    library.raw_set("string", function(lua, string)?)?;
+    library.raw_set("words", function(lua, words)?)?;
+    library.raw_set("uuid", function(lua, uuid)?)?;
     library.raw_set(
         "name",
-        lua.create_function(|lua, (): ()| Ok(name(lua).join(" ")))?,
+        function(lua, |lua, (): ()| Ok(name(lua).join(" ")))?,
     )?;
-    library.raw_set("email", lua.create_function(email)?)?;
-    library.raw_set("phone", lua.create_function(phone)?)?;
+    library.raw_set("email", function(lua, email)?)?;
+    library.raw_set("phone", function(lua, phone)?)?;
     Ok(library)
 }
 
 /// Returns Lua's `math` with `random` over the user's stream and without `randomseed`.
 pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
     let math = sandbox::library(lua, "math")?;
-    math.raw_set("random", lua.create_function(math_random)?)?;
+    math.raw_set("random", function(lua, math_random)?)?;
     math.raw_remove("randomseed")?;
     Ok(math)
 }

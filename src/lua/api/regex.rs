@@ -1,6 +1,7 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
+use super::function::{function, method};
 use crate::lua::limits::Budget;
 use crate::lua::plan_files::Pattern;
 use crate::lua::requests::ResponseAddress;
@@ -12,7 +13,7 @@ use std::rc::Rc;
 /// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let compile = lua.create_function(|lua, (_, pattern): (Value, String)| {
+    let compile = function(lua, |lua, (_, pattern): (Value, String)| {
         let pattern = compile(lua, &pattern)?;
         let held = VmHost::of(lua).hold(lua, pattern.compiled.weight)?;
         Ok(Pattern {
@@ -218,19 +219,20 @@ fn make_room(text: &mut Vec<u8>, more: usize, budget: &mut Budget) -> mlua::Resu
 
 impl UserData for Pattern {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("match", |lua, this, subject: Value| {
+        method(methods, "match", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| this.first(lua, bytes))
         });
-        methods.add_method("matches", |lua, this, subject: Value| {
+        method(methods, "matches", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| this.all(lua, bytes))
         });
-        methods.add_method("test", |lua, this, subject: Value| {
+        method(methods, "test", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| {
                 this.check_length(bytes)?;
                 Ok(this.compiled.regex.is_match(bytes))
             })
         });
-        methods.add_method(
+        method(
+            methods,
             "replace",
             |lua, this, (subject, with): (Value, LuaString)| {
                 with_subject(lua, &subject, |bytes| {

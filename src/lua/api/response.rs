@@ -1,5 +1,6 @@
 //! The fields and methods of a response. Each is created when a plan first asks for it.
 
+use super::function::{Arguments, function};
 use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
 use crate::error::NOT_AS_EXPECTED;
@@ -9,7 +10,7 @@ use crate::lua::requests::{Finished, ResponseAddress, encoding};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use bytes::Bytes;
-use lgoose_html::Document;
+use lgoose_html::{Document, ReferrerPolicy};
 use memchr::memmem;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
@@ -37,44 +38,40 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => lua.create_function(|lua, this: CalledResponse| {
+        "json" => function(lua, |lua, this: CalledResponse| {
             json::decode(lua, &this.body_text(lua)?)
         })?,
-        "title" => lua.create_function(|lua, this: CalledResponse| {
+        "title" => function(lua, |lua, this: CalledResponse| {
             Ok(lgoose_html::title(&this.body_text(lua)?))
         })?,
-        "text" => lua.create_function(text)?,
-        "attr" => lua.create_function(attr)?,
-        "css" => lua.create_function(css)?,
-        "form" => lua.create_function(form)?,
-        "links" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
-            urls(lua, this, filter, |body, page, most| {
-                let urls = lgoose_html::links_within(body, page, most)?;
-                Some((urls, Vec::new()))
-            })
+        "text" => function(lua, text)?,
+        "attr" => function(lua, attr)?,
+        "css" => function(lua, css)?,
+        "form" => function(lua, form)?,
+        "links" => function(lua, |lua, (this, filter): (CalledResponse, Value)| {
+            urls(lua, this, filter, lgoose_html::links_within)
         })?,
-        "assets" => lua.create_function(|lua, (this, filter): (CalledResponse, Value)| {
-            urls(lua, this, filter, |body, page, most| {
-                let assets = lgoose_html::assets_within(body, page, most)?;
-                Some((assets.urls, assets.foreign))
-            })
+        "assets" => function(lua, |lua, (this, filter): (CalledResponse, Value)| {
+            urls(lua, this, filter, lgoose_html::assets_within)
         })?,
-        "match" => lua.create_function(first_match)?,
-        "matches" => lua.create_function(|lua, (this, pattern): (CalledResponse, Value)| {
+        "match" => function(lua, first_match)?,
+        "matches" => function(lua, |lua, (this, pattern): (CalledResponse, Value)| {
             regex::pattern(lua, &pattern)?.all(lua, &this.body_text(lua)?)
         })?,
-        "contains" => lua.create_function(|lua, (this, text): (CalledResponse, LuaString)| {
+        "contains" => function(lua, |lua, (this, text): (CalledResponse, LuaString)| {
             let body = this.body_text(lua)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => lua.create_function(
+        "fail" => function(
+            lua,
             |lua, (this, DisplayText(reason)): (CalledResponse, DisplayText)| {
                 this.overrule(lua, Some(reason))
             },
         )?,
-        "pass" => lua.create_function(|lua, this: CalledResponse| this.overrule(lua, None))?,
-        "ensure" => lua.create_function(ensure)?,
-        "header" => lua.create_function(
+        "pass" => function(lua, |lua, this: CalledResponse| this.overrule(lua, None))?,
+        "ensure" => function(lua, ensure)?,
+        "header" => function(
+            lua,
             |lua, (this, DisplayText(name)): (CalledResponse, DisplayText)| {
                 this.read(lua, |finished| header(finished, &name))?
                     .into_lua(lua)
@@ -106,6 +103,10 @@ impl mlua::FromLua for CalledResponse {
             ))),
         }
     }
+}
+
+impl Arguments for CalledResponse {
+    const MOST: usize = 1;
 }
 
 impl CalledResponse {
@@ -311,7 +312,10 @@ fn attr(
 
 fn form(lua: &Lua, (this, css): (CalledResponse, Value)) -> mlua::Result<Option<Table>> {
     match this.read(lua, page_url)? {
-        Some(page) => forms::form(lua, &*this.document(lua)?, &css, &page),
+        Some(page) => {
+            let policy = this.read(lua, referrer_policy)?;
+            forms::form(lua, &*this.document(lua)?, &css, &page, policy)
+        }
         None => {
             let why = this.read(lua, |finished| finished.verdict().map(Cow::into_owned))?;
             forms::note_failed_page(lua, why.as_deref().unwrap_or("there was no response"));
@@ -327,6 +331,11 @@ fn page_url(finished: &Finished) -> Option<url::Url> {
         .as_ref()
         .ok()
         .map(|response| response.target.url())
+}
+
+/// Returns the referrer policy that the head of a page sets.
+fn referrer_policy(finished: &Finished) -> Option<ReferrerPolicy> {
+    ReferrerPolicy::of_header(&header(finished, "referrer-policy")?)
 }
 
 fn page_address(finished: &Finished) -> Option<lgoose_html::PageAddress> {
@@ -357,7 +366,10 @@ fn urls(
     find: page_urls::UrlFinder,
 ) -> mlua::Result<Table> {
     match this.read(lua, page_address)? {
-        Some(page) => page_urls::list(lua, &page, &this.body_text(lua)?, filter, find),
+        Some(page) => {
+            let policy = this.read(lua, referrer_policy)?.unwrap_or_default();
+            page_urls::list(lua, &page, policy, &this.body_text(lua)?, filter, find)
+        }
         None => lua.create_table(),
     }
 }

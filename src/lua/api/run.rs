@@ -1,5 +1,6 @@
 //! `run`: what a plan knows of its run, and what it asks of it.
 
+use super::function::function;
 use crate::error::Diagnostic;
 use crate::lua::requests::marker;
 use crate::lua::run_view::RunView;
@@ -19,20 +20,21 @@ end"#;
 /// Creates `run`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let stop = lua.create_function(move |lua, why: Value| {
+    let stop = function(lua, move |lua, why: Value| {
         view(lua, "stop")?.stop(&reason(lua, "stop", &why)?);
         Ok(())
     })?;
-    let fail = lua.create_function(|lua, why: Value| {
+    let fail = function(lua, |lua, why: Value| {
         view(lua, "fail")?.fail(&reason(lua, "fail", &why)?);
         Ok(())
     })?;
-    let elapsed =
-        lua.create_function(|lua, ()| Ok(view(lua, "elapsed")?.elapsed().as_secs_f64()))?;
-    let users = lua.create_function(|lua, ()| Ok(view(lua, "users")?.users()))?;
+    let elapsed = function(lua, |lua, ()| {
+        Ok(view(lua, "elapsed")?.elapsed().as_secs_f64())
+    })?;
+    let users = function(lua, |lua, ()| Ok(view(lua, "users")?.users()))?;
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
-        lua.create_function(may_wait)?,
+        function(lua, may_wait)?,
         marker("ready"),
         coroutine.raw_get::<Function>("yield")?,
     );

@@ -2,6 +2,7 @@
 //! `shared`, the value that `test_start` returned.
 
 use super::cookies::cookies;
+use super::function::function;
 use super::lookup::{MemberValue, part};
 use super::parts;
 use super::tags::user_tags;
@@ -32,29 +33,28 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }
-        "set_header" => lua.create_function(set_header)?,
-        "basic_auth" => {
-            lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
+        "set_header" => function(lua, set_header)?,
+        "basic_auth" => function(
+            lua,
+            |lua, (_, name, password): (Value, LuaString, LuaString)| {
                 check_header_length(name.as_bytes().len() + password.as_bytes().len())?;
                 let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
                 let value = basic(&credentials).map_err(mlua::Error::runtime)?;
                 session(lua)?.set_digest(None);
                 set_header_of_user(lua, &header::AUTHORIZATION, Some(value))
-            })?
-        }
-        "digest_auth" => {
-            lua.create_function(|lua, (_, user, password): (Value, String, String)| {
-                const LONGEST: usize = 64 << 10;
-                if user.len() + password.len() > LONGEST {
-                    let problem = "user:digest_auth: the name and the password are too long";
-                    return Err(mlua::Error::runtime(problem));
-                }
-                session(lua)?.set_header(&header::AUTHORIZATION, None);
-                session(lua)?.set_digest(Some(DigestCredentials { user, password }));
-                Ok(())
-            })?
-        }
-        "bearer" => lua.create_function(|lua, (_, token): (Value, LuaString)| {
+            },
+        )?,
+        "digest_auth" => function(lua, |lua, (_, user, password): (Value, String, String)| {
+            const LONGEST: usize = 64 << 10;
+            if user.len() + password.len() > LONGEST {
+                let problem = "user:digest_auth: the name and the password are too long";
+                return Err(mlua::Error::runtime(problem));
+            }
+            session(lua)?.set_header(&header::AUTHORIZATION, None);
+            session(lua)?.set_digest(Some(DigestCredentials { user, password }));
+            Ok(())
+        })?,
+        "bearer" => function(lua, |lua, (_, token): (Value, LuaString)| {
             check_header_length(token.as_bytes().len())?;
             let value = bearer(&token.as_bytes()).map_err(mlua::Error::runtime)?;
             set_header_of_user(lua, &header::AUTHORIZATION, Some(value))
@@ -126,7 +126,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     if !value.is_table() {
         return Ok(value);
     }
-    let refuse = lua.create_function(|_, DisplayText(key): DisplayText| {
+    let refuse = function(lua, |_, DisplayText(key): DisplayText| {
         Ok(format!(
             "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
         ))

@@ -1,5 +1,6 @@
 //! The library of `require "lgoose.shared"`: counters, queues and maps that the users of a process share while they run.
 
+use super::function::{function, method};
 use super::names::unknown;
 use super::parts;
 use crate::error::Diagnostic;
@@ -54,29 +55,29 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
         coroutine.raw_get::<Function>("yield")?,
-        lua.create_function(|lua, ()| Ok(here(lua)))?,
+        function(lua, |lua, ()| Ok(here(lua)))?,
         marker("take"),
         marker("await"),
-        lua.create_function(try_take)?,
-        lua.create_function(find_or_claim)?,
+        function(lua, try_take)?,
+        function(lua, find_or_claim)?,
     );
     let (take, get_or): (Function, Function) = parts::SHARED.load(lua)?.call(parts)?;
     lua.register_userdata_type::<SharedQueue>(|registry| register_queue(registry, take))?;
     lua.register_userdata_type::<SharedMap>(|registry| register_map(registry, get_or))?;
     let library = lua.create_table()?;
     let of = state.clone();
-    let counter = lua.create_function(move |lua, name: Value| {
+    let counter = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "counter", &name)?;
         let counter = of.counter(&name).map_err(mlua::Error::runtime)?;
         lua.create_userdata(SharedCounter { name, counter })
     })?;
     let of = state.clone();
-    let queue = lua.create_function(move |lua, name: Value| {
+    let queue = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "queue", &name)?;
         let queue = of.queue(&name).map_err(mlua::Error::runtime)?;
         lua.create_any_userdata(SharedQueue { name, queue })
     })?;
-    let map = lua.create_function(move |lua, name: Value| {
+    let map = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "map", &name)?;
         let map = state.map(&name).map_err(mlua::Error::runtime)?;
         lua.create_any_userdata(SharedMap { name, map })
@@ -136,14 +137,14 @@ fn expiry(value: &Value, what: &str) -> mlua::Result<Option<Duration>> {
 
 impl UserData for SharedCounter {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("incr", |lua, this, by: Option<i64>| {
+        method(methods, "incr", |lua, this, by: Option<i64>| {
             let what = format!("the counter '{}'", this.name);
             runs(lua, &what)?;
             this.counter
                 .add(by.unwrap_or(1))
                 .ok_or_else(|| mlua::Error::runtime(format!("{what} would not fit into 64 bits")))
         });
-        methods.add_method("get", |lua, this, ()| {
+        method(methods, "get", |lua, this, ()| {
             runs(lua, &format!("the counter '{}'", this.name))?;
             Ok(this.counter.get())
         });
@@ -160,13 +161,13 @@ where
     R: UserDataFields<SharedQueue> + UserDataMethods<SharedQueue>,
 {
     registry.add_field("take", take);
-    registry.add_method("put", |lua, this, value: Value| {
+    method(registry, "put", |lua, this, value: Value| {
         let what = format!("the queue '{}'", this.name);
         runs(lua, &what)?;
         let (value, bytes) = shareable(lua, &value, &what)?;
         this.queue.put(value, bytes).map_err(mlua::Error::runtime)
     });
-    registry.add_method("size", |lua, this, ()| {
+    method(registry, "size", |lua, this, ()| {
         runs(lua, &format!("the queue '{}'", this.name))?;
         Ok(this.queue.len())
     });
@@ -183,32 +184,44 @@ where
 {
     registry.add_field("get_or", get_or);
     type PutFunction = (DisplayText, Value, Value);
-    registry.add_method("put", |lua, this, (key, value, expires): PutFunction| {
-        let what = format!("the map '{}'", this.name);
-        runs(lua, &what)?;
-        let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
-        if value.is_nil() {
-            this.map.remove(&key.0, None);
-            return Ok(());
-        }
-        let (value, bytes) = shareable(lua, &value, &what)?;
-        let put = this.map.put(&key.0, value, bytes, expires);
-        put.map_err(mlua::Error::runtime)
-    });
-    registry.add_method("get", |lua, this, DisplayText(key): DisplayText| {
-        runs(lua, &format!("the map '{}'", this.name))?;
-        copy(lua, this.map.get(&key))
-    });
-    registry.add_method("remove", |lua, this, (key, only): (DisplayText, Value)| {
-        let what = format!("the map '{}'", this.name);
-        runs(lua, &what)?;
-        let only = match only {
-            Value::Nil => None,
-            value => Some(shareable(lua, &value, &what)?.0),
-        };
-        Ok(this.map.remove(&key.0, only.as_deref()))
-    });
-    registry.add_method("size", |lua, this, ()| {
+    method(
+        registry,
+        "put",
+        |lua, this, (key, value, expires): PutFunction| {
+            let what = format!("the map '{}'", this.name);
+            runs(lua, &what)?;
+            let expires = expiry(&expires, &format!("the time that {what} keeps a value"))?;
+            if value.is_nil() {
+                this.map.remove(&key.0, None);
+                return Ok(());
+            }
+            let (value, bytes) = shareable(lua, &value, &what)?;
+            let put = this.map.put(&key.0, value, bytes, expires);
+            put.map_err(mlua::Error::runtime)
+        },
+    );
+    method(
+        registry,
+        "get",
+        |lua, this, DisplayText(key): DisplayText| {
+            runs(lua, &format!("the map '{}'", this.name))?;
+            copy(lua, this.map.get(&key))
+        },
+    );
+    method(
+        registry,
+        "remove",
+        |lua, this, (key, only): (DisplayText, Value)| {
+            let what = format!("the map '{}'", this.name);
+            runs(lua, &what)?;
+            let only = match only {
+                Value::Nil => None,
+                value => Some(shareable(lua, &value, &what)?.0),
+            };
+            Ok(this.map.remove(&key.0, only.as_deref()))
+        },
+    );
+    method(registry, "size", |lua, this, ()| {
         runs(lua, &format!("the map '{}'", this.name))?;
         Ok(this.map.len())
     });
@@ -242,7 +255,7 @@ fn refuse_others<T, R: UserDataMethods<T>>(
 
 impl UserData for OpenClaim {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("keep", |lua, this, value: Value| {
+        method(methods, "keep", |lua, this, value: Value| {
             let (value, bytes) = shareable(lua, &value, &this.what)?;
             match &this.claim {
                 Some(claim) => claim

@@ -1,5 +1,6 @@
 //! `user.tags`, and the tags of a transaction.
 
+use super::function::function;
 use crate::lua::requests::{OwnTags, Transaction, read_transaction, set_tag};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
@@ -11,7 +12,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     meta.raw_set("__metatable", false)?;
     meta.raw_set(
         "__index",
-        lua.create_function(|lua, (_, DisplayText(key)): (Value, DisplayText)| {
+        function(lua, |lua, (_, DisplayText(key)): (Value, DisplayText)| {
             let host = VmHost::of(lua);
             let tags = host.tags.borrow();
             let own = tags.iter().flat_map(|tags| tags.of_user().pairs());
@@ -23,7 +24,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     )?;
     meta.raw_set(
         "__newindex",
-        lua.create_function(|lua, (_, key, value): (Value, LuaString, Value)| {
+        function(lua, |lua, (_, key, value): (Value, LuaString, Value)| {
             let host = VmHost::of(lua);
             let mut tags = host.tags.borrow_mut();
             let own = tags.get_or_insert_default().of_user_mut();

@@ -178,7 +178,7 @@ mod tests {
             .insert_one(unanswered());
         let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
-        let find = "local html, wait = ... return html.parse('<form accept-charset=latin1><input name=b required><button name=a formnovalidate>', 'http://a/'):form(), wait.constant(1)";
+        let find = "local html, wait = ... return html.parse('<meta name=referrer content=origin><form accept-charset=latin1><input name=b required><button name=a formnovalidate>', 'http://a/'):form(), wait.constant(1)";
         let libraries = (
             members::lookup(lua, "global:html".to_owned())?.0,
             members::lookup(lua, "global:wait".to_owned())?.0,

@@ -60,7 +60,7 @@ pub(in crate::lua) type ExpectedHeader = (String, Option<Vec<u8>>);
 pub(in crate::lua) enum ExpectedRedirect {
     Anywhere,
     Nowhere,
-    /// To this path or absolute URL.
+    /// To this path on the host that was asked, or to this absolute URL.
     To(Rc<str>),
 }
 
@@ -250,10 +250,14 @@ impl RareExpectations {
             ExpectedRedirect::To(expected) => {
                 let target = &response.target;
                 let path = target.path.split('?').next().unwrap_or_default();
-                let there = **expected == *target.path
-                    || **expected == *path
-                    || **expected == *target.text();
-                let got = shorten_reason(&target.path);
+                let is_path = **expected == *target.path || **expected == *path;
+                let (there, got) = if response.left_site() {
+                    (**expected == *target.text(), target.text())
+                } else {
+                    let there = is_path || **expected == *target.text();
+                    (there, target.path.to_string())
+                };
+                let got = shorten_reason(&got);
                 let expected = shorten_reason(expected);
                 (!there).then(|| format!("expected a redirect to '{expected}', got one to '{got}'"))
             }

@@ -113,8 +113,7 @@ fn read_urls(list: &Value, budget: &mut Budget) -> Result<Vec<Rc<str>>, String> 
         return Err(describe_mismatch("user:fetch", "a list of URLs", list));
     };
     let mut urls = Vec::new();
-    for url in unwrap_view(table).sequence_values::<Value>() {
-        let url = url.map_err(|error| error.to_string())?;
+    for url in values::list_values(&unwrap_view(table), "the list of user:fetch")? {
         match &url {
             Value::String(text) => {
                 budget.take(url_bytes(text.as_bytes().len()))?;

@@ -6,6 +6,7 @@ use super::request::RequestOp;
 use crate::http::{Referrer, RequestExtras};
 use crate::lua::limits::HeldBytes;
 use foldhash::quality::FixedState;
+use lgoose_html::{PageUrls, ReferrerPolicy};
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
 use std::rc::Rc;
@@ -25,23 +26,39 @@ struct UrlList {
     page: Rc<RequestExtras>,
     /// The hashes of the URLs, sorted.
     hashes: Box<[u64]>,
+    /// Those of URLs whose requests tell something else of the page than the others do, sorted.
+    others: Box<[(u64, ReferrerPolicy)]>,
     /// Its memory counts as the plan's.
     _held: HeldBytes,
 }
 
 impl RecentUrls {
-    /// Returns the memory of a list of that many URLs, in bytes.
-    pub(in crate::lua) fn bytes(urls: usize) -> usize {
-        size_of::<UrlList>() + size_of::<RequestExtras>() + urls * size_of::<u64>()
+    /// Returns the memory of a list of the URLs of a page, at most, in bytes.
+    pub(in crate::lua) fn bytes(found: &PageUrls) -> usize {
+        let special = found.policies.iter().flatten().count();
+        size_of::<UrlList>()
+            + size_of::<RequestExtras>()
+            + found.urls.len() * size_of::<u64>()
+            + special * size_of::<(u64, ReferrerPolicy)>()
     }
 
-    /// Remembers URLs that a page has.
-    pub(in crate::lua) fn add(&mut self, page: &str, urls: &[String], held: HeldBytes) {
-        let Some(referrer) = Referrer::of(page) else {
+    /// Remembers URLs that a page has. `usual` is what the page says of all of them.
+    pub(in crate::lua) fn add(
+        &mut self,
+        page: &str,
+        usual: ReferrerPolicy,
+        found: &PageUrls,
+        held: HeldBytes,
+    ) {
+        let Some(referrer) = Referrer::of(page, usual) else {
             return;
         };
-        let mut hashes: Box<[u64]> = urls.iter().map(|url| hash(url)).collect();
+        let mut hashes: Box<[u64]> = found.urls.iter().map(|url| hash(url)).collect();
+        let special = hashes.iter().zip(&found.policies);
+        let special = special.filter_map(|(hash, policy)| Some((*hash, (*policy)?)));
+        let mut others: Box<[_]> = special.filter(|(_, policy)| *policy != usual).collect();
         hashes.sort_unstable();
+        others.sort_unstable_by_key(|(hash, _)| *hash);
         if self.lists.len() == MOST_LISTS {
             self.lists.pop_back();
         }
@@ -51,6 +68,7 @@ impl RecentUrls {
                 ..RequestExtras::default()
             }),
             hashes,
+            others,
             _held: held,
         });
     }
@@ -76,6 +94,12 @@ impl RecentUrls {
         let Some(list) = self.lists.iter().find(holds) else {
             return;
         };
+        let other = list.others.binary_search_by_key(&hash, |(hash, _)| *hash);
+        if let Ok(at) = other {
+            let page = list.page.referrer.as_ref();
+            request.extras().referrer = page.map(|page| page.with(list.others[at].1));
+            return;
+        }
         match request.extras {
             // Most requests for assets have nothing else to say, and share it.
             None => request.extras = Some(list.page.clone()),

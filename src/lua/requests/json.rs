@@ -2,7 +2,7 @@
 
 use super::json_fields::OBJECT_BYTES;
 use crate::lua::limits::{Budget, TABLE_LOOK};
-use crate::lua::values::{escape_invalid, shorten, unwrap_view};
+use crate::lua::values::{escape_invalid, shorten, type_phrase, unwrap_view};
 use mlua::Value;
 
 /// The deepest nesting of tables. Deeper ones would overflow the thread's stack; decoding has the same limit.
@@ -86,9 +86,9 @@ struct ValueCost {
 }
 
 /// Checks that no table is nested too deeply, that the result stays within the budget, with its cost in addition
-/// to the text of every value, and that every string is UTF-8: one that is not would become a list of numbers. A
-/// value in which one table or text occurs many times may be small in Lua and endless as JSON, and a list may have
-/// few values although its length is 2^62.
+/// to the text of every value, that every string is UTF-8: one that is not would become a list of numbers, and that every
+/// table is a whole list or an object. A value in which one table or text occurs many times may be small in Lua and endless
+/// as JSON.
 ///
 /// # Errors
 /// The reason why the value cannot be encoded, or the message for a plan whose time is over.
@@ -106,21 +106,83 @@ fn fits(value: &Value, cost: ValueCost, deepest: u32, budget: &mut Budget) -> Re
         return Err(Unfit::Value("tables are nested too deeply".to_owned()));
     }
     budget.spend(TABLE_LOOK)?;
-    let mut entries = 0;
+    let mut keys = TableKeys::default();
     for (key, value) in table.pairs::<Value, Value>().filter_map(Result::ok) {
-        entries += 1;
+        keys.add(&key);
         let key = key.as_string();
         budget.take(key.map_or(0, |key| escaped_length(&key.as_bytes())))?;
         fits(&value, cost, deepest - 1, budget)?;
     }
+    keys.check().map_err(Unfit::Value)?;
     budget.spend(TABLE_LOOK)?;
-    let length = table.raw_len();
-    if length == 0 && entries > 0 {
+    if keys.named.is_some() {
         budget.take(cost.object)?;
     }
-    // Each value that a list leaves out is written as null.
-    budget.take(length.saturating_sub(entries).saturating_mul(cost.each))?;
     Ok(())
+}
+
+/// The keys of a table, which is either a list or an object.
+#[derive(Default)]
+struct TableKeys {
+    /// One that is no integer.
+    named: Option<Value>,
+    integers: i64,
+    lowest: i64,
+    highest: i64,
+}
+
+impl TableKeys {
+    fn add(&mut self, key: &Value) {
+        let Value::Integer(place) = key else {
+            self.named.get_or_insert_with(|| key.clone());
+            return;
+        };
+        self.integers += 1;
+        let is_first = self.integers == 1;
+        self.lowest = if is_first {
+            *place
+        } else {
+            self.lowest.min(*place)
+        };
+        self.highest = if is_first {
+            *place
+        } else {
+            self.highest.max(*place)
+        };
+    }
+
+    /// Checks that nothing of the table would be left out or made up.
+    ///
+    /// # Errors
+    /// What is wrong, and what to write.
+    fn check(&self) -> Result<(), String> {
+        match &self.named {
+            Some(name) if self.integers > 0 => {
+                let name = name.as_string().map_or_else(
+                    || type_phrase(name).to_owned(),
+                    |name| format!("'{}'", shorten(&escape_invalid(name))),
+                );
+                Err(format!(
+                    "a table is a list or has names, and this one has the place {} and the name {name}; \
+                     give the list a name of its own",
+                    self.lowest
+                ))
+            }
+            Some(Value::String(_)) => Ok(()),
+            Some(name) => Err(format!(
+                "the name of a field is a string, not {}",
+                type_phrase(name)
+            )),
+            None if self.integers > 0 && (self.lowest != 1 || self.highest != self.integers) => {
+                Err(format!(
+                    "a list has the places 1, 2, 3 … without holes, and this one has {} from {} to {}; write json.null \
+                     where nothing is, and names as strings: [\"{}\"] = …",
+                    self.integers, self.lowest, self.highest, self.highest
+                ))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns the length of a text in JSON without its quotes, in bytes.

@@ -3,6 +3,7 @@
 
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::expect::{at_path, same_json};
+use crate::lua::large_integers;
 use crate::lua::values::{ENTRY_BYTES, shorten_reason};
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -34,6 +35,9 @@ pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -
         fields: &fields,
         paths: paths.enumerate().collect(),
     };
+    // As the plan reads them.
+    let quoted = large_integers::quoted(body);
+    let body = quoted.as_deref().unwrap_or(body);
     let read = std::str::from_utf8(body).ok().and_then(|text| {
         let mut json = serde_json::Deserializer::from_str(text);
         inside.deserialize(&mut json).and_then(|()| json.end()).ok()

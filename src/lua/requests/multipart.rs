@@ -4,8 +4,8 @@ use super::request::plan_file;
 use crate::config::unknown_word;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
-    ENTRY_BYTES, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs,
-    to_one_line, unwrap_view,
+    ENTRY_BYTES, byte_length, describe_mismatch, list_values, read_scalar, read_string, shorten,
+    sorted_pairs, to_one_line, unwrap_view,
 };
 use bytes::Bytes;
 use mlua::{Table, Value};
@@ -37,8 +37,9 @@ pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, Str
     for (name, value) in sorted_pairs(&parts, "names of parts", budget)? {
         match value.as_table().map(unwrap_view).filter(is_list) {
             Some(several) => {
-                for value in several.sequence_values::<Value>() {
-                    let value = value.map_err(|error| error.to_string())?;
+                for value in
+                    list_values(&several, &format!("'multipart', part '{}'", shorten(&name)))?
+                {
                     read.push(MultipartField::read(name.clone(), &value, NAMED, budget)?);
                 }
             }
@@ -63,8 +64,10 @@ fn listed(
             );
         }
     }
-    for (place, value) in parts.sequence_values::<Value>().enumerate() {
-        let value = value.map_err(|error| error.to_string())?;
+    for (place, value) in list_values(parts, "option 'multipart'")?
+        .into_iter()
+        .enumerate()
+    {
         let name = value.as_table().map(|part| part.raw_get::<Value>("name"));
         let what = format!("part {} of 'multipart'", place + 1);
         let name = match name {

@@ -9,7 +9,7 @@ use super::tags::OwnTags;
 use crate::lua::limits::{Budget, StackValue, YieldedValues};
 use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
-    self, describe_mismatch, escape_invalid, escape_invalid_bytes, read_seconds,
+    self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
 };
 use crate::protocols::CallOp;
 use crate::tags::Tags;
@@ -381,11 +381,12 @@ fn read_batch(list: Value, budget: &mut Budget) -> Result<Op, String> {
     let Value::Table(list) = &list else {
         return Err(describe_mismatch("user:batch", "a list of requests", &list));
     };
-    let one = |entry: mlua::Result<Value>| {
+    let one = |entry: &Value| {
         budget.take(size_of::<RequestOp>())?;
-        read_described(&entry.map_err(|error| error.to_string())?, budget)
+        read_described(entry, budget)
     };
-    list.sequence_values::<Value>()
+    list_values(list, "the list of user:batch")?
+        .iter()
         .map(one)
         .collect::<Result<_, _>>()
         .map(Op::Fetch)

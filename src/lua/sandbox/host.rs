@@ -11,7 +11,7 @@ use crate::lua::requests::{
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
-use lgoose_html::Document;
+use lgoose_html::{Document, PageUrls, ReferrerPolicy};
 use mlua::{Lua, Table};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -193,12 +193,12 @@ impl VmHost {
     }
 
     /// Remembers the URLs that a page has, so that requests for them say where they were found.
-    pub(in crate::lua) fn remember(&self, page: &str, urls: &[String]) {
+    pub(in crate::lua) fn remember(&self, page: &str, usual: ReferrerPolicy, urls: &PageUrls) {
         let session = self.session.as_ref();
-        if session.is_some_and(|session| session.sends_referrer()) && !urls.is_empty() {
-            let held = self.account.hold(RecentUrls::bytes(urls.len()));
+        if session.is_some_and(|session| session.sends_referrer()) && !urls.urls.is_empty() {
+            let held = self.account.hold(RecentUrls::bytes(urls));
             let mut found = self.found.borrow_mut();
-            found.get_or_insert_default().add(page, urls, held);
+            found.get_or_insert_default().add(page, usual, urls, held);
         }
     }
 

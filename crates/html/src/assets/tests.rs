@@ -1,7 +1,7 @@
 //! Which assets and links a page has.
 
-use super::{MOST_ADDRESSES, assets, assets_within, candidates, links};
-use crate::{fixture, title};
+use super::{MOST_ADDRESSES, assets, assets_within, candidates, links, links_within};
+use crate::{ReferrerPolicy, fixture, title};
 use url::Url;
 
 fn of(page: &str) -> Vec<String> {
@@ -39,9 +39,9 @@ fn an_umami_page_loads_its_image_styles_but_no_fonts_of_another_host() {
 
 #[test]
 fn only_links_that_a_browser_fetches_are_assets() {
-    let page = "<link rel=canonical href=/no><link rel='preload' as=font href=/no>\
+    let page = "<link rel=canonical href=/no><link rel='preload' href=/no><link rel=apple-touch-icon href=/no>\
         <link rel=PRELOAD as=style href=/a><link rel='Alternate StyleSheet' href=/b>\
-        <link href=/c rel=apple-touch-icon><link rel=stylesheet href=''><script>x</script>\
+        <link href=/c as=font rel=preload><link rel=stylesheet href=''><script>x</script>\
         <img src='data:image/png;base64,AA'><img alt=x><script src='//site/d'></script><source src=/no>";
     let expected = ["a", "b", "c", "d"].map(|path| format!("http://site/{path}"));
     assert_eq!(of(page), expected);
@@ -163,4 +163,17 @@ fn addresses_are_looked_at_until_they_have_cost_too_much() {
     let base = format!("<base href='/{}/'>", "b".repeat(1 << 20));
     let copied = format!("{base}{}<img src=/last>", "<img src=b>".repeat(300));
     assert_eq!(of(&copied).len(), 1);
+}
+
+#[test]
+fn elements_and_pages_say_how_their_page_is_named() {
+    let page = "<img src=a><meta name=Referrer content=origin><img src=b>\
+        <script src=c referrerpolicy=No-Referrer></script><img src=d referrerpolicy=unknown>";
+    let found = assets_within(page.as_bytes(), &(&fixture::page_url()).into(), usize::MAX);
+    let (origin, nothing) = (ReferrerPolicy::Origin, ReferrerPolicy::NoReferrer);
+    let policies = found.expect("few").policies;
+    assert_eq!(policies, [None, Some(origin), Some(nothing), Some(origin)]);
+    let page = "<a href=a>a</a><meta name=referrer content=origin><a href=b rel='noopener noreferrer'>b</a>";
+    let found = links_within(page.as_bytes(), &(&fixture::page_url()).into(), usize::MAX);
+    assert_eq!(found.expect("few").policies, [Some(origin), Some(nothing)]);
 }

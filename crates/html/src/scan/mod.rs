@@ -12,8 +12,8 @@
 use memchr::memchr;
 
 use crate::names::{
-    A, BASE, IFRAME, IMG, LINK, NOEMBED, NOFRAMES, NOSCRIPT, SCRIPT, SOURCE, STYLE, SVG, TEMPLATE,
-    TEXTAREA, TITLE, XMP, ends_name,
+    A, BASE, IFRAME, IMAGE, IMG, INPUT, LINK, META, NOEMBED, NOFRAMES, NOSCRIPT, SCRIPT, SOURCE,
+    STYLE, SVG, TEMPLATE, TEXTAREA, TITLE, USE, VIDEO, XMP, ends_name,
 };
 
 /// A start tag that a caller may want. Those inside a `<template>` are not reported.
@@ -23,10 +23,16 @@ pub(super) enum ScannedElement {
     A,
     /// `<base>`
     Base,
-    /// `<img>`
+    /// `<image>` of an `<svg>`
+    Image,
+    /// `<img>`, which outside an `<svg>` may be written `<image>`
     Img,
+    /// `<input>`
+    Input,
     /// `<link>`
     Link,
+    /// `<meta>`
+    Meta,
     /// `<script>`
     Script,
     /// `<source>`
@@ -35,6 +41,10 @@ pub(super) enum ScannedElement {
     Style,
     /// `<title>`, unless it is the title of an `<svg>`
     Title,
+    /// `<use>` of an `<svg>`
+    Use,
+    /// `<video>`
+    Video,
 }
 
 /// A tag of any kind with its name, packed into a number; 0 stands for all names longer than eight bytes.
@@ -224,6 +234,11 @@ impl<'a> Scanner<'a> {
         self.closes_itself && self.drawings > 0
     }
 
+    /// Returns whether the current tag is inside an `<svg>`.
+    pub(super) fn is_drawing(&self) -> bool {
+        self.drawings > 0
+    }
+
     /// Returns whether the page went on until the current tag's `>`; a browser drops a tag that was cut.
     pub(super) fn is_whole(&self) -> bool {
         !self.cut
@@ -237,7 +252,17 @@ impl<'a> Scanner<'a> {
                 self.raw = Some(name);
             }
             TITLE if self.drawings == 0 => self.raw = Some(name),
-            TEMPLATE => self.templates += 1,
+            // One that declares a shadow root is not inert.
+            TEMPLATE => {
+                let mut is_shadow = false;
+                while let Some((name, mode)) = self.attribute() {
+                    is_shadow |= name.eq_ignore_ascii_case(b"shadowrootmode")
+                        && [&b"open"[..], b"closed"]
+                            .iter()
+                            .any(|known| mode.eq_ignore_ascii_case(known));
+                }
+                self.templates += u32::from(!is_shadow);
+            }
             SVG => {
                 while self.attribute().is_some() {}
                 self.drawings += u32::from(!self.closes_itself);
@@ -251,12 +276,17 @@ impl<'a> Scanner<'a> {
         let element = match name {
             A => ScannedElement::A,
             BASE => ScannedElement::Base,
-            IMG => ScannedElement::Img,
+            IMAGE if self.drawings > 0 => ScannedElement::Image,
+            IMG | IMAGE => ScannedElement::Img,
+            INPUT => ScannedElement::Input,
             LINK => ScannedElement::Link,
+            META => ScannedElement::Meta,
             SOURCE => ScannedElement::Source,
             SCRIPT => ScannedElement::Script,
             STYLE => ScannedElement::Style,
             TITLE if self.drawings == 0 => ScannedElement::Title,
+            USE if self.drawings > 0 => ScannedElement::Use,
+            VIDEO => ScannedElement::Video,
             _ => return None,
         };
         (self.templates == 0).then_some(element)

@@ -1,6 +1,7 @@
 //! Measurements of a plan's own: `check`, `metric`, and the time of `user:transaction`. They go straight to the
 //! recorder of the user's shard.
 
+use super::function::{function, refuse_more};
 use crate::lua::diagnostics::{self, here};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
@@ -26,7 +27,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         ("rate", MetricKind::Rate),
         ("trend", MetricKind::Trend),
     ] {
-        let make = lua.create_function(move |lua, name: Value| match name {
+        let make = function(lua, move |lua, name: Value| match name {
             Value::String(name) => {
                 let name = escape_invalid(&name);
                 if kind == MetricKind::Counter {
@@ -70,6 +71,7 @@ impl UserData for Metric {
 impl Metric {
     /// Implements `metric:add(v)`. A counter counts one when it is called without a value.
     fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
+        refuse_more(values.iter().skip(1))?;
         let value = values.front().unwrap_or(&Value::Nil);
         if self.kind == MetricKind::Rate {
             // A plan that counts with 1 and 0 means true and false.

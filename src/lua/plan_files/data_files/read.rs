@@ -2,6 +2,7 @@
 
 use super::{CellTexts, DataContent, DataFormat};
 use crate::files;
+use crate::lua::large_integers;
 use std::fs;
 use std::io::BufReader;
 use std::path::Path;
@@ -19,9 +20,13 @@ pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<DataCo
         DataFormat::JsonLines => json_lines(file, &whole()?),
         DataFormat::Json => match whole()? {
             text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
-            text => serde_json::from_slice(strip_byte_order_mark(&text))
-                .map(DataContent::Json)
-                .map_err(|error| format!("'{file}' is not JSON: {error}")),
+            text => {
+                let text = strip_byte_order_mark(&text);
+                let quoted = large_integers::quoted(text);
+                serde_json::from_slice(quoted.as_deref().unwrap_or(text))
+                    .map(DataContent::Json)
+                    .map_err(|error| format!("'{file}' is not JSON: {error}"))
+            }
         },
     }
 }
@@ -116,7 +121,8 @@ fn json_lines(file: &str, text: &[u8]) -> Result<DataContent, String> {
         .zip(lines)
         .filter(|(_, line)| !line.trim_ascii().is_empty());
     let value = |(number, line): (u64, &[u8])| {
-        serde_json::from_slice(line).map_err(|error| {
+        let quoted = large_integers::quoted(line);
+        serde_json::from_slice(quoted.as_deref().unwrap_or(line)).map_err(|error| {
             format!(
                 "'{file}', line {number}, is not JSON: it is wrong at column {}",
                 error.column()

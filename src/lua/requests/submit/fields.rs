@@ -3,7 +3,8 @@
 use super::button::{SubmitButton, buttons, default, entries};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
-    ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, raw_field, unwrap_view,
+    ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, escape_invalid_bytes, is_list,
+    list_values, raw_field, shorten, unwrap_view,
 };
 use lgoose_html::ValueRule;
 use mlua::{LuaString, Table, Value};
@@ -72,9 +73,18 @@ impl SubmittedFields {
             let values = match value.as_table().map(unwrap_view) {
                 Some(table) if raw_field(&table, "data").is_nil() => {
                     let mut values = VecDeque::new();
-                    for value in table.sequence_values::<Value>() {
+                    let text = || shorten(&escape_invalid_bytes(&name));
+                    let field = format!("user:submit, field '{}'", text());
+                    if !is_list(&table) {
+                        return Err(format!(
+                            "{field} is a value, a list of values or a file {{ filename = \"a.txt\", data = \"…\" }}; \
+                             write the name of a nested field as the page does: [\"{}[…]\"] = …",
+                            text()
+                        ));
+                    }
+                    for value in list_values(&table, &field)? {
                         budget.take(ENTRY_BYTES)?;
-                        values.push_back(value.map_err(|error| error.to_string())?);
+                        values.push_back(value);
                     }
                     values
                 }

@@ -9,19 +9,21 @@ use super::options::{self, names_content_type, set_content_type};
 use super::request::RequestOp;
 use crate::http::Referrer;
 use crate::lua::limits::Budget;
-use crate::lua::values::{describe_mismatch, encode_pairs, escape_invalid, raw_field, unwrap_view};
+use crate::lua::values::{
+    describe_mismatch, encode_pairs, escape_invalid, list_values, raw_field, unwrap_view,
+};
 use button::SubmitButton;
 use encoding::{encode, texts};
 use encoding_rs::{Encoding, UTF_8};
 use fields::SubmittedFields;
 use http::Method;
-use lgoose_html::Enctype;
+use lgoose_html::{Enctype, ReferrerPolicy};
 use mlua::Value;
 
 pub(in crate::lua) use button::pressed;
 
 /// The options of a form in addition to those of any request.
-pub(in crate::lua) const SUBMIT: [&str; 1] = ["button"];
+pub(in crate::lua) const SUBMIT: [&str; 2] = ["button", "added"];
 
 /// Reads a form as `response:form()` returns it, what the plan fills in, and the options.
 ///
@@ -51,6 +53,9 @@ pub(super) fn read(
     let button = options
         .as_ref()
         .map(|options| raw_field(options, SUBMIT[0]));
+    if let Some(options) = &options {
+        check_added(&raw_field(options, SUBMIT[1]))?;
+    }
     let pressed = SubmitButton::read(form, &button.unwrap_or(Value::Nil))?;
     let fields = SubmittedFields::read(form, filled, &pressed, budget)?;
     let entries = fields.in_order(form, &pressed, budget)?;
@@ -80,7 +85,12 @@ pub(super) fn read(
         kind = Some(content_type);
     }
     if let Value::String(page) = raw_field(form, "page") {
-        op.request.extras().referrer = Referrer::of(&escape_invalid(&page));
+        let policy = match raw_field(form, "referrerpolicy") {
+            Value::String(name) => ReferrerPolicy::of_page(&escape_invalid(&name)),
+            _ => None,
+        };
+        let page = escape_invalid(&page);
+        op.request.extras().referrer = Referrer::of(&page, policy.unwrap_or_default());
     }
     if let Some(options) = &options {
         // Read once the body is set: they may compress it, and refuse a second body.
@@ -90,6 +100,26 @@ pub(super) fn read(
         set_content_type(&mut op, &kind);
     }
     Ok(op)
+}
+
+/// Checks the option that names the fields which scripts of the page add: the prelude warns of others.
+fn check_added(added: &Value) -> Result<(), String> {
+    let kind = "true or a list of the names of fields";
+    match added {
+        Value::Nil | Value::Boolean(_) => Ok(()),
+        Value::Table(names) => {
+            let names = list_values(&unwrap_view(names), "option 'added'")?;
+            let other = names.iter().find(|name| !name.is_string());
+            other.map_or(Ok(()), |other| {
+                Err(describe_mismatch(
+                    "a name of option 'added'",
+                    "a string",
+                    other,
+                ))
+            })
+        }
+        other => Err(describe_mismatch("option 'added'", kind, other)),
+    }
 }
 
 fn method(method: &Value) -> Result<Method, String> {

@@ -1,0 +1,106 @@
+//! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
+//! something by it, and Lua would drop it in silence.
+
+use crate::lua::values::{DisplayText, escape_invalid, shorten, type_phrase};
+use mlua::{
+    FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, UserDataMethods,
+    UserDataRef, Value, Variadic,
+};
+
+/// What a function takes, with the number of its arguments.
+pub(super) trait Arguments: FromLuaMulti {
+    /// The most arguments that mean something.
+    const MOST: usize;
+}
+
+macro_rules! arguments {
+    ($most:expr => $($kind:ty),+) => {
+        $(impl Arguments for $kind { const MOST: usize = $most; })+
+    };
+}
+
+macro_rules! tuple_arguments {
+    ($most:expr => $($kind:ident),+) => {
+        impl<$($kind),+> Arguments for ($($kind,)+) where ($($kind,)+): FromLuaMulti {
+            const MOST: usize = $most;
+        }
+    };
+}
+
+arguments!(0 => ());
+arguments!(1 => i64, String, Value, LuaString, Table, DisplayText);
+tuple_arguments!(2 => A, B);
+tuple_arguments!(3 => A, B, C);
+tuple_arguments!(4 => A, B, C, D);
+
+impl<T> Arguments for Option<T>
+where
+    Option<T>: FromLuaMulti,
+{
+    const MOST: usize = 1;
+}
+
+impl<T: 'static> Arguments for UserDataRef<T> {
+    const MOST: usize = 1;
+}
+
+impl<T> Arguments for Variadic<T>
+where
+    Variadic<T>: FromLuaMulti,
+{
+    const MOST: usize = usize::MAX;
+}
+
+/// The arguments of a call that has no more than the function takes.
+struct Known<A>(A);
+
+impl<A: Arguments> FromLuaMulti for Known<A> {
+    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
+        if values.len() > A::MOST {
+            refuse_more(values.iter().skip(A::MOST))?;
+        }
+        A::from_lua_multi(values, lua).map(Known)
+    }
+}
+
+/// Raises for the first argument that a function does not take. Nil is nothing.
+pub(super) fn refuse_more<'a>(more: impl IntoIterator<Item = &'a Value>) -> mlua::Result<()> {
+    let mut more = more.into_iter();
+    more.find(|value| !value.is_nil())
+        .map_or(Ok(()), |value| Err(mlua::Error::runtime(describe(value))))
+}
+
+/// Formats the message for an argument too many.
+pub(super) fn describe(value: &Value) -> String {
+    let shown = match value {
+        Value::String(text) => format!("'{}'", shorten(&escape_invalid(text))),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        other => type_phrase(other).to_owned(),
+    };
+    format!("this call has an argument too many, {shown}: the function takes fewer")
+}
+
+/// Creates a function of a plan.
+pub(super) fn function<A, R, F>(lua: &Lua, call: F) -> mlua::Result<Function>
+where
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
+{
+    lua.create_function(move |lua, Known(arguments): Known<A>| call(lua, arguments))
+}
+
+/// Adds a method that plans call.
+pub(super) fn method<T, M, A, R, F>(methods: &mut M, name: &'static str, call: F)
+where
+    M: UserDataMethods<T>,
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, &T, A) -> mlua::Result<R> + 'static,
+{
+    methods.add_method(name, move |lua, this, Known(arguments): Known<A>| {
+        call(lua, this, arguments)
+    });
+}

@@ -16,6 +16,30 @@ local LOGIN_FORM = "#user-login, #user-login-form"
 -- Longer pages say more than why they refuse.
 local SHORT_PAGE = 2000
 
+-- The options of each function that has some of its own.
+local OPTIONS = {
+  log_in = { path = true, form = true, name = true },
+  search = { path = true, form = true, name = true, expect = true },
+  load_page = { status = true, title = true, text = true, name = true, assets = true, asset_name = true },
+}
+
+-- Returns the options of a function; raises for one that it has not.
+local function read_options(name, options)
+  if options == nil then return {} end
+  local known = OPTIONS[name]
+  for option in pairs(options) do
+    if not known[option] then
+      local names = {}
+      for each in pairs(known) do
+        names[#names + 1] = each
+      end
+      table.sort(names)
+      error(("drupal.%s has no option '%s'; it has %s"):format(name, option, table.concat(names, ", ")), 3)
+    end
+  end
+  return options
+end
+
 ---The text of the page's error message, as Drupal 7 or a later one shows it; that of a refusal (403) which is all of its
 ---page, as when flood control blocks logins.
 ---@param page lgoose.Response
@@ -80,13 +104,11 @@ end
 ---@return boolean logged_in
 ---@return string? why # the reason if not
 function drupal.log_in(user, name, password, options)
-  local path, css, row = "/user", LOGIN_FORM, nil
-  if options then
-    path, css, row = options.path or path, options.form or css, options.name
-  end
-  local page = user:get(path, { name = row })
+  options = read_options("log_in", options)
+  local row = options.name
+  local page = user:get(options.path or "/user", { name = row })
   local failed = page.error
-  local form = drupal.form(page, css)
+  local form = drupal.form(page, options.form or LOGIN_FORM)
   if not form then return false, failed or "there is no login form" end
   local answer = user:submit(form, { name = name, pass = password }, { name = row })
   local message = drupal.error_message(answer)
@@ -113,7 +135,7 @@ end
 ---@param options? lgoose.drupal.SearchOptions
 ---@return lgoose.Response? results # nil if there is no form
 function drupal.search(user, keys, options)
-  options = options or {}
+  options = read_options("search", options)
   local page = user:get(options.path or "/search/node", { name = options.name })
   local form = drupal.form(page, options.form or "#search-form")
   if not form then return nil end
@@ -134,7 +156,7 @@ end
 ---@param options? lgoose.drupal.PageOptions
 ---@return lgoose.Response page
 function drupal.load_page(user, path, options)
-  options = options or {}
+  options = read_options("load_page", options)
   local page = user:get(path, {
     name = options.name,
     expect = { status = options.status, title = options.title, text = options.text },
@@ -155,6 +177,24 @@ end
 ---@return lgoose.Response[] assets
 function drupal.load_assets(user, page, filter, name)
   return (user:fetch(page:assets(filter or drupal.ASSETS), { name = name or "static asset" }))
+end
+
+-- The most arguments of each; what is passed beyond them raises, as Lua would drop it in silence.
+for name, most in pairs {
+  error_message = 1,
+  form = 2,
+  tokens = 1,
+  submit = 4,
+  log_in = 4,
+  search = 3,
+  load_page = 3,
+  load_assets = 4,
+} do
+  local call = drupal[name]
+  drupal[name] = function(...)
+    if select(most + 1, ...) ~= nil then error("drupal." .. name .. " takes fewer arguments", 2) end
+    return call(...)
+  end
 end
 
 return drupal

@@ -9,16 +9,17 @@ local function received(value, problem)
   return value
 end
 
-local function take(queue, wait)
-  local value = try_take(queue)
+-- What is passed beyond the arguments goes to Rust, which refuses it.
+local function take(queue, wait, ...)
+  local value = try_take(queue, ...)
   if value ~= nil or wait == nil then return value end
   return received(yield(TAKE, queue, wait))
 end
 
 -- A claim that is left by an error is closed with it, and another user makes the value then.
-local function get_or(map, key, make, expires)
+local function get_or(map, key, make, expires, ...)
   while true do
-    local value, claim, making = find_or_claim(map, key, make, expires)
+    local value, claim, making = find_or_claim(map, key, make, expires, ...)
     if claim then
       local claimed <close> = claim
       local made = make(key)

@@ -74,7 +74,7 @@ fn row<'a>(json: &'a Value, name: Option<&str>, figure: &str) -> &'a Value {
 #[test]
 fn a_site_that_became_slower_is_called_so_and_the_other_way_round_faster() {
     let folder = folder("compare_slower");
-    let ((_fast, fast), (_slow, slow)) = (site("5ms"), site("80ms"));
+    let ((_fast, fast), (_slow, slow)) = (site("5ms"), site("250ms"));
     let long = ["-t", "26s", "--warmup", "1s", "--seed", "7"];
     let runs = [(&fast, "before.json"), (&slow, "after.json")];
     let runs = runs.map(|(url, file)| start(&folder, url, file, &long));

@@ -327,7 +327,13 @@ fn a_client_key_that_cannot_be_read_is_told_in_words() {
 }
 
 #[test]
-fn a_stream_that_is_reset_with_http_1_1_required_is_asked_again_over_http_1_1() {
+fn what_ends_with_http_1_1_required_is_asked_again_over_http_1_1() {
+    // A reset of stream 1, and the end of the connection before any stream.
+    asked_again_over_http_1_1(&[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 13]);
+    asked_again_over_http_1_1(&[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13]);
+}
+
+fn asked_again_over_http_1_1(frame: &'static [u8]) {
     if crate::CLIENT.is_some() {
         // The script below cannot wait for the request, which hyper sends later than its settings.
         return;
@@ -337,10 +343,10 @@ fn a_stream_that_is_reset_with_http_1_1_required_is_asked_again_over_http_1_1() 
     let mut config = server(&authority.sign(&["127.0.0.1"]), None);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let site = Site::secure(config, |asked| match asked.method.as_str() {
-        // The preface of HTTP/2: settings, and the reset of stream 1.
+        // The preface of HTTP/2: settings, and the frame.
         "PRI" => vec![
             Act::Send(vec![0, 0, 0, 4, 0, 0, 0, 0, 0]),
-            Act::Send(vec![0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 13]),
+            Act::Send(frame.to_vec()),
             Act::Hold,
         ],
         _ => answer(200, "", "good"),

@@ -191,6 +191,12 @@ task { "stale", sequence = 5, function(user)
   local form = drupal.form(user:get "/node/1", "#comment-form")
   drupal.submit(user, form, { form_token = "stale" })
 end }
+task { "mistakes", sequence = 6, function(user)
+  local _, problem = pcall(drupal.log_in, user, "user7", "12345", { pth = "/user" })
+  assert(problem:find("drupal.log_in has no option 'pth'; it has form, name, path", 1, true), problem)
+  _, problem = pcall(drupal.load_assets, user, nil, nil, nil, "more")
+  assert(problem:find("drupal.load_assets takes fewer arguments", 1, true), problem)
+end }
 "##;
     let path = plan("drupal_module.lua", text);
     let report = run([path.as_str(), "-u", "1", "-i", "1"]);
@@ -209,6 +215,31 @@ end }
 }
 
 #[test]
+fn a_login_form_that_never_comes_is_told_by_what_its_page_failed_for() {
+    let text = r##"local drupal = require "lgoose.drupal"
+task { function(user)
+  local logged_in, why = drupal.log_in(user, "user7", "12345", { path = "/hold" })
+  assert(not logged_in and why:find "^timeout", why)
+end }
+"##;
+    let server = Server::start();
+    let path = plan("drupal_timeout.lua", text);
+    let flags = [
+        "-H",
+        &server.url(),
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--timeout",
+        "300ms",
+    ];
+    let report = run([path.as_str()].iter().chain(&flags).copied());
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.total("failures"), 1);
+}
+
+#[test]
 fn every_plan_of_the_repository_checks_without_a_warning() {
     let plans = [plans_below("plans"), plans_below("examples")].concat();
     for plan in &plans {
@@ -223,10 +254,12 @@ fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
     let server = Server::start();
     let text = "scenario { \"a\", weight = 4,\n  task { \"first\", weight = 2, function(user)\n    \
                 user:post(\"/echo\", \"sent text\", { headers = { [\"X-Own\"] = \"1\" } })\n  end } }\n\
-                scenario { \"b\", task { \"second\", function(user) user:get \"/status/404\" end } }";
+                scenario { \"b\", task { \"second\", function(user) user:get \"/status/404\" user:get(user.host .. \"/echo\") end } }";
     let plan = plan("once.lua", text);
     let ended = Lgoose::new([plan.as_str(), "-H", &server.url(), "--once"]).finish();
-    assert_eq!(server.received(), 3, "{}", ended.stderr);
+    assert_eq!(server.received(), 4, "{}", ended.stderr);
+    let whole = format!("[second] GET {}/echo: 200, ", server.url());
+    assert!(ended.stderr.contains(&whole), "{}", ended.stderr);
     assert_eq!(
         ended.stderr.matches("[first] POST /echo: 200 from").count(),
         2
@@ -238,7 +271,7 @@ fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
         "2 users (1 × a, 1 × b), all started at once",
         "GET second ",
         "status 404 Not Found",
-        "3 · ",
+        "4 · ",
         "too little to judge by; 1",
     ] {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);

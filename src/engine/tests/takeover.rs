@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const PLAN: &str = "plan { seed = 5, thresholds = { 'p95 < 30ms', 'failures < 1%' } }\n\
     on('test_start', function(user) user:get '/setup' end)\n\
-    task { 'one', weight = 2, wait = { 0.05, 0.2 }, function(user) user:get('/one/' .. random.int(1, 9)) metric.trend('t', user.id) end }\n\
+    task { 'one', weight = 2, wait = { 0.05, 0.2 }, function(user) user:get('/one/' .. random.int(1, 9)) metric.trend('t'):add(user.id) end }\n\
     task { 'two', wait = 0.1, function(user) user:get('/two', { expect = { status = 404 } }) check(true, 'ok') end }";
 
 /// Plays a run whose director is lost at one time and taken over at the other, if any.
@@ -50,7 +50,7 @@ fn forget_takeover(report: &mut Report) {
 }
 
 /// What differs from one run to the next on the same machine.
-const OTHER: [&str; 4] = ["started", "settings", "generator", "busy"];
+const OTHER: [&str; 5] = ["started", "settings", "generator", "busy", "lag_ms"];
 
 fn assert_same_at(place: &str, taken: &Value, whole: &Value) {
     match (taken, whole) {

@@ -68,7 +68,7 @@ fn figures(report: &Report) -> serde_json::Value {
 
 const MIXED: &str = "plan { seed = 5 }\n\
     scenario { \"a\", weight = 3,\n\
-      task { \"one\", weight = 2, function(user) user:get(\"/one/\" .. random.int(1, 9)) metric.trend(\"t\", user.id) end },\n\
+      task { \"one\", weight = 2, function(user) user:get(\"/one/\" .. random.int(1, 9)) metric.trend(\"t\"):add(user.id) end },\n\
       task { \"two\", function(user) user:get(\"/two\", { expect = { status = 404 } }) end },\n\
       wait = { 0.05, 0.2 } }\n\
     scenario { \"b\", task { \"three\", function(user) user:get \"/three\" check(true, \"ok\") end }, wait = 0.1 }";

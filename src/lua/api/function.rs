@@ -1,7 +1,7 @@
 //! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
 //! something by it, and Lua would drop it in silence.
 
-use crate::lua::values::{DisplayText, escape_invalid, shorten, type_phrase};
+use crate::lua::values::{DisplayText, type_phrase};
 use mlua::{
     FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, UserDataMethods,
     UserDataRef, Value, Variadic,
@@ -70,16 +70,13 @@ pub(super) fn refuse_more<'a>(more: impl IntoIterator<Item = &'a Value>) -> mlua
         .map_or(Ok(()), |value| Err(mlua::Error::runtime(describe(value))))
 }
 
-/// Formats the message for an argument too many.
+/// Formats the message for an argument too many, the same for all values of a type, since reports count the same
+/// messages together.
 pub(super) fn describe(value: &Value) -> String {
-    let shown = match value {
-        Value::String(text) => format!("'{}'", shorten(&escape_invalid(text))),
-        Value::Integer(number) => number.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Boolean(flag) => flag.to_string(),
-        other => type_phrase(other).to_owned(),
-    };
-    format!("this call has an argument too many, {shown}: the function takes fewer")
+    format!(
+        "this call has an argument too many, {}: the function takes fewer",
+        type_phrase(value)
+    )
 }
 
 /// Creates a function of a plan.

@@ -75,7 +75,8 @@ fn row<'a>(json: &'a Value, name: Option<&str>, figure: &str) -> &'a Value {
 fn a_site_that_became_slower_is_called_so_and_the_other_way_round_faster() {
     let folder = folder("compare_slower");
     let ((_fast, fast), (_slow, slow)) = (site("5ms"), site("250ms"));
-    let long = ["-t", "26s", "--warmup", "1s", "--seed", "7"];
+    let long = "-t 26s --warmup 1s --seed 7 --max-users 200";
+    let long: Vec<&str> = long.split(' ').collect();
     let runs = [(&fast, "before.json"), (&slow, "after.json")];
     let runs = runs.map(|(url, file)| start(&folder, url, file, &long));
     for run in runs {

@@ -1,6 +1,6 @@
 //! A second, slow and plain implementation of thresholds, which judges by the log of requests and tasks alone: random
 //! plans whose requests, tasks, transactions, checks and metrics share few names are judged by both, with pauses and resets
-//! of the figures, and limits that stop the run.
+//! of the figures, and limits that stop the run; some are played on workers, too.
 
 use crate::config::{LoadPart, Settings};
 use crate::control::Command;
@@ -368,6 +368,8 @@ struct Case {
     commands: Vec<(Duration, Command)>,
     /// When the same plan is loaded again.
     reloaded: Option<Duration>,
+    /// Whether the same run is played again, on two workers.
+    on_workers: bool,
 }
 
 const NAMES: [&str; 3] = ["front", "x", "A"];
@@ -413,14 +415,20 @@ impl Case {
             settings,
             threads: random.random_range(1..=2),
             parts: 1,
+            on_workers: false,
             commands: Vec::new(),
             reloaded: None,
         };
-        let abort = case.settings.thresholds.iter().flatten().any(|of| of.abort);
+        let mut limits = case.settings.thresholds.iter().flatten();
+        let abort = limits.clone().any(|of| of.abort);
+        let over_time = limits.any(|of| of.during.is_some());
         match random.random_range(0..10) {
             // What parts measure from is each one's own.
             0..2 if !abort && case.settings.warmup.is_none() => case.parts = 2,
             2 => case.reloaded = Some(random_ms(random, 100..=900)),
+            // A run on workers ends later, since they tell what they count once a second: a limit that aborts stops it
+            // later, and there is more of it to judge stretch by stretch.
+            3..5 if !abort && !over_time => case.on_workers = true,
             _ => case.commands = commands(random),
         }
         case
@@ -572,24 +580,25 @@ async fn compare(seed: u64) {
         parts,
         commands,
         reloaded,
+        on_workers,
     } = Case::new(seed);
     let thresholds = settings.thresholds.clone().unwrap_or_default();
     let steps = format!("seed {seed}, {parts} parts, {commands:?}, reloaded at {reloaded:?}");
     let source: &'static str = Box::leak(source.into_boxed_str());
+    let run = || TestRun {
+        threads,
+        commands: commands.clone(),
+        plan_versions: reloaded.map(|at| (at, source)).into_iter().collect(),
+        response_time: if on_workers { by_path } else { by_time },
+        ..TestRun::new(source, settings.clone())
+    };
     let (mut all, mut reports) = (Vec::new(), Vec::new());
     for part in 0..parts {
         let (out, log) = mpsc::channel();
         let run = TestRun {
-            threads,
-            commands: commands.clone(),
-            plan_versions: reloaded.map(|at| (at, source)).into_iter().collect(),
             part: LoadPart::of_shares(part..part + 1, parts),
-            response_time: |at, path| {
-                let mixed = at.as_micros() as u64 * 7_919 + path.len() as u64 * 104_729;
-                Duration::from_micros(1_300 + mixed % 40_009)
-            },
             run_logs: Some(RunLogs::new([true, true, false, false], out, 1 << 26)),
-            ..TestRun::new(source, settings.clone())
+            ..run()
         };
         let report = run.play().await.1.report;
         all.extend(rows(&log, report.origin_ns));
@@ -644,6 +653,34 @@ async fn compare(seed: u64) {
         u8::from(failed),
         "{steps}: {verdict:?}\n{source}"
     );
+    if on_workers {
+        let run = TestRun {
+            workers: vec![1, threads],
+            ..run()
+        };
+        let on_workers = run.play().await.1.report;
+        for (one, other) in report.thresholds.iter().zip(&on_workers.thresholds) {
+            let same = match (one.value, other.value) {
+                (Some(one), Some(other)) => near(one, other),
+                (one, other) => one == other,
+            };
+            let same = same && one.passed == other.passed;
+            assert!(same, "{one:?} and {other:?} on workers: {steps}\n{source}");
+        }
+        let again = output::judge(&on_workers, None);
+        assert_eq!(again.exit_code, verdict.exit_code, "{steps}: {again:?}");
+    }
+}
+
+/// Returns how long the site takes to answer what arrives at a moment.
+fn by_time(at: Duration, path: &str) -> Duration {
+    let mixed = at.as_micros() as u64 * 7_919 + path.len() as u64 * 104_729;
+    Duration::from_micros(1_300 + mixed % 40_009)
+}
+
+/// Returns the same at every moment, since what workers send may come a moment later.
+fn by_path(_: Duration, path: &str) -> Duration {
+    Duration::from_micros(3_300 + path.len() as u64 * 4_729 % 40_009)
 }
 
 /// Returns whether a run fails whatever its thresholds say: nothing succeeded, or a task or check never did.

@@ -47,9 +47,6 @@ impl DateParts {
     }
 
     fn take_part(&mut self, part: &str) {
-        const MONTHS: [&str; 12] = [
-            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-        ];
         if let Ok(number) = part.parse::<i16>() {
             if part.len() <= 2 && self.day.is_none() {
                 self.day = i8::try_from(number).ok();
@@ -60,12 +57,8 @@ impl DateParts {
                     _ => number,
                 });
             }
-        } else if let Some(start) = part.get(..3) {
-            let month = MONTHS
-                .iter()
-                .position(|month| start.eq_ignore_ascii_case(month));
-            let month = month.and_then(|at| i8::try_from(at + 1).ok());
-            self.month = self.month.or(month);
+        } else {
+            self.month = self.month.or_else(|| read_month(part.as_bytes()));
         }
     }
 
@@ -76,6 +69,17 @@ impl DateParts {
         let zoned = civil.ok()?.to_zoned(TimeZone::fixed(offset)).ok()?;
         Some(zoned.timestamp().into())
     }
+}
+
+/// Reads the month that a text begins with, from 1; `None` if it begins with none.
+pub(in crate::http) fn read_month(text: &[u8]) -> Option<i8> {
+    const MONTHS: [&[u8; 3]; 12] = [
+        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
+        b"dec",
+    ];
+    let start = text.first_chunk::<3>()?.to_ascii_lowercase();
+    let place = MONTHS.iter().position(|month| start == **month)?;
+    i8::try_from(place + 1).ok()
 }
 
 /// Reads `8:05` or `08:05:30`.

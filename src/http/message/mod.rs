@@ -12,7 +12,7 @@ mod patience;
 mod raw;
 mod referrer;
 
-pub(super) use date::read_date;
+pub(super) use date::{read_date, read_month};
 use encoded::EncodedBody;
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub(super) use encoding::decode;

@@ -12,6 +12,8 @@ pub(super) struct KeptHead {
     status: u16,
     headers: HeaderMap,
     received: SystemTime,
+    /// How long it holds from then on.
+    holds_for: Duration,
     /// What the headers of the request were that `Vary` names; `None` if no other request is alike.
     varied: Option<Vec<(HeaderName, Vec<HeaderValue>)>>,
 }
@@ -28,12 +30,14 @@ impl KeptHead {
             return None;
         }
         let varied = varied(&headers, request);
-        let kept = KeptHead {
+        let mut kept = KeptHead {
             status,
             headers,
             received,
+            holds_for: Duration::ZERO,
             varied,
         };
+        kept.holds_for = kept.lifetime().saturating_sub(kept.received_age());
         let is_useful = kept.is_fresh(received) && kept.varied.is_some() || kept.etag().is_some();
         (is_useful || kept.last_modified().is_some()).then_some(kept)
     }
@@ -50,7 +54,7 @@ impl KeptHead {
 
     /// Whether it may be used without asking the site.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
-        self.lifetime() > self.age(now)
+        now.duration_since(self.received).unwrap_or_default() < self.holds_for
     }
 
     /// Calls `put` with the headers that ask the site whether it still holds. One for another request than the present is
@@ -82,6 +86,7 @@ impl KeptHead {
             }
         }
         self.received = received;
+        self.holds_for = self.lifetime().saturating_sub(self.received_age());
         self.varied = varied(&self.headers, request);
         !has_value(&self.headers, &header::CACHE_CONTROL, "no-store")
     }
@@ -138,16 +143,15 @@ impl KeptHead {
         }
     }
 
-    /// The time since the site made the response (section 4.2.3).
-    fn age(&self, now: SystemTime) -> Duration {
+    /// The time from when the site made the response to when it was received (section 4.2.3).
+    fn received_age(&self) -> Duration {
         let apparent = self.date(&header::DATE);
         let apparent = apparent.and_then(|date| self.received.duration_since(date).ok());
         let stated = values(&self.headers, &header::AGE).next();
         let stated = stated.and_then(seconds).unwrap_or(0);
-        let received = apparent
+        apparent
             .unwrap_or_default()
-            .max(Duration::from_secs(stated));
-        received.saturating_add(now.duration_since(self.received).unwrap_or_default())
+            .max(Duration::from_secs(stated))
     }
 }
 

@@ -59,8 +59,9 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
     Ok(table)
 }
 
-/// Decodes JSON text to a Lua value; null becomes `json.null`, and an integer that Lua has no room for a text. Builds the value in Lua as it reads, where the limit of
-/// the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value of serde_json.
+/// Decodes JSON text to a Lua value; null becomes `json.null`, and an integer that Lua has no room for becomes a text.
+/// Builds the value in Lua as it reads, where the limit of the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value
+/// of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let decoder = JsonDecoder {
         lua,

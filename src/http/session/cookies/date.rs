@@ -1,5 +1,6 @@
 //! The dates of cookies, which sites write in many forms.
 
+use crate::http::message::read_month;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -18,7 +19,7 @@ pub(super) fn parse_date(text: &[u8]) -> Option<Timestamp> {
         {
             day = Some(found);
         } else if month.is_none()
-            && let Some(found) = month_of(token)
+            && let Some(found) = read_month(token)
         {
             month = Some(found);
         } else if year.is_none()
@@ -58,15 +59,4 @@ fn time_of_day(token: &[u8]) -> Option<(i16, i16, i16)> {
     let mut field = || number(fields.next()?, 1..=2);
     let time = (field()?, field()?, field()?);
     fields.next().is_none().then_some(time)
-}
-
-/// Reads the month that a token begins with, from 1.
-fn month_of(token: &[u8]) -> Option<i8> {
-    const MONTHS: [&[u8; 3]; 12] = [
-        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",
-        b"dec",
-    ];
-    let start = token.first_chunk::<3>()?.to_ascii_lowercase();
-    let place = MONTHS.iter().position(|month| start == **month)?;
-    i8::try_from(place + 1).ok()
 }

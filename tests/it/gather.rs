@@ -114,7 +114,7 @@ fn gathers_are_listed_and_a_second_one_of_a_label_stands_by() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (_server, _workers, _gather, running) = under_load(&broker, "listed", &["-t", "4s"]);
+    let (_server, _workers, _gather, running) = under_load(&broker, "listed", &["-t", "10m"]);
     let second = gather(&broker, "g2", &["region=eu"]);
     wait_until("the second knows of the first", || {
         let told = second.stderr();
@@ -130,7 +130,8 @@ fn gathers_are_listed_and_a_second_one_of_a_label_stands_by() {
     };
     assert!(line("g1").contains("run "), "{}", listed.stdout);
     assert!(line("g2").contains("waits"), "{}", listed.stdout);
-    report_of(running.end());
+    running.signal(Signal::INT);
+    running.end();
     let (server, path) = (Server::start(), plan("gather_second.lua", STEADY));
     let ended = managed(&broker, &path, &server, "3", &["-u", "3", "-t", "1s"]).end();
     let log = ended.stderr.clone();

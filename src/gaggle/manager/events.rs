@@ -1,8 +1,7 @@
 //! Events of the plan, run on one of the workers.
 
 use super::terms::REPLY_TIMEOUT;
-use crate::engine::{EventEnd, EventOrder, WorkerEvent};
-use crate::error::Error;
+use crate::engine::{EventEnd, EventOrder, EventTask, WorkerEvent};
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{RequestKind, WorkerReply, WorkerRequest};
 use crate::plan::PlanEvent;
@@ -67,13 +66,11 @@ impl EventWorkers {
     }
 }
 
-/// Returns the end of an event as a director takes it.
-///
-/// # Errors
-/// Trouble with figures that cannot be read.
-pub(super) fn end(event: PlanEvent, ended: Result<WorkerEvent, String>) -> Result<EventEnd, Error> {
-    match ended {
+/// Gives the end of an event to the director, unless that no longer waits for it.
+pub(super) fn end(task: EventTask, ended: Result<WorkerEvent, String>) {
+    let end = match ended {
         Ok(ended) => ended.end(),
-        Err(why) => Ok(EventEnd::failed(format!("{}: {why}", event.name()))),
-    }
+        Err(why) => Ok(EventEnd::failed(format!("{}: {why}", task.event.name()))),
+    };
+    let _abandoned = task.result.send(end);
 }

@@ -17,6 +17,9 @@ const LOAD: Duration = Duration::from_secs(120);
 /// Number of workers that are served at a time.
 const AT_A_TIME: usize = 32;
 
+/// Offsets of the clocks of workers, by their numbers.
+pub(super) struct ClockOffsets(pub(super) Vec<(usize, ClockOffset)>);
+
 /// A version of the plan, packed for workers.
 pub(super) struct PackedPlan {
     pack: PlanPacker,
@@ -37,24 +40,15 @@ impl PackedPlan {
         })
     }
 
-    /// Replaces this version by another one, which all workers that are present have loaded then.
+    /// Packs another version of the plan in the same way.
     ///
     /// # Errors
-    /// Trouble as with [`new`](PackedPlan::new) and [`hand_out`](PackedPlan::hand_out); then this version stays.
-    pub(super) async fn replace(
-        &mut self,
-        broker: &Broker,
-        run: &str,
-        roll: &mut WorkerRegistry,
-        plan_version: &PlanVersion,
-    ) -> Result<(), Error> {
-        let next = PackedPlan::new(self.pack.clone(), plan_version)?;
-        next.hand_out(broker, run, roll).await?;
-        *self = next;
-        Ok(())
+    /// Trouble with files of the plan.
+    pub(super) fn next(&self, plan_version: &PlanVersion) -> Result<PackedPlan, Error> {
+        PackedPlan::new(self.pack.clone(), plan_version)
     }
 
-    /// Sends this version to all workers that are present.
+    /// Sends this version to all workers that are present, and returns the offsets of the clocks that were measured.
     ///
     /// # Errors
     /// Trouble that names each worker that cannot load the plan, and why.
@@ -62,27 +56,27 @@ impl PackedPlan {
         &self,
         broker: &Broker,
         run: &str,
-        roll: &mut WorkerRegistry,
-    ) -> Result<(), Error> {
-        let present = roll.0.iter().enumerate();
-        let present = present.filter(|(_, member)| !member.away && !member.replaced);
-        let handing = present.map(|(at, member)| async move {
-            (at, self.send(broker, run, member, self.number).await)
-        });
-        let all: Vec<_> = futures_util::stream::iter(handing)
-            .buffer_unordered(AT_A_TIME)
+        roll: &WorkerRegistry,
+    ) -> Result<ClockOffsets, Error> {
+        let present = |at: &usize| !roll.0[*at].away && !roll.0[*at].replaced;
+        let present: Vec<usize> = (0..roll.0.len()).filter(present).collect();
+        let handing = present
+            .iter()
+            .copied()
+            .map(|at| self.send(broker, run, &roll.0[at], self.number));
+        let loaded: Vec<_> = futures_util::stream::iter(handing)
+            .buffered(AT_A_TIME)
             .collect()
             .await;
-        let mut refused = Vec::new();
-        for (at, loaded) in all {
+        let (mut offsets, mut refused) = (Vec::new(), Vec::new());
+        for (at, loaded) in present.into_iter().zip(loaded) {
             match loaded {
-                Ok(Some(offset)) => roll.0[at].offset = Some(offset),
-                Ok(None) => {}
+                Ok(offset) => offsets.extend(offset.map(|offset| (at, offset))),
                 Err(why) => refused.push(format!("worker '{}': {why}", roll.0[at].name())),
             }
         }
         if refused.is_empty() {
-            return Ok(());
+            return Ok(ClockOffsets(offsets));
         }
         refused.sort();
         let refused = refused.join("; ");

@@ -6,15 +6,18 @@ use super::roll::RegisteredWorker;
 use super::streams::ManagerConnection;
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
 use crate::engine::RunOrder;
+use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{RequestKind, RevisedOrder, WorkerRequest};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Inputs of the workers of a run so far.
+/// Inputs of the workers of a run so far. A copy has the same orders.
+#[derive(Clone)]
 pub(super) struct WorkerInputs {
     /// The plan as workers get it; `None` if this process does not have it.
-    pub(super) plan: Option<PackedPlan>,
+    pub(super) plan: Option<Arc<PackedPlan>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
     /// When users began, and how long that was after the origin of log times.
@@ -27,7 +30,7 @@ impl WorkerInputs {
     /// Returns the inputs of a run that has not begun.
     pub(super) fn new(plan: PackedPlan) -> WorkerInputs {
         WorkerInputs {
-            plan: Some(plan),
+            plan: Some(Arc::new(plan)),
             shared: None,
             start: None,
             order: watch::channel(None).0,
@@ -71,6 +74,18 @@ impl WorkerInputs {
         latest.as_ref().is_some_and(|latest| latest.order.goes_on())
     }
 
+    /// Waits until the latest order has users stop.
+    pub(super) async fn stopped(&self) {
+        let stops = |latest: &Option<RevisedOrder>| {
+            latest
+                .as_ref()
+                .is_some_and(|latest| !latest.order.goes_on())
+        };
+        let mut orders = self.orders();
+        // The orders end with this side of them, which waits.
+        let _stopped = orders.wait_for(stops).await;
+    }
+
     /// Notes when users begin, and how long that is after the origin of log times.
     pub(super) fn start(&mut self, at: Instant, since_origin: Duration) {
         self.start = Some((at, since_origin));
@@ -100,27 +115,23 @@ impl WorkerInputs {
         WorkerRequest::new(&line.run, start)
     }
 
-    /// Gives a worker that joins a running run everything that the others have.
+    /// Gives a worker that joins a running run everything that the others have but the start.
     ///
     /// # Errors
     /// A sentence that says why it cannot join.
     pub(super) async fn bring_in(
         &self,
-        line: &ManagerConnection,
+        broker: &Broker,
+        run: &str,
         member: &mut RegisteredWorker,
     ) -> Result<(), String> {
-        let (broker, run) = (&line.broker, &line.run);
         let plan = self.plan.as_ref().ok_or("the plan is not here")?;
-        let offset = plan.hand_to(broker, run, member).await?;
-        let id = &member.presence.id;
+        member.offset = plan.hand_to(broker, run, member).await?;
         if let Some(shared) = &self.shared {
             let share = WorkerRequest::new(run, RequestKind::Share(shared.clone()));
+            let id = &member.presence.id;
             broker.request(id, &share, REPLY_TIMEOUT).await?;
         }
-        let start = self.start_request(line);
-        broker.request(id, &start, REPLY_TIMEOUT).await?;
-        member.offset = offset;
-        member.last_signal = Instant::now();
         Ok(())
     }
 }

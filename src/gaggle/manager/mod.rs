@@ -12,6 +12,7 @@ mod outages;
 mod playback;
 mod pump;
 mod recruit;
+mod requests;
 mod roll;
 mod slots;
 mod streams;
@@ -149,7 +150,8 @@ async fn prepare(
         let mut roll = WorkerRegistry::new(recruited);
         let plan = PackedPlan::new(pack, &plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
-        plan.hand_out(broker, &run, &mut roll).await?;
+        let offsets = plan.hand_out(broker, &run, &roll).await?;
+        roll.note(offsets);
         // A manager that may not publish its orders could not stop the users.
         if let Some(denied) = broker
             .permissions()

@@ -7,8 +7,8 @@ use super::intake::SignalIntake;
 use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
-use super::recruit::claim_one;
-use super::roll::WorkerRegistry;
+use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
+use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish};
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
@@ -50,6 +50,7 @@ pub(super) struct ManagerLoop {
     intake: SignalIntake,
     slots: Slots,
     inputs: WorkerInputs,
+    requests: PendingRequests,
     ends: ManagerChannels,
     chronicle: ManagerLog,
     /// Journal lines for the stream, until a task keeps them there.
@@ -73,6 +74,7 @@ impl ManagerLoop {
             intake: SignalIntake::new(line.broker.clone(), &line.run, roll, ends.signals.clone()),
             slots,
             inputs: WorkerInputs::new(plan),
+            requests: PendingRequests::new(line.broker.clone(), &line.run),
             ends,
             chronicle: ManagerLog {
                 facts,
@@ -106,6 +108,7 @@ impl ManagerLoop {
             // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
             slots: Slots::none(),
             inputs: WorkerInputs::of_run_under_way(start, playback.order),
+            requests: PendingRequests::new(line.broker.clone(), &line.run),
             ends,
             chronicle,
             lines: Some(lines),
@@ -165,19 +168,21 @@ impl ManagerLoop {
                 Some(message) = received.recv() => self.receive(&message),
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
                 Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
-                Some(task) = self.ends.events.recv() => self.run_event(task).await,
-                Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
+                completed = self.requests.next() => self.complete(completed),
+                Some(task) = self.ends.events.recv() => self.run_event(task),
+                Some(offer) = self.ends.offered.next() => self.hand_out(offer),
                 Some(message) = self.line.failures.next() => self.intake.warn_of(&message),
                 _ = contact.changed() => self.note(*contact.borrow_and_update()),
                 _ = look.tick() => {
                     self.intake.pass_on();
                     if *contact.borrow() == ContactState::Up {
-                        self.look().await;
+                        self.look();
                     }
                 }
             }
         }
         drop(beside);
+        self.requests.end().await;
         if leads {
             self.release().await;
         }
@@ -235,19 +240,9 @@ impl ManagerLoop {
         }
         self.inputs.start(start.at, start.since_origin);
         self.record(start.at, start.since_origin).await;
-        let start = self.inputs.start_request(&self.line);
-        let ids = self.intake.roll.ids();
-        let beginning = ids.map(|id| self.line.broker.request(id, &start, REPLY_TIMEOUT));
-        let replies = futures_util::future::join_all(beginning).await;
-        for (number, reply) in replies.into_iter().enumerate() {
-            let member = &mut self.intake.roll.0[number];
-            member.last_signal = Instant::now();
-            if let Err(why) = reply {
-                let text = format!("worker '{}' did not begin: {why}", member.name());
-                member.away = true;
-                self.signal_as_seen(number, SignalKind::Away(text));
-            }
-        }
+        let ids = self.intake.roll.ids().cloned().enumerate().collect();
+        let request = self.inputs.start_request(&self.line);
+        self.requests.start(ids, request);
         directives
     }
 
@@ -278,111 +273,116 @@ impl ManagerLoop {
     }
 
     /// Runs an event on a worker.
-    async fn run_event(&mut self, task: EventTask) {
-        let (event, result) = (task.event, task.result);
-        // In what follows, the director may no longer wait for the end.
-        let Some(workers) = self.intake.roll.event_workers() else {
-            let none = Err("no worker is left to run it".to_owned());
-            let _abandoned = result.send(events::end(event, none));
-            return;
-        };
-        let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
-        let running = workers.run(broker, run, event, task.ordered);
-        match event {
-            PlanEvent::TestStart => {
-                // Users have not begun, so the pump has nothing else to do.
-                let ended = running.await;
-                if let Ok(ended) = &ended {
-                    self.inputs.shared = ended.shared.clone();
-                    self.chronicle.test_start = Some(ended.bytes.clone());
+    fn run_event(&mut self, task: EventTask) {
+        match self.intake.roll.event_workers() {
+            Some(workers) => {
+                if task.event == PlanEvent::TestStop {
+                    let at = self.inputs.elapsed();
+                    let event = ManagerLogEvent::Action(DirectorEvent::TestStop);
+                    self.chronicle.write(at, event);
                 }
-                let _abandoned = result.send(events::end(event, ended));
+                self.requests.run_event(workers, task);
             }
-            PlanEvent::TestStop => {
-                let at = self.inputs.elapsed();
-                self.chronicle
-                    .write(at, ManagerLogEvent::Action(DirectorEvent::TestStop));
-                tokio::spawn(async move {
-                    let _abandoned = result.send(events::end(event, running.await));
-                });
-            }
+            None => events::end(task, Err("no worker is left to run it".to_owned())),
         }
     }
 
     /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
-    async fn hand_out(&mut self, offer: VersionOffer) {
-        let VersionOffer {
-            plan_version,
-            reply,
-        } = offer;
-        let Some(plan) = &mut self.inputs.plan else {
-            let _abandoned = reply.send(Err(Refusal::NoReload));
-            return;
-        };
-        let (broker, run) = (&self.line.broker, &self.line.run);
-        let roll = &mut self.intake.roll;
-        if let Err(error) = plan.replace(broker, run, roll, &plan_version).await {
-            let _abandoned = reply.send(Err(Refusal::Plan(Arc::new(error))));
+    fn hand_out(&mut self, offer: VersionOffer) {
+        if self.inputs.plan.is_none() {
+            let _abandoned = offer.reply.send(Err(Refusal::NoReload));
             return;
         }
-        let loaded = self.ends.loaded.clone();
-        tokio::spawn(async move {
-            let _abandoned = reply.send(loaded.offer(plan_version).await);
-        });
+        self.requests.change(ChangeRequest::PlanVersion(offer));
+    }
+
+    /// Takes in the end of a request.
+    fn complete(&mut self, completed: CompletedRequest) {
+        match completed {
+            CompletedRequest::Start(failed) => {
+                for (number, why) in failed {
+                    self.lose(number, &why);
+                }
+            }
+            CompletedRequest::Event(task, ended) => {
+                if let (PlanEvent::TestStart, Ok(ended)) = (task.event, &ended) {
+                    self.inputs.shared = ended.shared.clone();
+                    self.chronicle.test_start = Some(ended.bytes.clone());
+                }
+                events::end(task, ended);
+            }
+            CompletedRequest::PlanVersion(offer, Ok((plan, offsets))) => {
+                self.inputs.plan = Some(Arc::new(plan));
+                self.intake.roll.note(offsets);
+                let loaded = self.ends.loaded.clone();
+                tokio::spawn(async move {
+                    let _abandoned = offer.reply.send(loaded.offer(offer.plan_version).await);
+                });
+            }
+            CompletedRequest::PlanVersion(offer, Err(error)) => {
+                let _abandoned = offer.reply.send(Err(Refusal::Plan(Arc::new(error))));
+            }
+            CompletedRequest::Replacement(number, Ok(member)) => self.take_in(number, *member),
+            CompletedRequest::Replacement(number, Err(why)) => {
+                self.signal_as_seen(number, SignalKind::Warning(why));
+            }
+            CompletedRequest::GivenUp => {}
+        }
+        self.requests.advance(&self.inputs, &self.intake.roll);
     }
 
     /// Looks for workers that have been silent for too long.
-    async fn look(&mut self) {
-        if !self.inputs.has_started() {
-            return;
-        }
-        self.slots.look(&mut self.intake, self.up_since);
-        let mut lost = self.intake.take_leaving();
-        for number in self.intake.roll.newly_away(self.up_since) {
-            let text = self.intake.roll.0[number].lost();
-            self.signal_as_seen(number, SignalKind::Away(text));
-            lost.push(number);
-        }
-        for number in lost {
-            if self.chronicle.replaces && self.inputs.order_goes_on() {
-                self.replace(number).await;
+    fn look(&mut self) {
+        if self.inputs.has_started() {
+            self.slots.look(&mut self.intake, self.up_since);
+            for number in self.intake.take_leaving() {
+                self.replace(number);
             }
+            for number in self.intake.roll.newly_away(self.up_since) {
+                let text = self.intake.roll.0[number].lost();
+                self.signal_as_seen(number, SignalKind::Away(text));
+                self.replace(number);
+            }
+        }
+        self.requests.advance(&self.inputs, &self.intake.roll);
+    }
+
+    /// Counts a worker as lost that has not started its users.
+    fn lose(&mut self, number: usize, why: &str) {
+        let member = &mut self.intake.roll.0[number];
+        let text = format!("worker '{}' did not begin: {why}", member.name());
+        member.away = true;
+        self.signal_as_seen(number, SignalKind::Away(text));
+        self.replace(number);
+    }
+
+    /// Lets a free worker take the place of a lost one, if the run wants that.
+    fn replace(&mut self, number: usize) {
+        if self.chronicle.replaces && self.inputs.order_goes_on() {
+            self.requests.change(ChangeRequest::Replacement(number));
         }
     }
 
-    /// Lets a free worker take the place of a lost one.
-    async fn replace(&mut self, number: usize) {
-        let (broker, run) = (&self.line.broker, &self.line.run);
-        let roll = &self.intake.roll;
-        let excluded: Vec<String> = roll.ids().cloned().collect();
-        let threads = roll.0[number].shards.len() as u64;
-        let lost = roll.0[number].name().to_owned();
-        let Some(presence) = claim_one(broker, run, threads, &excluded).await else {
-            let text = format!("no free worker could take the place of '{lost}'");
-            return self.signal_as_seen(number, SignalKind::Warning(text));
-        };
-        let name = presence.name.clone();
-        let mut member = roll.successor(number, presence);
-        if let Err(why) = self.inputs.bring_in(&self.line, &mut member).await {
-            let release = WorkerRequest::new(run, RequestKind::Release);
-            // A worker that is gone needs no release.
-            let _gone = broker
-                .request(&member.presence.id, &release, REPLY_TIMEOUT)
-                .await;
-            let text = format!("worker '{name}' could not take the place of '{lost}': {why}");
-            return self.signal_as_seen(number, SignalKind::Warning(text));
+    /// Gives a worker the place of a lost one, and has it start its users.
+    fn take_in(&mut self, number: usize, mut member: RegisteredWorker) {
+        if !self.intake.roll.0[number].is_lost() {
+            // It has come back meanwhile.
+            return self.requests.release(member.presence.id);
         }
-        let identity = member.identity();
-        let recorded = member.recorded();
-        let new = self.intake.roll.replace(number, member);
+        let (name, lost) = (member.name(), self.intake.roll.0[number].name());
         let text = format!("worker '{name}' took the place of '{lost}'");
+        member.last_signal = Instant::now();
+        let (identity, id) = (member.identity(), member.presence.id.clone());
         let line = ManagerLogEvent::Joined {
             in_place_of: number,
-            member: Box::new(recorded),
+            member: Box::new(member.recorded()),
             text: text.clone(),
         };
         self.chronicle.write(self.inputs.elapsed(), line);
+        let new = self.intake.roll.replace(number, member);
         self.intake.send(new, SignalKind::Joined { identity, text });
+        let request = self.inputs.start_request(&self.line);
+        self.requests.start(vec![(new, id)], request);
     }
 
     /// Lets all workers and gathers go, and removes what the broker has kept.

@@ -1,6 +1,7 @@
 //! Roll of a run's workers: who they are, and which shards each one has.
 
 use super::events::EventWorkers;
+use super::hand_out::ClockOffsets;
 use crate::config::LoadPart;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 
 /// A worker of the run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct RegisteredWorker {
     pub(super) presence: WorkerPresence,
     /// The number in its identity; `None` if the identity has none.
@@ -54,7 +55,7 @@ pub(super) struct SignalArrival {
 }
 
 /// All workers of the run, by their numbers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct WorkerRegistry(pub(super) Vec<RegisteredWorker>);
 
 impl WorkerRegistry {
@@ -73,6 +74,13 @@ impl WorkerRegistry {
             RegisteredWorker::new(presence, place)
         });
         WorkerRegistry(members.collect())
+    }
+
+    /// Notes the offsets of clocks.
+    pub(super) fn note(&mut self, offsets: ClockOffsets) {
+        for (number, offset) in offsets.0 {
+            self.0[number].offset = Some(offset);
+        }
     }
 
     /// Returns the slot of the workers with exactly these labels, if they have one.
@@ -256,6 +264,11 @@ impl RegisteredWorker {
             replaced: false,
             skipped: 0,
         }
+    }
+
+    /// Returns whether its part of the load is nobody's.
+    pub(super) fn is_lost(&self) -> bool {
+        (self.away || self.dismissed) && !self.replaced
     }
 
     /// Returns the sentence that reports the loss of the worker.

@@ -102,6 +102,7 @@ mod pem;
 mod phases;
 mod plan;
 mod protocols;
+mod secrets;
 #[cfg(feature = "web")]
 mod serve;
 mod tags;

@@ -24,6 +24,7 @@ error     nothing
 machine   nothing
 console   nothing
 files     machine units
+secrets   error
 packed    nothing
 phases    nothing
 tags      nothing
@@ -39,7 +40,7 @@ plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
 import    files error
-lua       plan threshold config protocols http metrics tags files error units
+lua       plan threshold config protocols http metrics tags files secrets error units
 engine    lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
@@ -48,7 +49,7 @@ tui       metrics control console error units
 demo      error units
 telemetry output metrics
 otlp      telemetry output metrics control error
-serve     metrics files error
+serve     metrics files error units
 web       serve telemetry output metrics control config pem error units
 gaggle    engine plan config metrics control files error units
 ";

@@ -8,7 +8,8 @@
 function require(name) end
 
 ---Returns a variable from `-e NAME=value` or `--env-file`, else from the environment, which `--env-allow` can limit to some
----names. Returns nil if it is set nowhere and there is no default.
+---names. Those of lgoose itself (`LGOOSE_…`, `OTEL_…`), which may hold secrets, are not read from there unless it names them.
+---Returns nil if it is set nowhere and there is no default.
 ---@param name string
 ---@param default? string
 ---@return string?

@@ -41,6 +41,7 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
                 "web_token",
                 "web_read_only",
                 "web_insecure",
+                "web_origin",
                 "web_cert",
                 "web_key",
                 "open",

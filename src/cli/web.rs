@@ -5,6 +5,7 @@ use clap::Args;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use url::Url;
 
 /// Fewest characters of a token: nobody finds 16 by trying.
 const TOKEN: usize = 16;
@@ -28,6 +29,9 @@ pub(crate) struct WebArgs {
     /// Serve plain HTTP even if other machines can reach it
     #[arg(long)]
     pub web_insecure: bool,
+    /// The origin of the page behind a proxy that ends TLS, such as https://load.example.com
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    pub web_origin: Option<String>,
     /// Serve https with this certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub web_cert: Option<PathBuf>,
@@ -88,6 +92,18 @@ fn place(text: &str) -> Result<WebPlace, String> {
     }
 }
 
+/// Reads the origin of a page: `https://load.example.com`.
+fn origin(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).ok().filter(|url| {
+        let is_web = matches!(url.scheme(), "http" | "https") && url.username().is_empty();
+        is_web && url.path() == "/" && url.query().is_none() && url.fragment().is_none()
+    });
+    let origin = url.map(|url| url.origin().ascii_serialization());
+    origin.ok_or_else(|| {
+        format!("'{text}' is not an origin: write scheme, host and port alone, as in 'https://load.example.com'")
+    })
+}
+
 fn token(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     if text.len() >= TOKEN && text.chars().all(plain) {
@@ -134,6 +150,27 @@ mod tests {
             "a b",
         ] {
             assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_a_scheme_a_host_and_a_port() {
+        for (text, expected) in [
+            ("https://load.example.com", "https://load.example.com"),
+            ("https://Load.example.com:443/", "https://load.example.com"),
+            ("http://10.0.0.1:8080", "http://10.0.0.1:8080"),
+        ] {
+            assert_eq!(origin(text).as_deref(), Ok(expected), "{text}");
+        }
+        for wrong in [
+            "load.example.com",
+            "https://load.example.com/tests",
+            "https://me@load.example.com",
+            "https://load.example.com/?a",
+            "ws://load.example.com",
+            "",
+        ] {
+            assert!(origin(wrong).is_err(), "{wrong}");
         }
     }
 

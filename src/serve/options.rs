@@ -1,6 +1,7 @@
 //! The options of a run as JSON, which become arguments of a command line. Only those that decide the load, the target and
 //! the verdict: whoever may start runs writes no other files, reads none of this machine's and raises no limit.
 
+use crate::units::masked_url;
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
@@ -118,6 +119,7 @@ const REFUSED: [(&str, &[&str]); 5] = [
             "web_token",
             "web_read_only",
             "web_insecure",
+            "web_origin",
             "web_cert",
             "web_key",
             "open",
@@ -185,7 +187,7 @@ pub(super) fn shown(options: &Map<String, Value>) -> Map<String, Value> {
                 let name = text.split(*border).next().unwrap_or_default();
                 Value::String(format!("{name}{border}…"))
             }
-            (None, Value::String(text)) if name == "proxy" => Value::String(without_user(text)),
+            (None, Value::String(text)) => masked_url(text).into(),
             (_, other) => other.clone(),
         }
     };
@@ -202,14 +204,6 @@ pub(super) fn shown(options: &Map<String, Value>) -> Map<String, Value> {
         .map(one)
         .filter(|(_, value)| !value.is_null())
         .collect()
-}
-
-/// Returns the URL of a proxy without its user and password.
-fn without_user(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ => url.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -275,12 +269,12 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let options = json!({
-            "env": ["PASSWORD=secret"], "header": "Authorization: secret", "users": 5, "host": null,
-            "proxy": "http://me:secret@proxy:8080",
+            "env": ["PASSWORD=secret"], "header": "Authorization: secret", "users": 5, "run_time": null,
+            "proxy": "http://me:secret@proxy:8080", "host": ["http://me:secret@shop.test/", "buyers=http://me:secret@b.test"],
         });
         let expected = json!({
             "env": ["PASSWORD=…"], "header": "Authorization:…", "users": 5,
-            "proxy": "http://…@proxy:8080",
+            "proxy": "http://***@proxy:8080", "host": ["http://***@shop.test/", "buyers=http://***@b.test"],
         });
         assert_eq!(shown(&map(options)), map(expected));
     }

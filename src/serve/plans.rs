@@ -1,6 +1,7 @@
 //! The plans that may be run: the Lua files below one folder, by their paths there. No name leads out of it.
 
 use crate::error::{Diagnostic, Error};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -55,11 +56,10 @@ impl Plans {
         };
         for entry in entries.flatten() {
             let path = entry.path();
-            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            if hidden || found.len() >= MOST {
+            if is_hidden(&entry.file_name()) || found.len() >= MOST {
                 continue;
             }
             // A link to a folder may lead round in circles.
@@ -75,9 +75,10 @@ impl Plans {
     /// Returns the path of a plan by its name; `None` if no plan below the folder has it.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         let path = Path::new(name);
-        let below = path
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
+        let below = path.components().all(|part| match part {
+            Component::Normal(name) => !is_hidden(name),
+            _ => false,
+        });
         // What would be another name for the same: 'a//b.lua', 'a/./b.lua'.
         let plain = below && path.components().collect::<PathBuf>().as_os_str() == path.as_os_str();
         let is_name = plain && name.ends_with(".lua") && !name.contains('\0');
@@ -102,6 +103,10 @@ impl Plans {
     }
 }
 
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +125,7 @@ mod tests {
             "plans/shop/b c.lua",
             "plans/notes.txt",
             "plans/.hidden/c.lua",
+            "plans/.draft.lua",
             "outside.lua",
         ] {
             fs::write(scratch.path().join(file), "").expect("a file");
@@ -138,6 +144,8 @@ mod tests {
             "",
             "a",
             ".lua",
+            ".draft.lua",
+            ".hidden/c.lua",
             "notes.txt",
             "folder.lua",
             "gone.lua",

@@ -1,16 +1,18 @@
 //! Who may do what: the token, the names that this server goes by, and the headers that keep a browser from doing with an
 //! answer what is not meant. Every request passes here first.
 
+use super::connections::Admitted;
 use super::responses::ErrorResponse;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
-    LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName,
+    HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -48,9 +50,11 @@ pub(super) struct Access {
     pub(super) token: String,
     /// Names beside addresses that this server goes by.
     pub(super) names: Vec<String>,
+    /// The origin of the page behind a proxy, which may pass its name on or this server's.
+    pub(super) origin: Option<String>,
     /// Whether it speaks https.
     pub(super) secure: bool,
-    /// The port, which tells its cookie from those of other servers of this machine.
+    /// The port, by which its cookie differs from those of other servers of this machine.
     pub(super) port: u16,
     /// Whether nobody may steer the run.
     pub(super) read_only: bool,
@@ -62,11 +66,16 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut response = match access.judge(&request) {
+    let entrance = access.judge(&request);
+    let is_admitted = entrance.is_ok();
+    let mut response = match entrance {
         Ok(Entrance::Open) => next.run(request).await,
         Ok(Entrance::WithCookie) => access.set_cookie(request.headers()),
         Err(failure) => refused(failure),
     };
+    if is_admitted {
+        response.extensions_mut().insert(Admitted);
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -80,6 +89,9 @@ pub(super) async fn guard(
 fn refused(failure: ErrorResponse) -> Response {
     let is_unauthorized = failure.status == StatusCode::UNAUTHORIZED;
     let mut response = failure.into_response();
+    // It has nothing to keep a connection for.
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
     if is_unauthorized {
         let bearer = HeaderValue::from_static("Bearer realm=\"lgoose\"");
         response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
@@ -159,27 +171,36 @@ impl Access {
             None => name.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4()),
         };
         is_address
+            || self.public_host() == Some(host)
             || self
                 .names
                 .iter()
                 .any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
 
+    /// The host, with its port if that is not the usual one, of the origin behind a proxy.
+    fn public_host(&self) -> Option<&str> {
+        let (_, host) = self.origin.as_deref()?.split_once("://")?;
+        Some(host)
+    }
+
     fn origin(&self, headers: &HeaderMap, host: &str) -> Result<(), ErrorResponse> {
         let scheme = if self.secure { "https" } else { "http" };
         let own = |origin: &HeaderValue| {
-            let origin = origin
-                .to_str()
-                .ok()
-                .and_then(|origin| origin.strip_prefix(scheme));
-            origin.and_then(|rest| rest.strip_prefix("://")) == Some(host)
+            let Ok(origin) = origin.to_str() else {
+                return false;
+            };
+            let rest = origin.strip_prefix(scheme);
+            rest.and_then(|rest| rest.strip_prefix("://")) == Some(host)
+                || self.origin.as_deref() == Some(origin)
         };
         if headers.get_all(ORIGIN).iter().all(own) {
             Ok(())
         } else {
-            Err(forbidden(
-                "this request comes from a page of another origin",
-            ))
+            Err(
+                forbidden("this request comes from a page of another origin")
+                    .help("behind a proxy that ends TLS, say its origin with '--web-origin'"),
+            )
         }
     }
 
@@ -197,20 +218,26 @@ impl Access {
         let cookies = headers.get_all(COOKIE).iter();
         let cookies = cookies.filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|value| value.split(';'));
+        let session = self.session();
         Ok(pairs.any(|pair| {
             pair.trim()
                 .split_once('=')
-                .is_some_and(|(key, token)| key == name && self.is_token(token))
+                .is_some_and(|(key, offered)| key == name && is_same(offered, &session))
         }))
     }
 
-    /// Compares in a time that says nothing of where two tokens differ, nor of the length of this one.
     fn is_token(&self, offered: &str) -> bool {
-        let digest = |text: &str| Sha256::digest(text.as_bytes());
-        digest(offered)
-            .as_slice()
-            .ct_eq(digest(&self.token).as_slice())
-            .into()
+        is_same(offered, &self.token)
+    }
+
+    /// Returns the value of the cookie. Browsers send it to all ports of a host, thus to a site under test, too, which must
+    /// not learn the token. It stays the same when a server with the same token and port starts again.
+    fn session(&self) -> String {
+        let mut key = Hmac::<Sha256>::new_from_slice(self.token.as_bytes())
+            .expect("a key of any length will do");
+        key.update(self.cookie_name().as_bytes());
+        let bytes = key.finalize().into_bytes();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     fn cookie_name(&self) -> String {
@@ -228,18 +255,27 @@ impl Access {
         } else {
             (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
         };
-        let secure = if self.secure { "; Secure" } else { "" };
+        let public = self.origin.as_deref();
+        let is_secure = public.map_or(self.secure, |origin| origin.starts_with("https:"));
+        let secure = if is_secure { "; Secure" } else { "" };
         let name = self.cookie_name();
-        let cookie = format!(
-            "{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
-            self.token
-        );
-        // A token has nothing that a header could not hold.
+        let session = self.session();
+        let cookie = format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict{secure}");
+        // It has nothing that a header could not hold.
         if let Ok(cookie) = HeaderValue::from_str(&cookie) {
             response.headers_mut().insert(SET_COOKIE, cookie);
         }
         response
     }
+}
+
+/// Compares in a time that says nothing of where two secrets differ, nor of the length of the true one.
+fn is_same(offered: &str, secret: &str) -> bool {
+    let digest = |text: &str| Sha256::digest(text.as_bytes());
+    digest(offered)
+        .as_slice()
+        .ct_eq(digest(secret).as_slice())
+        .into()
 }
 
 fn forbidden(error: &'static str) -> ErrorResponse {
@@ -266,6 +302,7 @@ mod tests {
         Access {
             token: "0123456789abcdef".to_owned(),
             names: vec!["localhost".to_owned(), "loadbox".to_owned()],
+            origin: None,
             secure: false,
             port: 7400,
             read_only: false,
@@ -351,8 +388,31 @@ mod tests {
     }
 
     #[test]
+    fn the_origin_behind_a_proxy_is_this_server_too() {
+        let access = Access {
+            origin: Some("https://load.example.com".to_owned()),
+            ..access()
+        };
+        for (host, origin, status) in [
+            ("load.example.com", "https://load.example.com", 200),
+            ("localhost:7400", "https://load.example.com", 200),
+            ("localhost:7400", "http://localhost:7400", 200),
+            ("load.example.com", "https://evil.example", 403),
+            ("load.example.com", "https://load.example.com:8443", 403),
+            ("evil.example", "https://load.example.com", 403),
+        ] {
+            let headers = [("host", host), ("origin", origin), BEARER];
+            let found = judge(&access, "POST", "/api/v1/stop", &headers);
+            assert_eq!(found, status, "{host} {origin}");
+        }
+        let response = access.set_cookie(&HeaderMap::new());
+        let cookie = response.headers()[SET_COOKIE].to_str().expect("a text");
+        assert!(cookie.ends_with("; Secure"), "{cookie}");
+    }
+
+    #[test]
     fn the_token_comes_by_address_cookie_or_header() {
-        let host = ("host", "localhost");
+        let (host, session) = (("host", "localhost"), access().session());
         for (path, header, status) in [
             ("/", None, 401),
             ("/", Some(BEARER), 200),
@@ -363,10 +423,20 @@ mod tests {
             ("/", Some(("authorization", "Basic 0123456789abcdef")), 401),
             (
                 "/",
-                Some(("cookie", "a=b; lgoose_7400=0123456789abcdef")),
+                Some(("cookie", &*format!("a=b; lgoose_7400={session}"))),
                 200,
             ),
-            ("/", Some(("cookie", "lgoose_7401=0123456789abcdef")), 401),
+            (
+                "/",
+                Some(("cookie", &*format!("lgoose_7401={session}"))),
+                401,
+            ),
+            ("/", Some(("cookie", "lgoose_7400=0123456789abcdef")), 401),
+            (
+                "/",
+                Some(("authorization", &*format!("Bearer {session}"))),
+                401,
+            ),
             ("/", Some(("cookie", "lgoose_7400=")), 401),
             ("/?token=0123456789abcdef", None, 303),
             ("/?x=1&token=0123456789abcdef", None, 303),

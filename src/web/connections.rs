@@ -1,19 +1,23 @@
 //! Connections of the server: a bounded number of them, each of which has to say something and to take what it is sent
-//! within a time, and holds little until it does.
+//! within a time, and holds little until it does. Where there are too many, those that have shown no token go first.
 
-use super::server::MOST;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -33,13 +37,49 @@ const SEND_BUFFER: usize = 128 * 1024;
 /// What serves all connections.
 #[derive(Clone)]
 pub(super) struct ConnectionServer {
-    pub(super) router: Router,
-    pub(super) tls: Option<TlsAcceptor>,
-    pub(super) closing: watch::Receiver<bool>,
-    pub(super) free: Arc<Semaphore>,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    closing: watch::Receiver<bool>,
+    free: Arc<Semaphore>,
+    most: u32,
+    /// Connections that have shown no token, the oldest first.
+    strangers: Arc<Mutex<VecDeque<Stranger>>>,
+}
+
+/// Mark of a response to a request that has shown the token.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Admitted;
+
+/// A connection, and whether it has shown the token meanwhile.
+struct Stranger {
+    connection: AbortHandle,
+    is_admitted: Arc<AtomicBool>,
+}
+
+impl Stranger {
+    fn remains(&self) -> bool {
+        !self.connection.is_finished() && !self.is_admitted.load(Ordering::Relaxed)
+    }
 }
 
 impl ConnectionServer {
+    /// A server for at most `most` connections at a time.
+    pub(super) fn new(
+        router: Router,
+        tls: Option<TlsAcceptor>,
+        closing: watch::Receiver<bool>,
+        most: u32,
+    ) -> ConnectionServer {
+        ConnectionServer {
+            router,
+            tls,
+            closing,
+            free: Arc::new(Semaphore::new(most as usize)),
+            most,
+            strangers: Arc::default(),
+        }
+    }
+
     /// Accepts connections until the server closes.
     pub(super) async fn accept(&self, listener: TcpListener) {
         let mut closing = self.closing.clone();
@@ -55,26 +95,45 @@ impl ConnectionServer {
         }
     }
 
-    /// Serves a connection beside the others; one too many is closed at once.
+    /// Serves a connection beside the others. One too many takes the place of the oldest that has shown no token, and is
+    /// closed at once if all have.
     fn start(&self, stream: TcpStream) {
-        let Ok(permit) = self.free.clone().try_acquire_owned() else {
-            return;
-        };
+        let mut strangers = self
+            .strangers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        strangers.retain(Stranger::remains);
+        let permit = self.free.clone().try_acquire_owned().ok();
+        if permit.is_none() {
+            match strangers.pop_front() {
+                Some(oldest) => oldest.connection.abort(),
+                None => return,
+            }
+        }
         let _slower = stream.set_nodelay(true);
         let _larger = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
-        let own = self.clone();
-        tokio::spawn(async move {
-            own.serve(stream).await;
-            drop(permit);
+        let (own, is_admitted) = (self.clone(), Arc::<AtomicBool>::default());
+        let admitted = is_admitted.clone();
+        let connection = tokio::spawn(async move {
+            let _permit = match permit {
+                Some(permit) => Ok(permit),
+                // That of the oldest.
+                None => own.free.clone().acquire_owned().await,
+            };
+            own.serve(stream, admitted).await;
+        });
+        strangers.push_back(Stranger {
+            connection: connection.abort_handle(),
+            is_admitted,
         });
     }
 
-    async fn serve(self, stream: TcpStream) {
+    async fn serve(self, stream: TcpStream, is_admitted: Arc<AtomicBool>) {
         match self.tls {
-            None => talk(stream, self.router, self.closing).await,
+            None => talk(stream, self.router, self.closing, is_admitted).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(HEAD, tls.accept(stream)).await {
-                    talk(stream, self.router, self.closing).await;
+                    talk(stream, self.router, self.closing, is_admitted).await;
                 }
             }
         }
@@ -82,18 +141,33 @@ impl ConnectionServer {
 
     /// Waits until all connections have ended.
     pub(super) async fn ended(&self) {
-        let _all = self.free.acquire_many(MOST).await;
+        let _all = self.free.acquire_many(self.most).await;
     }
 }
 
 /// Serves one connection until either side closes it. How it ends does not matter.
-async fn talk<S>(stream: S, router: Router, mut closing: watch::Receiver<bool>)
-where
+async fn talk<S>(
+    stream: S,
+    router: Router,
+    mut closing: watch::Receiver<bool>,
+    is_admitted: Arc<AtomicBool>,
+) where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(STUCK));
-    let service = tower_service_of(router);
+    let routes = tower_service_of(router);
+    let service = service_fn(|request| {
+        let responding = routes.call(request);
+        let is_admitted = &is_admitted;
+        async move {
+            let response = responding.await?;
+            if response.extensions().get::<Admitted>().is_some() {
+                is_admitted.store(true, Ordering::Relaxed);
+            }
+            Ok::<_, Infallible>(response)
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
@@ -113,7 +187,7 @@ fn tower_service_of(
 ) -> impl hyper::service::Service<
     Request<Incoming>,
     Response = axum::http::Response<Body>,
-    Error = std::convert::Infallible,
+    Error = Infallible,
     Future: Send,
 > {
     TowerToHyperService::new(router)
@@ -123,6 +197,7 @@ fn tower_service_of(
 mod tests {
     use super::*;
     use axum::routing::{get, post};
+    use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
     use tokio::time::Instant;
 
@@ -130,7 +205,7 @@ mod tests {
     fn connect(router: Router) -> (DuplexStream, watch::Sender<bool>) {
         let (near, far) = tokio::io::duplex(1_024);
         let (closing, closes) = watch::channel(false);
-        tokio::spawn(talk(far, router, closes));
+        tokio::spawn(talk(far, router, closes, Arc::default()));
         (near, closing)
     }
 
@@ -189,5 +264,57 @@ mod tests {
         closing.send_replace(true);
         busy.read_to_end(&mut all).await.expect("it ends");
         assert!(all.len() > 1_000_000, "{} bytes", all.len());
+    }
+
+    /// Starts a server for two connections, whose pages admit whoever asks for them or nobody.
+    async fn serve_two(admits: bool) -> (SocketAddr, watch::Sender<bool>) {
+        let admit = move |mut response: axum::response::Response| async move {
+            if admits {
+                response.extensions_mut().insert(Admitted);
+            }
+            response
+        };
+        let router = pages().layer(axum::middleware::map_response(admit));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (closing, closes) = watch::channel(false);
+        let server = ConnectionServer::new(router, None, closes, 2);
+        // What `accept` waits for stays on its thread.
+        tokio::task::spawn_local(async move { server.accept(listener).await });
+        (address, closing)
+    }
+
+    /// Opens a connection, asks for the page, and returns what has come of it.
+    async fn ask(address: SocketAddr) -> (TcpStream, usize) {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        // One that is closed at once may not take it.
+        let _closed = stream.write_all(request).await;
+        let mut response = [0; 1_024];
+        let read = stream.read(&mut response).await.unwrap_or(0);
+        (stream, read)
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn whoever_has_shown_no_token_makes_room_for_others() {
+        let (address, _open) = serve_two(false).await;
+        let (mut first, mut second) = (ask(address).await, ask(address).await);
+        let third = ask(address).await;
+        assert!(first.1 > 0 && second.1 > 0 && third.1 > 0);
+        let mut more = [0; 16];
+        let ended = first.0.read(&mut more).await.unwrap_or(0);
+        assert_eq!(ended, 0, "the oldest is closed");
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        second.0.write_all(request).await.expect("it is open");
+        assert!(second.0.read(&mut more).await.expect("it is open") > 0);
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn whoever_has_shown_the_token_stays() {
+        let (address, _open) = serve_two(true).await;
+        let (first, second) = (ask(address).await, ask(address).await);
+        let third = ask(address).await;
+        assert!(first.1 > 0 && second.1 > 0);
+        assert_eq!(third.1, 0, "there is no room");
     }
 }

@@ -17,12 +17,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// The most connections at a time.
-pub(super) const MOST: u32 = 512;
+const MOST: u32 = 512;
 
 /// The port unless one is said, and how many after it are tried if it is taken.
 const PORT: u16 = 7_400;
@@ -54,6 +54,8 @@ pub(crate) struct ServerOptions {
     pub(crate) read_only: bool,
     /// Whether others may reach it without TLS.
     pub(crate) insecure: bool,
+    /// The origin of the page behind a proxy.
+    pub(crate) origin: Option<String>,
     /// Certificate for TLS, and its key.
     pub(crate) cert: Option<PathBuf>,
     /// Its key; in the file of the certificate if there is none.
@@ -109,6 +111,7 @@ impl WebServer {
             names: [host.as_str(), machine, "localhost"]
                 .map(str::to_owned)
                 .to_vec(),
+            origin: options.origin,
             secure: tls.is_some(),
             port: address.port(),
             read_only: options.read_only,
@@ -123,11 +126,12 @@ impl WebServer {
 
     /// Returns the address of the page, with the token.
     pub(crate) fn url(&self) -> String {
+        let Access { token, port, .. } = &*self.access;
+        if let Some(origin) = &self.access.origin {
+            return format!("{origin}/?token={token}");
+        }
         let scheme = if self.access.secure { "https" } else { "http" };
-        format!(
-            "{scheme}://{}:{}/?token={}",
-            self.host, self.access.port, self.access.token
-        )
+        format!("{scheme}://{}:{port}/?token={token}", self.host)
     }
 
     /// Serves a run on a thread of its own.
@@ -192,12 +196,7 @@ impl WebServer {
             tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
         };
         let (over, is_over) = oneshot::channel();
-        let connections = ConnectionServer {
-            router,
-            tls: self.tls,
-            closing,
-            free: Arc::new(Semaphore::new(MOST as usize)),
-        };
+        let connections = ConnectionServer::new(router, self.tls, closing, MOST);
         let serve = move || {
             runtime.block_on(async {
                 tokio::spawn(beside);

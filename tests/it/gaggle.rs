@@ -353,6 +353,61 @@ fn a_stop_ends_the_users_of_all_workers_and_they_are_free_for_the_next_run() {
 }
 
 #[test]
+fn a_stop_does_not_wait_for_a_worker_that_a_reload_waits_for() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let text = "task { on_stop = true, function(user) user:get \"/bye\" end }\n\
+                task { \"front\", function(user) user:get \"/\" user:wait(0.05) end }";
+    let (server, path) = (Server::start(), plan("gaggle_stop_reload.lua", text));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = ["-u", "6", "-r", "1000", "--watch"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 50);
+    first.signal(Signal::STOP);
+    let _edited = plan("gaggle_stop_reload.lua", &format!("{text}\n-- edited"));
+    // The new version is on its way to both.
+    pass(Duration::from_secs(2));
+    running.interrupt();
+    let begin = Instant::now();
+    wait_until("the users of the other worker stop", || {
+        server.count("GET /bye") == 3
+    });
+    let promised = Duration::from_secs(10);
+    assert!(begin.elapsed() < promised, "{:?}", begin.elapsed());
+    first.signal(Signal::CONT);
+    let (report, _) = report_of(running.end());
+    assert_eq!(report.json["ending"]["cause"], "signal");
+    assert_eq!(server.count("GET /bye"), 6);
+}
+
+#[test]
+fn an_event_whose_worker_dies_is_run_by_another() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let text = "on(\"test_start\", function(user) user:get \"/setup\" user:wait(4) return { n = 1 } end)\n\
+                task { \"front\", function(user) assert(shared.n == 1) user:get \"/\" user:wait(0.05) end }";
+    let (server, path) = (Server::start(), plan("gaggle_event_lost.lua", text));
+    let workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
+    let options = ["-u", "6", "-r", "1000", "-t", "3s"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("the event has begun", || server.count("GET /setup") == 1);
+    workers[0].signal(Signal::KILL);
+    let (report, warnings) = report_of(running.end());
+    assert_eq!(server.count("GET /setup"), 2, "{warnings:?}");
+    for told in [
+        "worker 'w1' was lost while it ran test_start, which another runs anew",
+        "worker 'w1' did not begin: it was lost before",
+    ] {
+        let is_told = warnings.iter().any(|text| text.contains(told));
+        assert!(is_told, "{told}: {warnings:?}");
+    }
+    assert!(server.count("GET /") > 0, "the other has worked");
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+}
+
+#[test]
 fn users_stop_when_nobody_can_be_reached() {
     let Some(mut broker) = Broker::start() else {
         return;

@@ -290,7 +290,48 @@ fn variables_come_from_outside_and_lines_go_into_the_log() {
     }
     let line = r#"a line of the user user=1 scenario="default" task="env and log""#;
     assert!(log.contains(line), "{log}");
+    assert!(
+        log.contains("a line\n  WARN plan: and one that it forges user=1"),
+        "{log}"
+    );
     assert!(!log.contains("a debug line"), "{log}");
+}
+
+#[test]
+fn a_plan_reads_no_variable_of_lgoose_itself() {
+    let path = plan(
+        "env_secret.lua",
+        "task { function() env \"LGOOSE_NATS\" end }\n\
+         task { function() env(\"OTEL_EXPORTER_OTLP_HEADERS\", \"default\") end }",
+    );
+    let run = |more: &[&str]| {
+        let usual = [
+            &path,
+            "-H",
+            "http://127.0.0.1:1",
+            "-u",
+            "1",
+            "-i",
+            "1",
+            "-o",
+            "json=-",
+        ];
+        let run = Lgoose::new(usual.iter().chain(more));
+        let run = run.env("LGOOSE_NATS", "nats://secret@127.0.0.1:1");
+        read(run.env("OTEL_EXPORTER_OTLP_HEADERS", "key=secret").finish())
+    };
+    let report = run(&[]);
+    let own = "is lgoose's own variable and may hold a secret";
+    let errors = report.errors();
+    let refused = errors.iter().filter(|error| error.contains(own));
+    assert_eq!(refused.count(), 2, "{errors:?}");
+    let given = [
+        "-e",
+        "LGOOSE_NATS=mine",
+        "-e",
+        "OTEL_EXPORTER_OTLP_HEADERS=mine",
+    ];
+    assert_eq!(run(&given).task_failures(), 0);
 }
 
 #[test]

@@ -14,5 +14,6 @@ task { "env and log", function(user)
   log.warn "a warn line"
   log.error "an error line"
   user:log "a line of the user"
+  log.warn "a line\nWARN plan: and one that it forges\n"
   print("a printed line", 2)
 end }

@@ -67,6 +67,7 @@ pub(super) fn options(flags: &cli::WebArgs, place: &cli::WebPlace) -> ServerOpti
         token: flags.web_token.clone(),
         read_only: flags.web_read_only,
         insecure: flags.web_insecure,
+        origin: flags.web_origin.clone(),
         cert: flags.web_cert.clone(),
         key: flags.web_key.clone(),
     }

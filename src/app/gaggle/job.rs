@@ -13,6 +13,7 @@ use crate::lua::{self, Bundle};
 use crate::metrics::{LogSelection, RunLogs};
 use crate::packed::{pack, unpack};
 use crate::plan;
+use crate::secrets;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -80,9 +81,7 @@ impl TlsFiles {
         let write = |name: &str, bytes: &Option<Vec<u8>>| match bytes {
             Some(bytes) => {
                 let path = folder.path().join(name);
-                let written = std::fs::write(&path, bytes);
-                written
-                    .map_err(|error| Trouble::cannot("write").with_path(&path).because(error))?;
+                secrets::write(&path, bytes)?;
                 Ok::<_, Error>(Some(path))
             }
             None => Ok(None),
@@ -144,7 +143,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
     let (program, mut plan, _) = loading::watched(&name, load)?;
     plan::select(&mut plan, &job.config)?;
     program.serve_part(offer.part);
-    let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+    let folder = secrets::temporary_folder()?;
     let mut config = Config {
         run: job.config,
         local: local(offer.part, terms.threads, terms.memory),

@@ -1,6 +1,7 @@
 //! The broker that lgoose starts for one run: the `nats-server` of this machine, with a random token.
 
 use crate::error::{Diagnostic, Error, Trouble};
+use crate::secrets;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
@@ -42,15 +43,14 @@ impl BrokerServer {
         };
         let address = with_port(address)?;
         let token = token();
-        let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+        let folder = secrets::temporary_folder()?;
         let config = folder.path().join("nats.conf");
         let store = folder.path().join("jetstream");
         let text = format!(
             "listen: \"{address}\"\nauthorization {{ token: \"{token}\" }}\njetstream {{ store_dir: \"{}\" }}\n",
             store.display()
         );
-        let written = std::fs::write(&config, text);
-        written.map_err(|error| Trouble::cannot("write").with_path(&config).because(error))?;
+        secrets::write(&config, text.as_bytes())?;
         let child = Command::new("/bin/sh")
             .args(["-c", ATTENDED, "sh"])
             .arg(&config)

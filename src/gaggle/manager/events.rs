@@ -1,15 +1,20 @@
 //! Events of the plan, run on one of the workers.
 
+use super::roll::SILENCE;
 use super::terms::REPLY_TIMEOUT;
 use crate::engine::{EventEnd, EventOrder, EventTask, WorkerEvent};
-use crate::gaggle::broker::Broker;
+use crate::gaggle::broker::{Broker, ContactState};
 use crate::gaggle::messages::{RequestKind, WorkerReply, WorkerRequest};
 use crate::plan::PlanEvent;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Time limit for an event's function; its own limits end it long before.
 const EVENT: Duration = Duration::from_secs(24 * 3_600);
+
+/// Time between two looks at whether the worker of an event is still there.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The workers that an event concerns.
 pub(super) struct EventWorkers {
@@ -19,37 +24,63 @@ pub(super) struct EventWorkers {
     pub(super) others: Vec<String>,
 }
 
+/// Reasons why an event has no end.
+pub(super) enum EventFailure {
+    /// Nothing is heard any more from the worker with that identity.
+    Lost(String),
+    /// A sentence.
+    Failed(String),
+}
+
 impl EventWorkers {
     /// Runs an event, and sends the value that it returned to the others.
     ///
     /// # Errors
-    /// A sentence that says why it did not run, or which worker does not have its value.
+    /// The loss of the worker that runs it, why it did not run, or which worker does not have its value.
     pub(super) async fn run(
         self,
         broker: Broker,
         run: String,
         event: PlanEvent,
         mut ordered: watch::Receiver<EventOrder>,
-    ) -> Result<WorkerEvent, String> {
+    ) -> Result<WorkerEvent, EventFailure> {
         let (id, name) = self.runs;
         let request = WorkerRequest::new(&run, RequestKind::Event(event));
         let replying = broker.request(&id, &request, EVENT);
         tokio::pin!(replying);
+        let contact = broker.contact();
+        let mut look = tokio::time::interval(LOOK);
+        let mut last_reply = Instant::now();
         let reply = loop {
-            tokio::select! {
+            let is_new = tokio::select! {
                 reply = &mut replying => break reply,
                 changed = ordered.changed() => {
-                    changed.map_err(|_| "it was given up")?;
-                    let order = *ordered.borrow_and_update();
-                    let request = WorkerRequest::new(&run, RequestKind::EventOrder(order));
-                    let _gone = broker.request(&id, &request, REPLY_TIMEOUT).await;
+                    changed.map_err(|_| EventFailure::Failed("it was given up".to_owned()))?;
+                    true
                 }
+                _ = look.tick() => false,
+            };
+            let order = *ordered.borrow_and_update();
+            let request = WorkerRequest::new(&run, RequestKind::EventOrder(order));
+            let within = if is_new { REPLY_TIMEOUT } else { LOOK };
+            let is_there = tokio::select! {
+                reply = &mut replying => break reply,
+                reply = broker.request(&id, &request, within) => reply.is_ok(),
+            };
+            // Without the broker, nobody is heard.
+            if is_there || *contact.borrow() != ContactState::Up {
+                last_reply = Instant::now();
+            } else if last_reply.elapsed() > SILENCE {
+                return Err(EventFailure::Lost(id.clone()));
             }
         };
         let ended = match reply {
             Ok(WorkerReply::Event(ended)) => *ended,
-            Ok(_) => return Err("its worker gave an unexpected answer".to_owned()),
-            Err(why) => return Err(format!("worker '{name}': {why}")),
+            Ok(_) => {
+                let why = "its worker gave an unexpected answer".to_owned();
+                return Err(EventFailure::Failed(why));
+            }
+            Err(why) => return Err(EventFailure::Failed(format!("worker '{name}': {why}"))),
         };
         if let Some(json) = &ended.shared {
             let request = WorkerRequest::new(&run, RequestKind::Share(json.clone()));
@@ -57,9 +88,8 @@ impl EventWorkers {
             let sharing = sharing.map(|other| broker.request(other, &request, REPLY_TIMEOUT));
             let replies = futures_util::future::join_all(sharing).await;
             if let Some(why) = replies.into_iter().find_map(Result::err) {
-                return Err(format!(
-                    "what it returned did not reach every worker: {why}"
-                ));
+                let why = format!("what it returned did not reach every worker: {why}");
+                return Err(EventFailure::Failed(why));
             }
         }
         Ok(ended)

@@ -1,6 +1,6 @@
 //! Pump between the director of a run and its workers: sends directives down as orders, and signals up.
 
-use super::events;
+use super::events::{self, EventFailure};
 use super::hand_out::PackedPlan;
 use super::inputs::WorkerInputs;
 use super::intake::SignalIntake;
@@ -15,7 +15,7 @@ use super::terms::{LatestReceiver, REPLY_TIMEOUT};
 use crate::control::Refusal;
 use crate::engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
-    Signal, SignalKind, VersionOffer, VersionOffers,
+    Signal, SignalKind, VersionOffer, VersionOffers, WorkerEvent,
 };
 use crate::error::Error;
 use crate::gaggle::broker::{ContactState, remove_log_stream};
@@ -169,7 +169,7 @@ impl ManagerLoop {
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
                 Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
                 completed = self.requests.next() => self.complete(completed),
-                Some(task) = self.ends.events.recv() => self.run_event(task),
+                Some(task) = self.ends.events.recv() => self.begin_event(task),
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer),
                 Some(message) = self.line.failures.next() => self.intake.warn_of(&message),
                 _ = contact.changed() => self.note(*contact.borrow_and_update()),
@@ -240,9 +240,19 @@ impl ManagerLoop {
         }
         self.inputs.start(start.at, start.since_origin);
         self.record(start.at, start.since_origin).await;
-        let ids = self.intake.roll.ids().cloned().enumerate().collect();
+        let (mut ready, mut lost) = (Vec::new(), Vec::new());
+        for (number, member) in self.intake.roll.0.iter().enumerate() {
+            if member.away {
+                lost.push(number);
+            } else {
+                ready.push((number, member.presence.id.clone()));
+            }
+        }
         let request = self.inputs.start_request(&self.line);
-        self.requests.start(ids, request);
+        self.requests.start(ready, request);
+        for number in lost {
+            self.lose(number, "it was lost before");
+        }
         directives
     }
 
@@ -272,19 +282,50 @@ impl ManagerLoop {
         self.intake.send(from, kind);
     }
 
-    /// Runs an event on a worker.
+    /// Begins an event.
+    fn begin_event(&mut self, task: EventTask) {
+        if task.event == PlanEvent::TestStop {
+            let at = self.inputs.elapsed();
+            let event = ManagerLogEvent::Action(DirectorEvent::TestStop);
+            self.chronicle.write(at, event);
+        }
+        self.run_event(task);
+    }
+
+    /// Runs an event on the first worker that is there.
     fn run_event(&mut self, task: EventTask) {
         match self.intake.roll.event_workers() {
-            Some(workers) => {
-                if task.event == PlanEvent::TestStop {
-                    let at = self.inputs.elapsed();
-                    let event = ManagerLogEvent::Action(DirectorEvent::TestStop);
-                    self.chronicle.write(at, event);
-                }
-                self.requests.run_event(workers, task);
-            }
+            Some(workers) => self.requests.run_event(workers, task),
             None => events::end(task, Err("no worker is left to run it".to_owned())),
         }
+    }
+
+    /// Takes in the end of an event. One whose worker was lost begins anew on another.
+    fn end_event(&mut self, task: EventTask, ended: Result<WorkerEvent, EventFailure>) {
+        let ended = match ended {
+            Ok(ended) => {
+                if task.event == PlanEvent::TestStart {
+                    self.inputs.shared = ended.shared.clone();
+                    self.chronicle.test_start = Some(ended.bytes.clone());
+                }
+                Ok(ended)
+            }
+            Err(EventFailure::Lost(id)) => {
+                let Some(number) = self.intake.roll.number_of(&id) else {
+                    return self.run_event(task);
+                };
+                let member = &mut self.intake.roll.0[number];
+                member.away = true;
+                let (name, event) = (member.name(), task.event.name());
+                let text = format!(
+                    "worker '{name}' was lost while it ran {event}, which another runs anew"
+                );
+                self.signal_as_seen(number, SignalKind::Warning(text));
+                return self.run_event(task);
+            }
+            Err(EventFailure::Failed(why)) => Err(why),
+        };
+        events::end(task, ended);
     }
 
     /// Sends another version of the plan to all workers, and offers it to the director once they have loaded it.
@@ -304,13 +345,7 @@ impl ManagerLoop {
                     self.lose(number, &why);
                 }
             }
-            CompletedRequest::Event(task, ended) => {
-                if let (PlanEvent::TestStart, Ok(ended)) = (task.event, &ended) {
-                    self.inputs.shared = ended.shared.clone();
-                    self.chronicle.test_start = Some(ended.bytes.clone());
-                }
-                events::end(task, ended);
-            }
+            CompletedRequest::Event(task, ended) => self.end_event(task, ended),
             CompletedRequest::PlanVersion(offer, Ok((plan, offsets))) => {
                 self.inputs.plan = Some(Arc::new(plan));
                 self.intake.roll.note(offsets);

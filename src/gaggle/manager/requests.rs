@@ -1,7 +1,7 @@
 //! Requests to workers that take time: the start, a version of the plan, a replacement, an event. They go on beside the pump,
 //! so that no order waits for a worker, and end with news for it.
 
-use super::events::EventWorkers;
+use super::events::{EventFailure, EventWorkers};
 use super::hand_out::{ClockOffsets, PackedPlan};
 use super::inputs::WorkerInputs;
 use super::recruit::claim_one;
@@ -20,7 +20,7 @@ pub(super) enum CompletedRequest {
     /// Users begin, but for those of the workers with these numbers, and why.
     Start(Vec<(usize, String)>),
     /// An event ended, or did not run, and why.
-    Event(EventTask, Result<WorkerEvent, String>),
+    Event(EventTask, Result<WorkerEvent, EventFailure>),
     /// All workers that are present have loaded a version of the plan, or not.
     PlanVersion(VersionOffer, Result<(PackedPlan, ClockOffsets), Error>),
     /// A worker can take the place of the one with that number, or none can, and why.

@@ -190,7 +190,9 @@ impl WorkerRegistry {
     pub(super) fn event_workers(&self) -> Option<EventWorkers> {
         let mut all = self.0.iter();
         let runs = all.find(|member| !member.away && !member.dismissed)?;
-        let others = self.ids().filter(|id| **id != runs.presence.id);
+        let present = self.0.iter().filter(|member| !member.away);
+        let ids = present.map(|member| &member.presence.id);
+        let others = ids.filter(|id| **id != runs.presence.id);
         Some(EventWorkers {
             runs: (runs.presence.id.clone(), runs.name().to_owned()),
             others: others.cloned().collect(),

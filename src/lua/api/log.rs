@@ -169,7 +169,7 @@ fn scalar(value: &Value) -> String {
 
 fn write(lua: &Lua, level: &str, text: &str) {
     let host = VmHost::of(lua);
-    let text = crate::error::printable(text);
+    let text = entry(text);
     let (user, scenario) = (host.user, host.scenario.as_str());
     let names = &host.program.task_names;
     let task = host.task.get().and_then(|task| names.get(task)?.as_deref());
@@ -181,11 +181,18 @@ fn write(lua: &Lua, level: &str, text: &str) {
     }
 }
 
+/// Returns text for one entry of the log. Further lines of it are indented, so that what a site has sent looks like no entry
+/// of its own.
+fn entry(text: &str) -> String {
+    let text = crate::error::printable(text.trim_end_matches('\n'));
+    text.replace('\n', "\n  ")
+}
+
 /// Writes a warning about the plan into the log and the report.
 pub(super) fn warn_in_report(lua: &Lua, message: String) {
     let host = VmHost::of(lua);
     let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{message}");
+    tracing::warn!(target: "plan", user, scenario, "{}", entry(&message));
     if let Some(recorder) = host.recorder.get() {
         recorder.borrow_mut().warn(message);
     }

@@ -136,6 +136,10 @@ fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
     }
     match host.program.variables.get(&name) {
         Some(value) => lua.create_string(value)?.into_lua(lua),
+        None if host.program.variables.is_withheld(&name) => Err(mlua::Error::runtime(format!(
+            "'{name}' is lgoose's own variable and may hold a secret, so no plan reads it from the environment: \
+                 give the plan a variable of another name, or this one with '-e {name}=…'"
+        ))),
         None => Ok(default),
     }
 }

@@ -4,9 +4,9 @@
 use super::digest;
 use super::program::Program;
 use crate::error::{Error, Trouble};
+use crate::secrets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
@@ -69,7 +69,7 @@ impl Bundle {
     /// # Errors
     /// Trouble that names the file that cannot be written, or that lies outside of the folder.
     pub(in crate::lua) fn unpack(&self) -> Result<TempDir, Error> {
-        let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+        let folder = secrets::temporary_folder()?;
         let modules = self.modules.iter();
         let texts = modules.map(|(path, text)| (path, text.as_bytes()));
         let data = self
@@ -86,10 +86,7 @@ impl Bundle {
                 );
                 return Err(Error::trouble(outside));
             }
-            let target = folder.path().join(path);
-            let parent = target.parent().unwrap_or(folder.path());
-            let written = fs::create_dir_all(parent).and_then(|()| fs::write(&target, bytes));
-            written.map_err(|error| Trouble::cannot("write").with_path(path).because(error))?;
+            secrets::write(&folder.path().join(path), bytes)?;
         }
         Ok(folder)
     }
@@ -99,6 +96,7 @@ impl Bundle {
 mod tests {
     use super::*;
     use crate::lua::{load, load_bundle};
+    use std::fs;
     use std::sync::Arc;
 
     /// A plan with a module, data and variables, in a folder that is gone when it is loaded again.

@@ -23,6 +23,9 @@ impl From<BTreeMap<String, String>> for EnvVariables {
     }
 }
 
+/// How the names of lgoose's own variables of the environment begin.
+const WITHHELD: [&str; 2] = ["LGOOSE_", "OTEL_"];
+
 /// The variables of a plan.
 #[derive(Debug)]
 pub(in crate::lua) struct PlanVariables {
@@ -41,13 +44,23 @@ impl PlanVariables {
         }
     }
 
+    /// Returns whether the environment has a variable of that name which is lgoose's own, such as `LGOOSE_NATS`: it may hold
+    /// a secret of whoever runs the plan, and no plan reads it unless its name is allowed.
+    pub(in crate::lua) fn is_withheld(&self, name: &str) -> bool {
+        let is_own = WITHHELD.iter().any(|prefix| name.starts_with(prefix));
+        is_own
+            && self.allowed.is_none()
+            && !self.configured.contains_key(name)
+            && std::env::var_os(name).is_some()
+    }
+
     /// Returns the bytes of a variable: of `-e` first, then of the environment.
     pub(in crate::lua) fn get(&self, name: &str) -> Option<Vec<u8>> {
         if let Some(configured) = self.configured.get(name) {
             return Some(configured.clone().into_bytes());
         }
         let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
-        if self.allowed.as_ref().is_some_and(hidden) {
+        if self.allowed.as_ref().is_some_and(hidden) || self.is_withheld(name) {
             return None;
         }
         let value = std::env::var_os(name)?;

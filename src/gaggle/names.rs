@@ -167,6 +167,9 @@ pub(super) fn slot(number: usize) -> String {
     format!("slot{number}")
 }
 
+/// Name under which a manager sends itself probes of the way of signals. No worker has it: theirs have a number.
+pub(super) const PROBE: &str = "probe";
+
 /// Returns whether `name` is the name of a slot.
 pub(super) fn is_slot(name: &str) -> bool {
     name.starts_with("slot") && !name.contains('.')

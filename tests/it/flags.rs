@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 86] = [
+const MISFITS: [(&str, &str, &[&str]); 87] = [
     (
         "--otlp",
         "plan.lua",
@@ -19,6 +19,14 @@ const MISFITS: [(&str, &str, &[&str]); 86] = [
     ("--web-token", "0123456789abcdef", &["add '--web'"]),
     ("--web-read-only", "yes", &["unexpected value 'yes'"]),
     ("--web-insecure", "yes", &["unexpected value 'yes'"]),
+    (
+        "--web-origin",
+        "load.example.com",
+        &[
+            "'load.example.com' is not an origin",
+            "https://load.example.com",
+        ],
+    ),
     ("--web-cert", "a.pem", &["add '--web'"]),
     ("--web-key", "a.pem", &["add '--web'"]),
     ("--open", "yes", &["unexpected value 'yes'"]),

@@ -3,10 +3,10 @@
 use crate::program::{Lgoose, plan, scratch, wait_until};
 use crate::secure::{Authority, Identity};
 use crate::server::Server;
-use crate::web_client::{Served, TOKEN, read};
+use crate::web_client::{Served, TOKEN, Web, read};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 const COMMANDS: [&str; 8] = [
@@ -280,6 +280,32 @@ fn a_name_that_is_markup_stays_a_name() {
     );
     running.interrupt();
     running.end();
+}
+
+#[test]
+fn pages_behind_a_proxy_that_ends_tls_steer_the_run() {
+    let server = Server::start();
+    let text = "task { wait = 0.01, function(user) user:get \"/\" end }";
+    let (path, url) = (plan("web_origin.lua", text), server.url());
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = free.expect("a free port");
+    let (place, origin) = (address.to_string(), "https://load.example.com");
+    let arguments = [&path, "-H", &url, "-u", "1", "--headless", "--web", &place];
+    let more = ["--web-origin", origin, "--web-token", TOKEN];
+    let running = Lgoose::new(arguments.iter().chain(&more)).start();
+    let page = format!("{origin}/?token={TOKEN}");
+    wait_until("its address", || running.stderr().contains(&page));
+    wait_until("requests", || server.received() > 5);
+    let pause = |origin: &str| {
+        Web::at(address).raw(&format!(
+            "POST /api/v1/pause HTTP/1.1\r\nHost: load.example.com\r\nOrigin: {origin}\r\n\
+             Authorization: Bearer {TOKEN}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        ))
+    };
+    assert_eq!(pause("https://evil.example").status, 403);
+    assert_eq!(pause(origin).status, 202);
+    running.interrupt();
+    assert_eq!(running.end().code, 0);
 }
 
 #[test]

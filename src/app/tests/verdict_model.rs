@@ -368,7 +368,7 @@ struct Case {
     commands: Vec<(Duration, Command)>,
     /// When the same plan is loaded again.
     reloaded: Option<Duration>,
-    /// Whether the same run is played again, on two workers.
+    /// Whether the same run is played again, on two workers with one of its two threads each.
     on_workers: bool,
 }
 
@@ -428,7 +428,10 @@ impl Case {
             2 => case.reloaded = Some(random_ms(random, 100..=900)),
             // A run on workers ends later, since they tell what they count once a second: a limit that aborts stops it
             // later, and there is more of it to judge stretch by stretch.
-            3..5 if !abort && !over_time => case.on_workers = true,
+            3..5 if !abort && !over_time => {
+                case.on_workers = true;
+                case.threads = 2;
+            }
             _ => case.commands = commands(random),
         }
         case
@@ -655,7 +658,7 @@ async fn compare(seed: u64) {
     );
     if on_workers {
         let run = TestRun {
-            workers: vec![1, threads],
+            workers: vec![1; threads],
             ..run()
         };
         let on_workers = run.play().await.1.report;

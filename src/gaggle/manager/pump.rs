@@ -9,6 +9,7 @@ use super::outages::Outages;
 use super::playback::Playback;
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
 use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::signal_path::SignalPath;
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish};
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
@@ -58,6 +59,7 @@ pub(super) struct ManagerLoop {
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
     reads: (String, u64),
     up_since: Instant,
+    path: SignalPath,
     outages: Outages,
 }
 
@@ -88,6 +90,7 @@ impl ManagerLoop {
             reads: (names::all_signals(&line.run), 1),
             line,
             up_since: Instant::now(),
+            path: SignalPath::new(),
             outages: Outages::default(),
         }
     }
@@ -115,6 +118,7 @@ impl ManagerLoop {
             reads: (String::new(), playback.next),
             line,
             up_since: Instant::now(),
+            path: SignalPath::new(),
             outages: Outages::default(),
         }
     }
@@ -213,6 +217,7 @@ impl ManagerLoop {
 
     /// Takes in a message of the stream.
     fn receive(&mut self, message: &RunMessage) {
+        self.path.note(&message.sender);
         if names::is_slot(&message.sender) {
             self.slots.receive_record(&mut self.intake, message);
         } else {
@@ -369,11 +374,17 @@ impl ManagerLoop {
     /// Looks for workers that have been silent for too long.
     fn look(&mut self) {
         if self.inputs.has_started() {
-            self.slots.look(&mut self.intake, self.up_since);
+            self.path.probe(&self.line.broker, &self.line.run);
             for number in self.intake.take_leaving() {
                 self.replace(number);
             }
-            for number in self.intake.roll.newly_away(self.up_since) {
+        }
+        if let Some(works_since) = self.path.works_since()
+            && self.inputs.has_started()
+        {
+            let since = self.up_since.max(works_since);
+            self.slots.look(&mut self.intake, since);
+            for number in self.intake.roll.newly_away(since) {
                 let text = self.intake.roll.0[number].lost();
                 self.signal_as_seen(number, SignalKind::Away(text));
                 self.replace(number);

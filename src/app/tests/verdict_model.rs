@@ -385,7 +385,8 @@ impl Case {
         let random = &mut StdRng::seed_from_u64(seed);
         // Declared counters have a row from the start: half of the plans have none.
         let counters = if random.random() { DECLARED } else { MADE };
-        let mut source = counters.to_owned();
+        // On workers, users draw as in one process if the plan has a seed.
+        let mut source = format!("{counters}plan {{ seed = {seed} }}\n");
         for scenario in ["A", "B"].iter().take(random.random_range(1..=2)) {
             source += &format!("scenario {{ '{scenario}',\n");
             for _ in 0..random.random_range(1..=2) {

@@ -380,6 +380,20 @@ impl Broker {
         })
     }
 
+    /// Publishes a message without content, and returns whether the stream has responded, also by refusing it.
+    pub(in crate::gaggle) async fn probe(&self, subject: String) -> bool {
+        let published = self.publish(subject, PublishMessage::build()).await;
+        let silent = published.is_err_and(|error| {
+            matches!(
+                error.kind(),
+                PublishErrorKind::StreamNotFound
+                    | PublishErrorKind::TimedOut
+                    | PublishErrorKind::BrokenPipe
+            )
+        });
+        !silent
+    }
+
     /// Publishes a message, and returns its sequence number in the stream.
     async fn publish(&self, subject: String, message: PublishMessage) -> Result<u64, PublishError> {
         let sent = self.jetstream.send_publish(subject, message).await?;

@@ -217,7 +217,7 @@ impl ManagerLoop {
 
     /// Takes in a message of the stream.
     fn receive(&mut self, message: &RunMessage) {
-        self.path.note(&message.sender);
+        self.path.note();
         if names::is_slot(&message.sender) {
             self.slots.receive_record(&mut self.intake, message);
         } else {

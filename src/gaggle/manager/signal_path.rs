@@ -1,10 +1,11 @@
-//! Whether the way of signals to the manager works: a manager that hears nothing from the stream of its run, not even its own
-//! probe, cannot tell a worker that is lost from a broker that hangs, a node that restarts, or its own standstill. It judges
+//! Whether the way of signals to the manager works: a manager that hears nothing from the stream of its run, not even a
+//! response to its own probe, cannot tell a worker that is lost from a broker that hangs, a node that restarts, or its own standstill. It judges
 //! nobody then.
 
 use crate::gaggle::broker::Broker;
 use crate::gaggle::names;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Time without any message of the stream after which the manager probes the way itself.
@@ -19,8 +20,9 @@ pub(super) struct SignalPath {
     last_probe: Option<Instant>,
     /// Since when messages have come without a gap.
     works_since: Instant,
-    /// Whether a probe has come back. A manager that may not publish one goes by signals alone.
+    /// Whether a probe has had a response. A manager that may not publish one goes by signals alone.
     is_probed: bool,
+    responses: watch::Sender<Option<Instant>>,
 }
 
 impl SignalPath {
@@ -31,21 +33,28 @@ impl SignalPath {
             last_probe: None,
             works_since: now,
             is_probed: false,
+            responses: watch::channel(None).0,
         }
     }
 
-    /// Notes a message of the stream; `sender` is who has sent it.
-    pub(super) fn note(&mut self, sender: &str) {
-        let now = Instant::now();
-        if now.duration_since(self.last_message) > BROKEN {
-            self.works_since = now;
+    /// Notes a message of the stream that has come now.
+    pub(super) fn note(&mut self) {
+        self.note_at(Instant::now());
+    }
+
+    fn note_at(&mut self, at: Instant) {
+        if at.saturating_duration_since(self.last_message) > BROKEN {
+            self.works_since = at;
         }
-        self.last_message = now;
-        self.is_probed |= sender == names::PROBE;
+        self.last_message = self.last_message.max(at);
     }
 
     /// Returns since when the way has worked; `None` if it does not work now.
-    pub(super) fn works_since(&self) -> Option<Instant> {
+    pub(super) fn works_since(&mut self) -> Option<Instant> {
+        if let Some(at) = self.responses.send_replace(None) {
+            self.note_at(at);
+            self.is_probed = true;
+        }
         let is_broken = self.is_probed && self.last_message.elapsed() > BROKEN;
         (!is_broken).then_some(self.works_since)
     }
@@ -57,12 +66,12 @@ impl SignalPath {
             .is_none_or(|last| last.elapsed() > QUIET && self.last_message.elapsed() > QUIET);
         if is_due {
             self.last_probe = Some(Instant::now());
-            let (broker, run) = (broker.clone(), run.to_owned());
+            let (broker, responses) = (broker.clone(), self.responses.clone());
+            let subject = names::signals(run, None, names::PROBE);
             tokio::spawn(async move {
-                let id = format!("probe:{:016x}", rand::random::<u64>());
-                let subject = names::signals(&run, None, names::PROBE);
-                // One that does not arrive says what it is to say.
-                let _lost = broker.store(subject, &id, Vec::new()).await;
+                if broker.probe(subject).await {
+                    responses.send_replace(Some(Instant::now()));
+                }
             });
         }
     }
@@ -78,17 +87,17 @@ mod tests {
         let start = Instant::now();
         tokio::time::advance(Duration::from_secs(9)).await;
         assert!(path.works_since().is_some(), "it was never probed");
-        path.note(names::PROBE);
+        path.responses.send_replace(Some(Instant::now()));
         assert_eq!(path.works_since(), Some(Instant::now()));
         for _ in 0..5 {
             tokio::time::advance(Duration::from_secs(2)).await;
-            path.note("w1");
+            path.note();
         }
         let since = path.works_since().expect("it works");
         assert_eq!(since.duration_since(start), Duration::from_secs(9));
         tokio::time::advance(Duration::from_secs(3)).await;
         assert_eq!(path.works_since(), None);
-        path.note("w1");
+        path.note();
         assert_eq!(path.works_since(), Some(Instant::now()));
     }
 }

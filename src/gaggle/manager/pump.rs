@@ -7,11 +7,12 @@ use super::intake::SignalIntake;
 use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
+use super::recruit::release;
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
 use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish};
-use super::terms::{LatestReceiver, REPLY_TIMEOUT};
+use super::terms::LatestReceiver;
 use crate::control::Refusal;
 use crate::engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
@@ -19,9 +20,7 @@ use crate::engine::{
 };
 use crate::error::Error;
 use crate::gaggle::broker::{ContactState, remove_log_stream};
-use crate::gaggle::messages::{
-    ManagerLogEvent, ManagerLogLine, ManagerRecord, RequestKind, RunDescription, WorkerRequest,
-};
+use crate::gaggle::messages::{ManagerLogEvent, ManagerLogLine, ManagerRecord, RunDescription};
 use crate::gaggle::names;
 use crate::gaggle::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
 use crate::plan::PlanEvent;
@@ -423,12 +422,9 @@ impl ManagerLoop {
     /// Lets all workers and gathers go, and removes what the broker has kept.
     async fn release(&mut self) {
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let request = WorkerRequest::new(run, RequestKind::Release);
         let present = self.intake.roll.0.iter().filter(|member| !member.away);
-        let released =
-            present.map(|member| broker.request(&member.presence.id, &request, REPLY_TIMEOUT));
-        // A worker that is gone needs no release.
-        let _gone = futures_util::future::join_all(released).await;
+        let released = present.map(|member| release(broker, run, &member.presence.id));
+        futures_util::future::join_all(released).await;
         self.slots.release(broker, run).await;
         broker.remove_stream(run).await;
         remove_log_stream(broker, run).await;

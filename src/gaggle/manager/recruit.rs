@@ -1,6 +1,6 @@
 //! Recruiting: finds free workers at the broker and claims as many as the run needs.
 
-use super::terms::{ProgressReporter, Recruitment};
+use super::terms::{ProgressReporter, REPLY_TIMEOUT, Recruitment};
 use crate::config::MOST_THREADS;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
@@ -194,17 +194,18 @@ fn too_few(
 
 /// Lets go of all workers of a run that can be reached.
 pub(super) async fn release_all(broker: &Broker, run: &str) {
-    let request = WorkerRequest {
-        run: run.to_owned(),
-        kind: RequestKind::Release,
-    };
     let Ok(all) = present(broker).await else {
         return;
     };
     for (worker, _) in all {
         if worker.run.as_deref() == Some(run) {
-            // If this is lost, the worker gives the run up by itself.
-            let _gone = broker.request(&worker.id, &request, CLAIM).await;
+            release(broker, run, &worker.id).await;
         }
     }
+}
+
+/// Lets go of a worker. One that does not hear it gives the run up by itself.
+pub(super) async fn release(broker: &Broker, run: &str, id: &str) {
+    let request = WorkerRequest::new(run, RequestKind::Release);
+    let _gone = broker.request(id, &request, REPLY_TIMEOUT).await;
 }

@@ -4,13 +4,13 @@
 use super::events::{EventFailure, EventWorkers};
 use super::hand_out::{ClockOffsets, PackedPlan};
 use super::inputs::WorkerInputs;
-use super::recruit::claim_one;
+use super::recruit::{claim_one, release};
 use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::terms::REPLY_TIMEOUT;
 use crate::engine::{EventTask, VersionOffer, WorkerEvent};
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{RequestKind, WorkerRequest};
+use crate::gaggle::messages::WorkerRequest;
 use std::collections::VecDeque;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -140,7 +140,9 @@ impl PendingRequests {
     pub(super) async fn end(&mut self) {
         self.over.send_replace(true);
         while self.is_changing {
-            self.next().await;
+            if let CompletedRequest::Replacement(_, Ok(member)) = self.next().await {
+                release(&self.broker, &self.run, &member.presence.id).await;
+            }
         }
     }
 }
@@ -207,11 +209,4 @@ impl Change {
             _ => CompletedRequest::GivenUp,
         }
     }
-}
-
-/// Lets go of a worker.
-async fn release(broker: &Broker, run: &str, id: &str) {
-    let request = WorkerRequest::new(run, RequestKind::Release);
-    // A worker that is gone needs no release.
-    let _gone = broker.request(id, &request, REPLY_TIMEOUT).await;
 }

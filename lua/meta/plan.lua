@@ -81,7 +81,8 @@
 ---
 ---A name is that of requests (with or without their method), a task, a transaction, a custom metric or a check. If several have it,
 ---the first of these that the run has seen is meant; `GET x`, `task x`, `metric x` and `check x` choose. `checks` means all checks
----together, `iterations` the durations of iterations, and a label of workers (`["region=eu"]`) all their requests.
+---together, `iterations` the durations of iterations, and a label of workers (`["region=eu"]`) all their requests, whatever
+---tags these have.
 ---Tags before a name select among its requests; tags alone select among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`.
 ---A threshold fails with "no data" if nothing has that name. Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a

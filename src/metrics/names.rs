@@ -52,12 +52,18 @@ pub(super) struct NameInterner {
 /// The most bytes of a name; of longer ones, the middle is replaced. Thousands of longer ones would fill the memory.
 const MOST_BYTES: usize = 500;
 
-/// Returns the name under which a name is counted. One that is too long has a digest of the whole in its middle, so that
-/// no two are counted together that are the same but there.
+/// Returns the name under which a name is counted.
 fn bounded(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES {
         return name.into();
     }
+    shortened(name).into()
+}
+
+/// Returns a name that is too long with a digest of the whole in its middle, so that no two are counted together that are
+/// the same but there.
+#[cold]
+fn shortened(name: &str) -> String {
     let digest = Sha256::digest(name);
     let digest: String = digest[..8]
         .iter()
@@ -66,7 +72,7 @@ fn bounded(name: &str) -> Cow<'_, str> {
     let kept = (MOST_BYTES - digest.len()) / 2 - '…'.len_utf8();
     let start = name.floor_char_boundary(kept);
     let end = name.ceil_char_boundary(name.len() - kept);
-    format!("{}…{digest}…{}", &name[..start], &name[end..]).into()
+    format!("{}…{digest}…{}", &name[..start], &name[end..])
 }
 
 /// Names of one group with their numbers.

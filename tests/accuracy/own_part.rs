@@ -13,10 +13,11 @@ const RUNS: usize = 3;
 const PLAN: &str = "task { function(user)\n  user:get(\"/\")\n  user:wait(0.02)\nend }";
 
 /// What opens a connection waits for lgoose once more, and the part that is told knows of one wait: the warm-up has those.
-fn load(path: &str, site: &LoggingSite) -> Report {
+fn load(path: &str, site: &LoggingSite, time: &str) -> Report {
     let url = site.url();
-    let fixed = "--threads 1 -u 20 -r 1000 -t 2500ms --warmup 500ms";
-    let report = run(["-H", &url, path].into_iter().chain(fixed.split(' ')));
+    let fixed = "--threads 1 -u 20 -r 1000 --warmup 500ms -t";
+    let fixed = fixed.split(' ').chain([time]);
+    let report = run(["-H", &url, path].into_iter().chain(fixed));
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     report
 }
@@ -46,7 +47,7 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
     for number in 1..=RUNS {
         // Long enough for the client to have nothing to do meanwhile: only then it sleeps, and must be woken for the answer.
         let site = away_from_busy_loops(|| LoggingSite::start(|_, _| Duration::from_millis(5)));
-        let report = beside_busy_loops(|| load(&path, &site));
+        let report = beside_busy_loops(|| load(&path, &site, "6500ms"));
         let marked = figure(&report, "/generator/saturated_s");
         let told = figure(&report, "/generator/own_p99_ms");
         let p99 = figure(&report, "/aggregated/latency_ms/p99");
@@ -57,7 +58,7 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
         assert!(marked > 0.0, "run {number}: {}", report.json["generator"]);
         (all_told, all_own) = (all_told + told, all_own + own);
     }
-    // It is told from fifty samples a second, and rather too low than too high.
+    // It is told from fifty samples a second, the fewer the lower, and rather too low than too high.
     let (told, own) = (all_told / RUNS as f64, all_own / RUNS as f64);
     assert!(
         (own / 4.0..=own * 1.1).contains(&told),
@@ -72,7 +73,7 @@ fn a_client_of_a_slow_site_is_not_marked() {
     let path = plan("own_part_slow.lua", PLAN);
     for number in 1..=RUNS {
         let site = LoggingSite::start(|_, _| Duration::from_secs_f64(SLEEP_MS / 1e3));
-        let report = load(&path, &site);
+        let report = load(&path, &site, "2500ms");
         eprintln!(
             "{number}: marked {:.1} s, p99 {:.2} ms, {:.2} ms of it the site's",
             figure(&report, "/generator/saturated_s"),

@@ -378,7 +378,7 @@ const DECLARED: &str = "local counters = {}
 for _, name in ipairs { 'front', 'x', 'A' } do counters[name] = metric.counter(name) end\n";
 const MADE: &str = "local counters = setmetatable({}, { __index = function(_, name) return metric.counter(name) end })\n";
 
-const REGIONS: [&str; 2] = ["eu", "us"];
+const AREAS: [&str; 2] = ["eu", "us"];
 
 impl Case {
     fn new(seed: u64) -> Case {
@@ -472,7 +472,7 @@ fn body(random: &mut StdRng) -> String {
     // More values of a tag than lgoose tells apart.
     if random.random_bool(0.05) {
         body += "    for id = 1, 40 do
-      local tags = { region = 'eu', id = tostring(user.id * 1000 + user.iteration * 100 + id) }
+      local tags = { area = 'eu', id = tostring(user.id * 1000 + user.iteration * 100 + id) }
       user:get('/p?', { name = 'x', tags = tags, expect = { status = id % 2 == 0 and 404 or 200 } })
     end\n";
     }
@@ -495,8 +495,8 @@ fn body(random: &mut StdRng) -> String {
         };
         let tags = if random.random_bool(0.4) {
             format!(
-                "tags = {{ region = '{}' }}, ",
-                REGIONS.choose(random).expect("some")
+                "tags = {{ area = '{}' }}, ",
+                AREAS.choose(random).expect("some")
             )
         } else {
             String::new()
@@ -530,8 +530,8 @@ fn threshold(random: &mut StdRng) -> Threshold {
         4 => format!("metric {name}: "),
         5 => format!("scenario=A, {name}: "),
         6 => format!("scenario=B, task {name}: "),
-        7 => "region=eu: ".to_owned(),
-        8 => format!("region=us, {name}: "),
+        7 => "area=eu: ".to_owned(),
+        8 => format!("area=us, {name}: "),
         _ => format!("{name}: "),
     };
     let figures = [

@@ -96,6 +96,44 @@ async fn a_bare_name_is_that_of_requests_and_a_kind_before_it_chooses() {
     );
 }
 
+/// All requests have the tag that is a label of the first of two workers; those of its own users fail.
+const TAGGED_AS_LABELLED: &str = "task { 'x', function(user)
+  local status = user.id == 1 and 404 or 200
+  user:get('/', { tags = { region = 'eu' }, expect = { status = status } })
+  user:wait(1)
+end }";
+
+#[tokio::test(start_paused = true)]
+async fn a_label_of_workers_comes_before_a_tag_of_that_name() {
+    let texts = [
+        "region=eu: failures < 60%",
+        "region=us: failures < 1% abort",
+        "region=us: count < 9",
+    ];
+    let settings = Settings {
+        users: Some(2),
+        startup_time: Some(Duration::ZERO),
+        iterations: Some(5),
+        thresholds: thresholds(&texts),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |_, _| ms(5),
+        workers: vec![1, 1],
+        ..TestRun::new(TAGGED_AS_LABELLED, settings)
+    };
+    let report = run.play().await.1.report;
+    assert_eq!(
+        rows(&report),
+        [(Some(100.0), false), (Some(0.0), true), (Some(5.0), true)]
+    );
+    let about_both =
+        "the threshold 'region=eu: failures < 60%' is about the workers with the label 'region=eu'";
+    let warned = |start: &str| report.warnings.iter().any(|one| one.starts_with(start));
+    assert!(warned(about_both), "{:?}", report.warnings);
+    assert!(!warned("the threshold 'region=us"), "{:?}", report.warnings);
+}
+
 /// Each request has a tag of its own beside that of its region; the second half fails.
 const TOO_MANY_TAGS: &str = "task { 'x', function(user)
   local status = user.iteration > 500 and 404 or 200

@@ -19,4 +19,4 @@ pub(super) use connection::{Connection, ReadBuffer};
 pub(super) use reader::ResponseRules;
 pub(super) use reader::{ReadOutcome, read_start};
 pub(super) use request::{RequestFraming, write_end, write_start};
-pub(super) use write_buffer::{EncodedRequest, WriteBuffer};
+pub(super) use write_buffer::WriteBuffer;

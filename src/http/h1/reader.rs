@@ -82,18 +82,13 @@ pub(in crate::http) fn read_start(
     loop {
         let parsed = match ResponseHead::parse(bytes, rules.method) {
             Ok(parsed) => parsed,
-            // Odd lines are rare, so they are looked for only here.
-            Err(failure) => match mended(bytes) {
-                MendedHead::Whole(bytes, odd_line) => {
-                    let read = read_start(&bytes, rules, interim, partial)?;
-                    return Ok(match read {
-                        ReadOutcome::Partial if continues => ReadOutcome::Continue,
-                        read => read.with_odd_line(odd_line),
-                    });
-                }
-                MendedHead::Partial => None,
-                MendedHead::Nothing => return Err(failure),
-            },
+            Err(failure) => {
+                let read = read_odd_start(bytes, failure, rules, interim, partial)?;
+                return Ok(match read {
+                    ReadOutcome::Partial if continues => ReadOutcome::Continue,
+                    read => read,
+                });
+            }
         };
         let Some(head) = parsed else {
             partial.extend_from_slice(bytes);
@@ -128,6 +123,28 @@ pub(in crate::http) fn read_start(
         }
         partial.extend_from_slice(bytes);
         return Ok(ReadOutcome::Head(head));
+    }
+}
+
+/// Parses the start of a response that has failed to parse: odd lines are rare, so they are looked for only here.
+#[cold]
+fn read_odd_start(
+    bytes: &[u8],
+    failure: Failure,
+    rules: &ResponseRules<'_>,
+    interim: &mut InterimResponses,
+    partial: &mut BytesMut,
+) -> Result<ReadOutcome, Failure> {
+    match mended(bytes) {
+        MendedHead::Whole(bytes, odd_line) => {
+            let read = read_start(&bytes, rules, interim, partial)?;
+            Ok(read.with_odd_line(odd_line))
+        }
+        MendedHead::Partial => {
+            partial.extend_from_slice(bytes);
+            Ok(ReadOutcome::Partial)
+        }
+        MendedHead::Nothing => Err(failure),
     }
 }
 

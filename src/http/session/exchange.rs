@@ -3,15 +3,14 @@
 use super::Session;
 use super::headers::HopHead;
 use super::pool::Channel;
-use crate::http::failure::{ErrorClass, Failure};
-use crate::http::h1::{Connection, EncodedRequest, ReadBuffer, ResponseRules};
+use crate::http::failure::Failure;
+use crate::http::h1::{Connection, ResponseRules};
 use crate::http::h2::SharedConnection;
 use crate::http::hop::Hop;
 use crate::http::message::{RawResponse, Request};
 use crate::http::progress::RequestProgress;
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest;
-use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Target;
 use crate::http::transfer::TransferMeter;
 use crate::http::transport::Version;
@@ -61,9 +60,29 @@ impl<'a> OutgoingHop<'a> {
                 .await?;
             let received = progress.meter.so_far().received;
             let response = match channel {
-                Channel::Http1(connection) => {
+                Channel::Http1(mut connection) => {
                     progress.connection = connection.number;
-                    self.exchange_http1(connection, progress).await
+                    let mut encoded = session.client.write_buffer.take();
+                    let trace = progress.trace.as_deref();
+                    encoded.body_at = self.head().write_http1(&mut encoded.bytes, trace);
+                    let rules = ResponseRules {
+                        method: &self.hop.method,
+                        limits: session.limits(self.request),
+                    };
+                    let metered = MeteredConnection {
+                        connection: &mut connection,
+                        meter: progress.meter,
+                    };
+                    let (buffer, stopwatch) =
+                        (&session.client.read_buffer, &mut progress.stopwatch);
+                    // Not in a function of its own: its future would be copied for each request.
+                    let exchange = metered
+                        .connection
+                        .exchange(encoded, &rules, buffer, stopwatch);
+                    let response = exchange.await;
+                    drop(metered);
+                    self.put_back(connection, &response);
+                    response
                 }
                 Channel::Http2(connection) => {
                     progress.connection = connection.number;
@@ -129,81 +148,26 @@ impl<'a> OutgoingHop<'a> {
         request.response().await
     }
 
-    /// Sends one hop over an HTTP/1.1 connection, and puts the connection back if it can be used again.
-    async fn exchange_http1(
-        self,
-        connection: Connection,
-        progress: &mut RequestProgress<'_>,
-    ) -> Result<RawResponse, Failure> {
-        let session = self.session;
-        let mut encoded = session.client.write_buffer.take();
-        let trace = progress.trace.as_deref();
-        encoded.body_at = self.head().write_http1(&mut encoded.bytes, trace);
-        let rules = ResponseRules {
-            method: &self.hop.method,
-            limits: session.limits(self.request),
-        };
-        let mut counted = MeteredConnection {
-            connection: Some(connection),
-            meter: progress.meter,
-        };
-        let response = counted
-            .exchange(
-                encoded,
-                &rules,
-                &session.client.read_buffer,
-                &mut progress.stopwatch,
-            )
-            .await;
-        let connection = counted.end();
-        if response
+    /// Puts a connection back if its response allows another request.
+    fn put_back(self, connection: Connection, response: &Result<RawResponse, Failure>) {
+        let stays_open = response
             .as_ref()
-            .is_ok_and(|response| response.head.keep_alive)
-            && session.client.config.keep_alive
-            && let Some(connection) = connection
-        {
-            session.pool.put_back(connection);
+            .is_ok_and(|response| response.head.keep_alive);
+        if stays_open && self.session.client.config.keep_alive {
+            self.session.pool.put_back(connection);
         }
-        response
     }
 }
 
 /// A connection during an exchange. Its bytes count even if the exchange is given up.
 struct MeteredConnection<'a> {
-    /// `None` once the exchange has ended.
-    connection: Option<Connection>,
+    connection: &'a mut Connection,
     meter: &'a TransferMeter,
-}
-
-impl MeteredConnection<'_> {
-    async fn exchange(
-        &mut self,
-        request: EncodedRequest<'_>,
-        rules: &ResponseRules<'_>,
-        buffer: &ReadBuffer,
-        stopwatch: &mut Stopwatch,
-    ) -> Result<RawResponse, Failure> {
-        match &mut self.connection {
-            Some(connection) => connection.exchange(request, rules, buffer, stopwatch).await,
-            None => Err(Failure::new(ErrorClass::ClosedEarly, "")),
-        }
-    }
-
-    /// Counts the bytes and returns the connection.
-    fn end(mut self) -> Option<Connection> {
-        self.count()
-    }
-
-    fn count(&mut self) -> Option<Connection> {
-        let connection = self.connection.take()?;
-        self.meter.count_received(connection.received());
-        self.meter.count_sent(connection.sent());
-        Some(connection)
-    }
 }
 
 impl Drop for MeteredConnection<'_> {
     fn drop(&mut self) {
-        let _counted = self.count();
+        self.meter.count_received(self.connection.received());
+        self.meter.count_sent(self.connection.sent());
     }
 }

@@ -30,6 +30,7 @@ pub struct Finished {
 
 impl Finished {
     /// Creates a finished request; `failure` is the verdict before the plan may overrule it.
+    #[inline]
     pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
         Finished {
             exchange,

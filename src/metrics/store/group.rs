@@ -187,7 +187,11 @@ impl ShardGroup {
         let warnings = unjudged
             .into_iter()
             .filter_map(|unjudged| judging::warning(&self.measured, &unjudged, until, labels));
-        let warnings = self.judges.ambiguities().chain(warnings).collect();
+        let warnings = self
+            .judges
+            .ambiguities(labels.unwrap_or_default())
+            .chain(warnings)
+            .collect();
         Verdicts { rows, warnings }
     }
 

@@ -351,7 +351,8 @@ impl Store {
 
     /// Returns the broken threshold that ends the run, if there is one.
     pub(crate) fn stopping_threshold(&self) -> Option<ThresholdRow> {
-        let own = self.run.judges.stopping();
+        let labels = self.workers.label_texts().unwrap_or_default();
+        let own = self.run.judges.stopping(&labels);
         own.or_else(|| self.workers.stopping_threshold())
     }
 

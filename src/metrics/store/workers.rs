@@ -77,7 +77,7 @@ impl MeasuredWorkers {
     /// Returns the first broken threshold of a label that ends the run.
     pub(super) fn stopping_threshold(&self) -> Option<ThresholdRow> {
         let mut labels = self.labels.iter();
-        labels.find_map(|label| label.group.judges.stopping())
+        labels.find_map(|label| label.group.judges.stopping(&[]))
     }
 
     /// Returns the thresholds of each label with their current figures.

@@ -130,9 +130,12 @@ impl Judges {
         self.judges = judges.map(Judge::anew).collect();
     }
 
-    /// Returns the first broken threshold that ends the run.
-    pub(super) fn stopping(&self) -> Option<ThresholdRow> {
-        let mut judges = self.judges.iter().filter(|judge| judge.threshold.abort);
+    /// Returns the first broken threshold that ends the run, without those that are about a label of workers.
+    pub(super) fn stopping(&self, labels: &[String]) -> Option<ThresholdRow> {
+        let mut judges = self
+            .judges
+            .iter()
+            .filter(|judge| judge.threshold.abort && judge.label(labels).is_none());
         judges.find_map(|judge| {
             let (_, value) = judge.subject().broken?;
             Some(judge.row(Some(value)))
@@ -147,10 +150,11 @@ impl Judges {
             .collect()
     }
 
-    /// Returns a warning for each threshold whose name the run has had rows of several kinds of: which are meant, and how
-    /// to choose others.
-    pub(super) fn ambiguities(&self) -> impl Iterator<Item = String> {
-        self.judges.iter().filter_map(Judge::ambiguity)
+    /// Returns a warning for each threshold whose name the run has had rows of several kinds of, or is that of a label of
+    /// workers, too: which are meant, and how to choose others.
+    pub(super) fn ambiguities(&self, labels: &[String]) -> impl Iterator<Item = String> {
+        let judges = self.judges.iter();
+        judges.filter_map(move |judge| judge.ambiguity(labels))
     }
 
     /// Returns the verdicts on a run that is seen up to its end, and the thresholds that could not be judged.
@@ -219,11 +223,25 @@ impl Judge {
         with_figure.or(first).unwrap_or(&self.candidates[0])
     }
 
-    fn ambiguity(&self) -> Option<String> {
+    /// Returns the label of workers that the threshold is about.
+    fn label<'a>(&self, labels: &'a [String]) -> Option<&'a str> {
+        let name = self.name.as_deref()?;
+        let label = labels.iter().find(|label| **label == name)?;
+        Some(label)
+    }
+
+    fn ambiguity(&self, labels: &[String]) -> Option<String> {
         let name = self.name.as_deref()?;
         let candidates = self.candidates.iter();
         let mut seen = candidates.filter(|candidate| candidate.has_figure == Some(true));
         let subject = seen.next()?.selector.kind();
+        if let Some(label) = self.label(labels) {
+            return Some(format!(
+                "the threshold '{name}: {}' is about the workers with the label '{label}'; requests have a tag of that \
+                 name, too: rename one of them",
+                self.threshold
+            ));
+        }
         let others: Vec<&str> = seen.map(|candidate| candidate.selector.kind()).collect();
         let (first, rest) = (others.first()?, others.get(1..)?);
         let rest: String = rest.iter().map(|kind| format!(" and a {kind}")).collect();

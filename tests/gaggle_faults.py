@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks runs on several workers at random moments, and compares their reports with what the site received.
 
-    cargo build && tests/gaggle_faults.py            # 20 runs of each fault, some ten minutes
+    cargo build && tests/gaggle_faults.py            # 20 runs of each fault, some half an hour
     tests/gaggle_faults.py --only broker-killed --runs 3 --seed 7
 
 Needs nats-server on the PATH and Python 3.9. Each run has processes of its own: a broker with file storage, an
@@ -16,7 +16,7 @@ requests of each worker. What is checked of each run:
            exit code that is promised: 0.
   told     The report's warnings say what happened, and nothing of missing deliveries.
   load     With '--on-worker-loss replace', the site gets the old rate from the replacement within 10 s, and the report
-           has all users again.
+           has all users again. After a stop, the site gets nothing more from 10 s on.
 
 Prints a line for each run and a summary; ends with 1 if anything did not hold. The folders of such runs are kept.
 """
@@ -165,40 +165,90 @@ class Network:
             one.transport.abort()
 
 
+class Broker:
+    """A nats-server with file storage and a port of its own."""
+
+    def __init__(self, folder, name, more=""):
+        self.folder, self.name, self.port = folder, name, free_port()
+        store = f'jetstream {{ store_dir: "{folder / name}-store" }}' if "leafnodes { remotes" not in more else ""
+        config = f'listen: "127.0.0.1:{self.port}"\nserver_name: {name}\n{store}\n{more}\n'
+        (folder / f"{name}.conf").write_text(config)
+        self.process = None
+
+    async def start(self):
+        server = os.environ.get("NATS_SERVER", "nats-server")
+        self.process = await Process(self.folder, self.name).start(server, "-c", self.folder / f"{self.name}.conf")
+        await until(f"{self.name} listens", self.listens)
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    async def kill(self):
+        await self.process.kill()
+
+    def signal(self, number):
+        self.process.signal(number)
+
+
 class Run:
-    """A run with its broker, site, workers and manager, and what the site has counted over time."""
+    """A run with its brokers, site, workers and manager, and what the site has counted over time."""
 
     def __init__(self, lgoose, owners, folder, chance):
         self.lgoose, self.owners, self.folder, self.chance = lgoose, owners, folder, chance
         self.workers, self.history, self.network = {}, [], None
         self.victim = chance.randrange(len(WORKERS))
         self.lasts, self.options, self.fault_at, self.note = 18.0, [], None, ""
-        self.watching = self.noting = None
+        self.watching = self.noting = self.link = self.workers_port = self.managers_port = None
+        self.brokers, self.attached, self.code = [], [], 0
 
     async def serve(self):
-        """Starts the broker and the site."""
-        self.port = free_port()
-        config = self.folder / "nats.conf"
-        store = self.folder / "store"
-        config.write_text(f'listen: "127.0.0.1:{self.port}"\njetstream {{ store_dir: "{store}" }}\n')
-        await self.start_broker()
+        """Starts the site."""
         self.site = await Process(self.folder, "site").start(self.lgoose, "demo", "api", "--port", "0")
         await until("the site is there", lambda: self.site.says(" at http://"))
         said = self.site.out.read_text() + self.site.err.read_text()
         self.url = said.split(" at ")[1].split(";")[0].strip()
 
-    async def start_broker(self):
-        self.broker = await Process(self.folder, "broker").start("nats-server", "-c", self.folder / "nats.conf")
-        await until("the broker listens", self.broker_listens)
+    async def serve_brokers(self):
+        """Starts one broker, unless the fault has started others."""
+        if not self.brokers:
+            self.brokers = [Broker(self.folder, "broker")]
+            await self.brokers[0].start()
 
-    def broker_listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+    async def serve_cluster(self):
+        """Starts a cluster of three, and waits until it keeps streams."""
+        ports = [free_port() for _ in range(3)]
+        routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports)
+        for number, port in enumerate(ports):
+            more = f'cluster {{ name: three, listen: "127.0.0.1:{port}", routes: [{routes}] }}'
+            self.brokers.append(Broker(self.folder, f"node{number + 1}", more))
+            await self.brokers[-1].start()
+        for _ in range(60):
+            listing = await Process(self.folder, "listing").start(self.lgoose, "gaggle", LGOOSE_NATS=self.broker_url())
+            if await listing.end(60.0) == 0:
+                return
+            await asyncio.sleep(0.5)
+        raise Violation("the cluster has no leader")
+
+    async def serve_leaf(self):
+        """Starts a hub, and a leaf node behind a link that can be cut, with the workers."""
+        port = free_port()
+        hub = Broker(self.folder, "hub", f'leafnodes {{ listen: "127.0.0.1:{port}" }}')
+        await hub.start()
+        self.link = Network(port)
+        remote = f'{{ url: "nats://127.0.0.1:{await self.link.start()}" }}'
+        leaf = Broker(self.folder, "leaf", f"leafnodes {{ remotes [{remote}] }}")
+        await leaf.start()
+        self.brokers, self.workers_port = [hub, leaf], leaf.port
 
     def broker_url(self, port=None):
-        return f"nats://127.0.0.1:{port or self.port}"
+        if port:
+            return f"nats://127.0.0.1:{port}"
+        nodes = self.brokers if self.link is None else self.brokers[:1]
+        return "nats://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
 
     async def add_worker(self, name, port=None):
+        port = port or self.workers_port
         worker = Process(self.folder, name)
         self.workers[name] = await worker.start(
             self.lgoose, "worker", "--name", name, "--threads", "1", "--once",
@@ -207,6 +257,7 @@ class Run:
 
     async def begin(self):
         """Starts the workers and the manager, and waits until users work."""
+        await self.serve_brokers()
         for name in WORKERS:
             cut = self.network is not None and name == WORKERS[self.victim]
             await self.add_worker(name, await self.network.start() if cut else None)
@@ -217,7 +268,7 @@ class Run:
         self.manager = await Process(self.folder, "manager").start(
             self.lgoose, path, "-H", self.url, "-u", USERS, "-r", "1000", "-t", f"{self.lasts}s",
             "--workers", len(WORKERS), "--headless", "-o", f"json={self.folder / 'report.json'}", *self.options,
-            LGOOSE_NATS=self.broker_url(),
+            LGOOSE_NATS=self.broker_url(self.managers_port),
         )
         self.watching = asyncio.create_task(self.watch())
         self.noting = asyncio.create_task(self.note_end())
@@ -232,12 +283,13 @@ class Run:
         expect(len(runs) == 1, f"{len(runs)} runs are listed")
         return runs[0].removeprefix("run ").split(":")[0]
 
-    async def attach(self, found):
+    async def attach(self, found, number=1):
         """Starts another manager, which watches the run or leads it."""
-        return await Process(self.folder, "attached").start(
-            self.lgoose, "attach", found, "--headless", "-o", f"json={self.folder / 'report.json'}",
-            LGOOSE_NATS=self.broker_url(),
-        )
+        report = self.folder / ("report.json" if number == 1 else f"report{number}.json")
+        self.attached.append(await Process(self.folder, f"attached{number}").start(
+            self.lgoose, "attach", found, "--headless", "-o", f"json={report}", LGOOSE_NATS=self.broker_url(),
+        ))
+        return self.attached[-1]
 
     def follow(self, manager):
         """Takes that process for the manager from now on."""
@@ -280,7 +332,7 @@ class Run:
         rest = self.begun + self.lasts - time.monotonic()
         code = await self.manager.end(max(rest, 0.0) + 45.0)
         await self.noting
-        expect(code == 0, f"the manager's exit code is {code}")
+        expect(code == self.code, f"the manager's exit code is {code}")
         for worker in self.workers.values():
             code = await worker.end(75.0)
             expect(code in (0, -signal.SIGKILL), f"exit code of {worker.name} is {code}")
@@ -294,8 +346,10 @@ class Run:
                 task.cancel()
         if self.network:
             self.network.stop()
-        everybody = [getattr(self, name, None) for name in ("manager", "site", "broker")]
-        for one in [*everybody, *self.workers.values()]:
+        for network in (self.link,) if self.link else ():
+            network.stop()
+        everybody = [getattr(self, name, None) for name in ("manager", "site")]
+        for one in [*everybody, *self.attached, *self.workers.values(), *(broker.process for broker in self.brokers)]:
             if one is not None and one.child is not None:
                 await one.kill()
 
@@ -311,6 +365,11 @@ def expect_told(report, *texts):
         expect(any(text in warning for warning in told), f"no warning says \"{text}\": {told}")
     missing = [warning for warning in told if "deliveries of" in warning or "faults in lgoose" in warning]
     expect(not missing, f"figures are missing: {missing}")
+
+
+def expect_nobody_lost(report):
+    told = report["warnings"]
+    expect(not any("was lost" in warning for warning in told), f"a worker was lost: {told}")
 
 
 def counted(report):
@@ -351,12 +410,12 @@ async def broker_killed(run):
     """kill -9 of the broker, which is started again after 5 s: nothing is lost."""
     await run.begin()
     await run.moment(0.5, run.lasts - 1.0)
-    await run.broker.kill()
+    await run.brokers[0].kill()
     await asyncio.sleep(5.0)
-    await run.start_broker()
+    await run.brokers[0].start()
     report, site = await run.finish()
     expect_told(report, "the broker could not be reached for")
-    expect(not any("was lost" in warning for warning in report["warnings"]), f"a worker was lost: {report['warnings']}")
+    expect_nobody_lost(report)
     return report, compare(run, report, site)
 
 
@@ -381,7 +440,8 @@ async def worker_stopped(run):
 
 async def network_cut(run):
     """No packet passes between a worker and the broker for 8 s: it comes back and delivers."""
-    run.network = Network(run.port)
+    await run.serve_brokers()
+    run.network = Network(run.brokers[0].port)
     resets = run.chance.random() < 0.5
     run.note = "reset" if resets else "silent"
     await run.begin()
@@ -396,6 +456,7 @@ async def network_cut(run):
 async def worker_replaced(run):
     """kill -9 of a worker with '--on-worker-loss replace': the load is back within 10 s."""
     run.lasts, run.options = 20.0, ["--on-worker-loss", "replace"]
+    await run.serve_brokers()
     await run.add_worker("w4")
     await run.begin()
     await run.moment(2.0, 7.0)
@@ -437,6 +498,174 @@ async def manager_killed(run):
     return report, compare(run, report, site)
 
 
+async def manager_killed_before_three(run):
+    """kill -9 of the manager of a run that three watch: one of them leads it, and the others end with it."""
+    await run.begin()
+    found = await run.listed()
+    three = [await run.attach(found, number) for number in (1, 2, 3)]
+    for one in three:
+        await until("the run is watched", lambda: one.says("watched, while its manager steers it"))
+    await run.moment(time.monotonic() - run.begun + 0.5, run.lasts - 0.5)
+    await run.manager.kill()
+    run.follow(three[0])
+    codes = [await one.end(run.lasts + 60.0) for one in three]
+    expect(codes == [0, 0, 0], f"exit codes {codes}")
+    reports = [json.loads((run.folder / name).read_text()) for name in ("report.json", "report2.json", "report3.json")]
+    leaders = [one.name for one in three if one.says("it is led from here")]
+    expect(len(leaders) == 1, f"led by {leaders}")
+    report, site = await run.finish()
+    missing = [compare(run, one, site) for one in reports]
+    run.note = f"led by {leaders[0]}"
+    return report, max(missing)
+
+
+async def cluster_killed(run):
+    """kill -9 of one of three nodes, which comes back after 1 to 8 s: nothing is lost, nobody either."""
+    await run.serve_cluster()
+    await run.begin()
+    await run.moment(0.5, run.lasts - 1.0)
+    node, away = run.chance.choice(run.brokers), run.chance.uniform(1.0, 8.0)
+    run.note = f"{node.name} away {away:.1f} s"
+    await node.kill()
+    await asyncio.sleep(away)
+    await node.start()
+    report, site = await run.finish()
+    expect_nobody_lost(report)
+    return report, compare(run, report, site)
+
+
+async def cluster_rolling(run):
+    """Each of three nodes ends as on an upgrade and starts again, 4 s after the one before."""
+    run.lasts = 32.0
+    await run.serve_cluster()
+    await run.begin()
+    await run.moment(0.5, 10.0)
+    for node in run.brokers:
+        node.signal(signal.SIGTERM)
+        await node.process.end(30.0)
+        await node.start()
+        await asyncio.sleep(4.0)
+    report, site = await run.finish()
+    expect_nobody_lost(report)
+    return report, compare(run, report, site)
+
+
+async def leaf_cut(run):
+    """The link of the leaf node with all workers is cut for 4 s or 30 s: their figures come later."""
+    seconds = run.chance.choice((4.0, 30.0))
+    run.lasts, run.note = 18.0 + seconds, f"{seconds:.0f} s"
+    await run.serve_leaf()
+    await run.begin()
+    await run.moment(0.5, run.lasts - seconds - 8.0)
+    await run.link.cut(seconds, run.chance.random() < 0.5)
+    report, site = await run.finish()
+    return report, compare(run, report, site)
+
+
+async def broker_stopped(run):
+    """The broker hangs for 20 s: nothing is lost, nobody either."""
+    run.lasts = 30.0
+    await run.begin()
+    await run.moment(0.5, 8.0)
+    run.brokers[0].signal(signal.SIGSTOP)
+    await asyncio.sleep(20.0)
+    run.brokers[0].signal(signal.SIGCONT)
+    report, site = await run.finish()
+    expect_nobody_lost(report)
+    return report, compare(run, report, site)
+
+
+async def broker_gone(run):
+    """kill -9 of the broker, for good: the manager ends in time or when it is told to, with what has arrived."""
+    run.options, run.code = ["--stop-timeout", "2s"], 3
+    await run.begin()
+    await run.moment(2.0, run.lasts - 4.0)
+    await run.brokers[0].kill()
+    interrupts = run.chance.randrange(3)
+    run.note = f"{interrupts} x Ctrl-C"
+    await asyncio.sleep(1.0)
+    for _ in range(interrupts):
+        run.manager.signal(signal.SIGINT)
+        await asyncio.sleep(0.3)
+    await run.manager.end([65.0, 5.0, 3.0][interrupts])
+    run.watching.cancel()
+    report = json.loads((run.folder / "report.json").read_text())
+    expect_told(report, "nothing comes from the broker at nats://127.0.0.1")
+    expect(run.manager.child.returncode == 3, f"the manager's exit code is {run.manager.child.returncode}")
+    least, most = run.counts_at(run.broken - LATE), await run.served()
+    for name, few, own, many in zip(WORKERS, least, counted(report), most):
+        expect(few <= own <= many, f"{name}: {own} reported, {few} to {many} received")
+    await run.noting
+    return report, sum(most) - sum(counted(report))
+
+
+async def manager_cut(run):
+    """Packets of the manager are dropped for 20 s: nobody is lost."""
+    run.lasts = 30.0
+    await run.serve_brokers()
+    run.link = Network(run.brokers[0].port)
+    run.managers_port = await run.link.start()
+    await run.begin()
+    await run.moment(0.5, 8.0)
+    await run.link.cut(20.0, False)
+    report, site = await run.finish()
+    expect_nobody_lost(report)
+    return report, compare(run, report, site)
+
+
+async def manager_stopped(run):
+    """The manager stands still for 8 s or 30 s: nobody is lost."""
+    seconds = run.chance.choice((8.0, 30.0))
+    run.lasts, run.options, run.note = 10.0 + seconds, ["--on-worker-loss", "stop"], f"{seconds:.0f} s"
+    await run.begin()
+    await run.moment(0.5, 8.0)
+    run.manager.signal(signal.SIGSTOP)
+    await asyncio.sleep(seconds)
+    run.manager.signal(signal.SIGCONT)
+    report, site = await run.finish()
+    expect_nobody_lost(report)
+    return report, compare(run, report, site)
+
+
+async def stopped_meanwhile(run):
+    """A stop or an abort while a node of a cluster, a leaf's link or a worker is away: the load ends within 10 s."""
+    where, interrupts = run.chance.choice(("node", "leaf", "worker")), run.chance.choice((1, 2))
+    run.lasts, run.note = 60.0, f"{where} away, {interrupts} x Ctrl-C"
+    run.options = ["--stop-timeout", "3s"]
+    run.code = 0 if interrupts == 1 else 130
+    await {"node": run.serve_cluster, "leaf": run.serve_leaf, "worker": run.serve_brokers}[where]()
+    await run.begin()
+    await run.moment(1.0, 6.0)
+    cutting = None
+    if where == "node":
+        await run.brokers[0].kill()
+    elif where == "leaf":
+        cutting = asyncio.create_task(run.link.cut(4.0, False))
+    else:
+        await run.workers[WORKERS[run.victim]].kill()
+    await asyncio.sleep(1.0)
+    for _ in range(interrupts):
+        run.manager.signal(signal.SIGINT)
+        await asyncio.sleep(0.3)
+    told = time.monotonic()
+    if cutting:
+        await cutting
+        told = time.monotonic()
+    await asyncio.sleep(max(0.0, told + 10.0 - time.monotonic()))
+    before = await run.served()
+    await asyncio.sleep(2.0)
+    expect(await run.served() == before, "the load goes on 10 s after the stop")
+    code = await run.manager.end(45.0)
+    expect(code == run.code, f"the manager's exit code is {code}")
+    run.lasts = time.monotonic() - run.begun
+    report = json.loads((run.folder / "report.json").read_text())
+    own, site = counted(report), await run.served()
+    for name, reported, received in zip(WORKERS, own, site):
+        expect(reported <= received, f"{name}: {reported} reported, {received} received: counted twice")
+    await run.noting
+    return report, sum(site) - sum(own)
+
+
 FAULTS = {
     "worker-killed": worker_killed,
     "broker-killed": broker_killed,
@@ -444,6 +673,15 @@ FAULTS = {
     "network-cut": network_cut,
     "worker-replaced": worker_replaced,
     "manager-killed": manager_killed,
+    "three-attached": manager_killed_before_three,
+    "cluster-killed": cluster_killed,
+    "cluster-rolling": cluster_rolling,
+    "leaf-cut": leaf_cut,
+    "broker-stopped": broker_stopped,
+    "broker-gone": broker_gone,
+    "manager-cut": manager_cut,
+    "manager-stopped": manager_stopped,
+    "stopped-meanwhile": stopped_meanwhile,
 }
 
 
@@ -489,7 +727,7 @@ async def break_one(lgoose, owned, name, number, seed):
     finally:
         await run.clear()
     at = "-" if run.fault_at is None else f"{run.fault_at:.1f} s"
-    victim = "--" if name in ("broker-killed", "manager-killed") else WORKERS[run.victim]
+    victim = WORKERS[run.victim] if name.startswith(("worker", "network")) else "--"
     print(f"{name:<16} {number:>3}  {victim} at {at:>6}  {told}  {run.note}", flush=True)
     if why:
         print(f"    {why}\n    kept: {folder}", flush=True)

@@ -167,6 +167,14 @@ pub(super) fn slot(number: usize) -> String {
     format!("slot{number}")
 }
 
+/// Name under which a manager sends itself probes of the way of signals. No worker has it: theirs have a number.
+pub(super) const PROBE: &str = "probe";
+
+/// Subject on which a manager repeats its latest order, for workers that have missed it.
+pub(super) fn repeated_order(run: &str) -> String {
+    format!("lgoose.run.{run}.down.latest")
+}
+
 /// Returns whether `name` is the name of a slot.
 pub(super) fn is_slot(name: &str) -> bool {
     name.starts_with("slot") && !name.contains('.')

@@ -11,8 +11,9 @@ use tokio::time::Instant;
 /// Time between two attempts at something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Time for which an operation may fail while the broker is reachable; after it, the failure counts as lasting.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for which an operation may fail while the broker is reachable; after it, the failure counts as lasting. The node of a
+/// cluster that keeps the stream may restart in it, and the link of a leaf node be cut.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Number of messages that are read ahead.
 pub(super) const READ_AHEAD: usize = 4_096;
@@ -73,8 +74,8 @@ impl FailureTracker {
 
 /// Reads all messages of a run with that subject, or with any for `""`, in order, from number `from` of the stream
 /// on. After an error, or as soon as the broker is reachable again, it starts a new reader where the last one
-/// stopped: the old one would notice only after half a minute. Ends when the broker denies permission or nobody
-/// receives any more.
+/// stopped: the old one would notice only after half a minute. Ends when the run is over, when the broker denies
+/// permission, or when nobody receives any more.
 pub(super) async fn read(
     broker: Broker,
     run: String,
@@ -98,6 +99,7 @@ pub(super) async fn read(
         };
         let mut signals = match opened {
             Ok((signals, _)) => signals,
+            Err(error) if broker.is_over(&run).await => return failing.report(error),
             Err(error) => {
                 failing.note(&broker, error);
                 tokio::time::sleep(AGAIN).await;

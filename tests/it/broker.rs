@@ -1,7 +1,8 @@
 //! A broker of its own for a test: Debian's `nats-server`, on a free port and in a folder of its own.
 
-use crate::program::wait_until;
+use crate::program::{process_id, signal, wait_until};
 use crate::skipping::skip;
+use rustix::process::Signal;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -24,10 +25,7 @@ impl Broker {
     /// Starts a broker with that token, unless it is empty, and more of a configuration, in which STORE is a folder of its own.
     pub(crate) fn with(token: &'static str, more: &str) -> Option<Broker> {
         let folder = tempfile::tempdir().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
+        let port = free_port();
         let store = folder.path().join("store").display().to_string();
         let config = match token {
             "" => format!("listen: \"127.0.0.1:{port}\"\n{more}"),
@@ -69,6 +67,16 @@ impl Broker {
         format!("nats://{token}@127.0.0.1:{}", self.port)
     }
 
+    /// Returns its URL as lgoose shows it.
+    pub(crate) fn address(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Sends it a signal, such as the one that has it stand still.
+    pub(crate) fn signal(&self, number: Signal) {
+        signal(process_id(&self.child), number);
+    }
+
     /// Kills it, as a machine that fails does.
     pub(crate) fn kill(&mut self) {
         // It may have ended by itself.
@@ -82,10 +90,41 @@ impl Broker {
     }
 }
 
+/// A cluster of three brokers.
+pub(crate) struct Cluster(pub(crate) [Broker; 3]);
+
+impl Cluster {
+    /// Starts a cluster, which takes a moment to elect its leader. `None` as with [`Broker::start`].
+    pub(crate) fn start() -> Option<Cluster> {
+        let ports = [(); 3].map(|()| free_port());
+        let routes = ports.map(|port| format!("nats://127.0.0.1:{port}"));
+        let node = |number: usize| {
+            let more = format!(
+                "server_name: n{number}\njetstream {{ store_dir: \"STORE\" }}\n\
+                 cluster {{ name: three, listen: \"127.0.0.1:{}\", routes: [{}] }}",
+                ports[number],
+                routes.join(", ")
+            );
+            Broker::with("s3cret", &more)
+        };
+        Some(Cluster([node(0)?, node(1)?, node(2)?]))
+    }
+
+    /// Returns the URLs of all nodes.
+    pub(crate) fn url(&self) -> String {
+        self.0.each_ref().map(Broker::url).join(",")
+    }
+}
+
 impl Drop for Broker {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn free_port() -> u16 {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    address.expect("a free port").port()
 }
 
 fn start(folder: &TempDir, port: u16) -> std::io::Result<Child> {

@@ -1,6 +1,6 @@
 //! Runs on several workers over a real broker: they are one run, whatever breaks on the way.
 
-use crate::broker::Broker;
+use crate::broker::{Broker, Cluster};
 use crate::program::{DEADLINE, Ended, Lgoose, Running, plan, wait_until};
 use crate::report::{Report, read, run};
 use crate::server::Server;
@@ -285,6 +285,42 @@ fn a_run_whose_workers_were_all_told_to_end_passes_nothing() {
     let report = read(running.end());
     assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
     assert_eq!(report.json["ending"]["cause"], "workers_lost");
+}
+
+#[test]
+fn a_node_of_a_cluster_that_is_killed_and_comes_back_loses_nothing() {
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
+    let url = cluster.url();
+    let (server, path) = (Server::start(), plan("gaggle_cluster.lua", STEADY));
+    let start = |arguments: &[&str]| {
+        let run = Lgoose::new(arguments.iter().copied());
+        run.env("LGOOSE_NATS", &url).start()
+    };
+    let _workers = ["w1", "w2"].map(|name| start(&["worker", "--threads", "1", "--name", name]));
+    let host = server.url();
+    let arguments = [&*path, "-H", &host, "--workers", "2", "-o", "json=-"];
+    let load = ["-u", "8", "-r", "1000", "-t", "24s"];
+    // Until the cluster has elected its leader, it has no JetStream.
+    wait_until("the cluster keeps streams", || {
+        let listing = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &url);
+        listing.finish().code == 0
+    });
+    let running = start(&[&arguments[..], &load].concat());
+    wait_until("users work", || server.received() > 100);
+    for node in &mut cluster.0 {
+        node.kill();
+        pass(Duration::from_secs(3));
+        node.restart();
+        pass(Duration::from_secs(3));
+    }
+    let (report, warnings) = report_of(running.end());
+    assert_eq!(report.sent(), server.received(), "{warnings:?}");
+    assert!(
+        !warnings.iter().any(|text| text.contains("was lost")),
+        "{warnings:?}"
+    );
 }
 
 #[test]

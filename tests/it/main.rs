@@ -29,6 +29,7 @@ mod from;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;
+mod gaggle_silence;
 mod gaggle_tls;
 mod gaggle_told;
 mod garbage;

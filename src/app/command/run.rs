@@ -255,7 +255,7 @@ pub(super) async fn conclude(
     }
     match troubles.is_empty() {
         // Whoever aborts the wait after the run gets no verdict either.
-        _ if run.is_aborted() => exit::ABORTED,
+        _ if run.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
     }

@@ -45,6 +45,8 @@ pub(crate) enum SignalKind {
     Warning(String),
     /// The participant cannot go on.
     Failed(Error),
+    /// No worker can be reached, with the reason; `None` once they can be reached again.
+    Unreachable(Option<String>),
     /// Another manager leads the run; the error says why.
     Superseded(Error),
 }

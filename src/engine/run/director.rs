@@ -180,6 +180,12 @@ impl Director {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
+            SignalKind::Unreachable(why) => {
+                let now = self.now();
+                if let Some(workers) = &mut self.workers {
+                    workers.record_reach(now, why);
+                }
+            }
             SignalKind::Superseded(error) => self.mark_superseded(error),
         }
         let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
@@ -436,11 +442,33 @@ impl Director {
 
     /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
     pub(super) fn look_for_workers(&mut self) {
+        if let Some(why) = self.unreachable() {
+            return self.end_unreached(why);
+        }
         let (now, workers) = (self.now(), self.workers.as_ref());
         if workers.is_some_and(|workers| workers.is_return_over(now)) {
             self.roster.drop_away();
             self.stop(Cause::WorkersLost, None);
         }
+    }
+
+    /// Returns why no worker can be reached, if the run is to end for that.
+    fn unreachable(&self) -> Option<String> {
+        let (stopped, is_aborting) = (self.lifecycle.stopped(), self.lifecycle.is_aborting());
+        let workers = self.workers.as_ref()?;
+        workers.gives_up(self.now(), stopped, is_aborting)
+    }
+
+    /// Ends the run without its workers, none of which can be reached.
+    fn end_unreached(&mut self, why: String) {
+        self.store
+            .warn(format!("{why}: what workers had not delivered is missing"));
+        self.lifecycle.note_trouble(Error::trouble(why));
+        self.stop(Cause::Trouble, None);
+        for worker in self.roster.missing() {
+            self.lose(worker);
+        }
+        self.roster.drop_away();
     }
 
     fn report_worker(&mut self, text: String) {
@@ -543,6 +571,9 @@ impl Director {
     /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
     /// stops them.
     pub(crate) fn leave_behind(&mut self) {
+        if let Some(why) = self.unreachable() {
+            return self.end_unreached(why);
+        }
         self.lifecycle.note_caught();
         let missing = self.roster.missing();
         for shard in &missing {

@@ -283,6 +283,7 @@ impl RunningWorker {
             | SignalKind::Away(_)
             | SignalKind::Back(_)
             | SignalKind::Joined { .. }
+            | SignalKind::Unreachable(_)
             | SignalKind::Superseded(_) => {}
         }
     }

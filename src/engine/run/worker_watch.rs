@@ -12,6 +12,13 @@ const RETURN: Duration = Duration::from_secs(10);
 /// end.
 const DELIVERY: Duration = Duration::from_secs(1);
 
+/// Time without any worker after which one that cannot be reached either has stopped its users.
+const ALONE: Duration = Duration::from_secs(40);
+
+/// Time without any worker after which nothing that they have measured can come any more: they stop their users, and keep
+/// trying to deliver for two minutes.
+const NEVER: Duration = Duration::from_secs(160);
+
 /// What a director knows of its workers as a whole.
 #[derive(Debug)]
 pub(crate) struct WorkerWatch {
@@ -21,6 +28,8 @@ pub(crate) struct WorkerWatch {
     last_active: Duration,
     /// Since when no worker has taken part, while some may come back; in time since the run began.
     alone_since: Option<Duration>,
+    /// Since when no worker can be reached, in time since the run began, and why.
+    unreachable: Option<(Duration, String)>,
 }
 
 impl WorkerWatch {
@@ -29,6 +38,7 @@ impl WorkerWatch {
             stops_on_loss,
             last_active: Duration::ZERO,
             alone_since: None,
+            unreachable: None,
         }
     }
 
@@ -49,6 +59,35 @@ impl WorkerWatch {
             self.last_active = now;
         }
         self.alone_since = alone.then(|| self.alone_since.unwrap_or(now));
+    }
+
+    /// Records why no worker can be reached from `now` on, or that they can be.
+    pub(crate) fn record_reach(&mut self, now: Duration, why: Option<String>) {
+        self.unreachable = why.map(|why| (now, why));
+    }
+
+    /// Returns why no worker can be reached, if the run ends without them for that: at once if somebody has stopped it and
+    /// its users had their time, after a while if its time is over, and in the end in any case.
+    pub(crate) fn gives_up(
+        &self,
+        now: Duration,
+        stopped: Option<&RunStop>,
+        is_aborting: bool,
+    ) -> Option<String> {
+        let (since, why) = self.unreachable.as_ref()?;
+        let lasted = now.saturating_sub(*since);
+        let is_by_hand = stopped.is_some_and(|stopped| {
+            matches!(
+                stopped.cause,
+                Cause::StoppedByUser | Cause::Signal | Cause::Aborted
+            )
+        });
+        let most = match (is_aborting, is_by_hand) {
+            (true, true) => Duration::ZERO,
+            (true, false) => ALONE,
+            (false, _) => NEVER,
+        };
+        (lasted >= most).then(|| why.clone())
     }
 
     /// Returns whether the workers that are away have had their time to come back, with no other left.

@@ -11,7 +11,7 @@ const PORT: u16 = 4222;
 /// Address of a broker, and the credentials for it.
 #[derive(Clone, Default)]
 pub(crate) struct BrokerAddress {
-    /// `nats://host:4222` or `tls://host:4222`, without credentials.
+    /// `nats://host:4222` or `tls://host:4222`, without credentials; of several nodes with commas between.
     url: String,
     user: Option<String>,
     password: Option<String>,
@@ -34,19 +34,34 @@ pub(super) enum Credentials<'a> {
 }
 
 impl BrokerAddress {
-    /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`.
+    /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`, or several of them with commas between: the nodes of
+    /// a cluster. What the first says of scheme and credentials holds for the others.
     ///
     /// # Errors
     /// A mistake whose text does not repeat what may be secret.
     pub(crate) fn parse(text: &str) -> Result<BrokerAddress, Diagnostic> {
-        let wrong = |why: &str| {
-            Diagnostic::new(format!("the address of the broker {why}"))
-                .help("write it as 'nats://HOST:4222', 'nats://TOKEN@HOST:4222' or 'tls://USER:PASSWORD@HOST:4222'")
-        };
+        let mut nodes = text.split(',').map(str::trim);
+        let first = nodes.next().unwrap_or_default();
+        let mut address = BrokerAddress::parse_node(first, "nats")?;
+        for node in nodes {
+            let scheme = if address.is_tls() { "tls" } else { "nats" };
+            let other = BrokerAddress::parse_node(node, scheme)?;
+            if other.is_tls() != address.is_tls() {
+                return Err(wrong("has nodes with nats:// and others with tls://"));
+            }
+            address.url = format!("{},{}", address.url, other.url);
+            address.user = address.user.or(other.user);
+            address.password = address.password.or(other.password);
+        }
+        Ok(address)
+    }
+
+    /// Reads the address of one node, whose scheme may be missing.
+    fn parse_node(text: &str, scheme: &str) -> Result<BrokerAddress, Diagnostic> {
         let text = if text.contains("://") {
             text.to_owned()
         } else {
-            format!("nats://{text}")
+            format!("{scheme}://{text}")
         };
         let url = Url::parse(&text).map_err(|_| wrong("cannot be read"))?;
         if !matches!(url.scheme(), "nats" | "tls") {
@@ -69,9 +84,14 @@ impl BrokerAddress {
         })
     }
 
-    /// Returns the URL without credentials.
+    /// Returns the URL without credentials; those of several nodes with commas between.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the URLs of the nodes.
+    pub(super) fn servers(&self) -> Vec<&str> {
+        self.url.split(',').collect()
     }
 
     pub(super) fn is_tls(&self) -> bool {
@@ -85,6 +105,13 @@ impl BrokerAddress {
             (None, _) => Credentials::None,
         }
     }
+}
+
+fn wrong(why: &str) -> Diagnostic {
+    Diagnostic::new(format!("the address of the broker {why}")).help(
+        "write it as 'nats://HOST:4222', 'nats://TOKEN@HOST:4222' or 'tls://USER:PASSWORD@HOST:4222', the nodes of a cluster \
+         as 'nats://HOST:4222,HOST:4222'",
+    )
 }
 
 impl fmt::Debug for BrokerAddress {
@@ -117,6 +144,13 @@ mod tests {
             format!("{address:?} {}", address.url()),
             "tls://broker:4222 tls://broker:4222"
         );
+        let address = BrokerAddress::parse("nats://s3cret@a,b:5000, nats://c").expect("a cluster");
+        let nodes = ["nats://a:4222", "nats://b:5000", "nats://c:4222"];
+        assert_eq!(address.servers(), nodes);
+        assert!(matches!(
+            address.credentials(),
+            Credentials::Token("s3cret")
+        ));
     }
 
     #[test]
@@ -125,6 +159,9 @@ mod tests {
             "http://hidden@broker",
             "nats://hidden@:4222",
             "nats://hidden@bro ker",
+            "nats://hidden@a,",
+            "nats://hidden@a,tls://b",
+            "nats://a,http://hidden@b",
         ] {
             let message = BrokerAddress::parse(wrong).expect_err(wrong).to_string();
             assert!(

@@ -65,7 +65,7 @@ impl Broker {
         loop {
             let news = (contact.clone(), denials.clone());
             let options = options(address, credentials.as_deref(), name, news)?;
-            let error = match options.connect(address.url()).await {
+            let error = match options.connect(address.servers()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());
                     jetstream.set_timeout(REPLY_TIMEOUT);
@@ -250,7 +250,14 @@ impl Broker {
     /// # Errors
     /// The same as for [`Broker::make_stream`].
     pub(super) async fn make(&self, action: &str, config: Config) -> Result<(), Error> {
-        let made = self.jetstream.create_stream(config).await;
+        let made = self.jetstream.create_stream(Config {
+            num_replicas: self.replicas(),
+            ..config.clone()
+        });
+        let made = match made.await {
+            Err(error) if lacks_peers(&error.kind()) => self.jetstream.create_stream(config).await,
+            made => made,
+        };
         made.map(drop).map_err(|error| {
             let trouble = Trouble::cannot(action).with_address(&self.url);
             match error.kind() {
@@ -272,6 +279,33 @@ impl Broker {
             }
             .into()
         })
+    }
+
+    /// Returns how many nodes are to keep a stream: where the broker is a cluster, one of them may fail.
+    fn replicas(&self) -> usize {
+        const OF_CLUSTER: usize = 3;
+        if self.client.server_info().cluster.is_some() {
+            OF_CLUSTER
+        } else {
+            1
+        }
+    }
+
+    /// Returns whether a run is over for good: the broker says that there is no stream of it. That nobody responds to a
+    /// publisher is no such word: a node may be restarting, or the link of a leaf node be cut.
+    pub(in crate::gaggle) async fn is_over(&self, run: &str) -> bool {
+        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
+        let Ok(stream) = stream else {
+            return false;
+        };
+        let lead = names::lead(run);
+        let last = stream.get_last_raw_message_by_subject(&lead);
+        match last.await.map_err(|error| error.kind()) {
+            Err(LastRawMessageErrorKind::JetStream(error)) => {
+                error.error_code() == ErrorCode::STREAM_NOT_FOUND
+            }
+            _ => false,
+        }
     }
 
     /// Removes the stream of a run with everything in it.
@@ -305,11 +339,16 @@ impl Broker {
         bytes: Vec<u8>,
     ) -> Result<(), (Error, bool)> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
-        let stored = self.publish(subject, message).await;
-        stored.map(drop).map_err(|error| {
-            let gone = error.kind() == PublishErrorKind::StreamNotFound;
-            (self.cannot("hand figures over to the broker", error), !gone)
-        })
+        let Err(error) = self.publish(subject.clone(), message).await else {
+            return Ok(());
+        };
+        // The library's name for it if nobody responds.
+        let may_be_over = error.kind() == PublishErrorKind::StreamNotFound;
+        let passes = !(may_be_over && self.is_over(names::run_of_subject(&subject)).await);
+        Err((
+            self.cannot("hand figures over to the broker", error),
+            passes,
+        ))
     }
 
     /// Publishes a message that the stream of the run keeps, once for each `id`, if `last` is still the sequence
@@ -326,12 +365,33 @@ impl Broker {
     ) -> Result<u64, PublishFailure> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
         let message = message.expected_last_subject_sequence(last);
-        let stored = self.publish(subject, message).await;
-        stored.map_err(|error| match error.kind() {
+        let error = match self.publish(subject.clone(), message).await {
+            Ok(number) => return Ok(number),
+            Err(error) => error,
+        };
+        Err(match error.kind() {
             PublishErrorKind::WrongLastSequence => PublishFailure::Overtaken,
-            PublishErrorKind::StreamNotFound => PublishFailure::NoStream,
+            PublishErrorKind::StreamNotFound
+                if self.is_over(names::run_of_subject(&subject)).await =>
+            {
+                PublishFailure::NoStream
+            }
             _ => PublishFailure::Failed(self.cannot("hand figures over to the broker", error)),
         })
+    }
+
+    /// Publishes a message without content, and returns whether the stream has it; `None` if it did not respond.
+    pub(in crate::gaggle) async fn probe(&self, subject: String) -> Option<bool> {
+        let published = self.publish(subject, PublishMessage::build()).await;
+        match published.map_err(|error| error.kind()) {
+            Ok(_) => Some(true),
+            Err(
+                PublishErrorKind::StreamNotFound
+                | PublishErrorKind::TimedOut
+                | PublishErrorKind::BrokenPipe,
+            ) => None,
+            Err(_) => Some(false),
+        }
     }
 
     /// Publishes a message, and returns its sequence number in the stream.
@@ -385,6 +445,8 @@ impl Broker {
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from.max(1),
             },
+            // A consumer whose node is gone is replaced after two intervals, half of this each, without a sign of it.
+            max_expires: Duration::from_secs(2),
             ..OrderedConfig::default()
         });
         let consumer = consumer.await.map_err(|error| cannot(&error))?;
@@ -403,4 +465,13 @@ impl Broker {
             .because(error)
             .into()
     }
+}
+
+/// Returns whether a stream was refused because there are too few nodes to keep it.
+fn lacks_peers(error: &CreateStreamErrorKind) -> bool {
+    const CODES: [ErrorCode; 2] = [
+        ErrorCode::CLUSTER_NO_PEERS,
+        ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED,
+    ];
+    matches!(error, CreateStreamErrorKind::JetStream(error) if CODES.contains(&error.error_code()))
 }

@@ -14,6 +14,7 @@ mod pump;
 mod recruit;
 mod requests;
 mod roll;
+mod signal_path;
 mod slots;
 mod streams;
 mod takeover;

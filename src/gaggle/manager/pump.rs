@@ -10,8 +10,9 @@ use super::playback::Playback;
 use super::recruit::release;
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
 use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::signal_path::SignalPath;
 use super::slots::Slots;
-use super::streams::{ManagerConnection, publish};
+use super::streams::{ManagerConnection, publish, repeat};
 use super::terms::LatestReceiver;
 use crate::control::Refusal;
 use crate::engine::{
@@ -57,6 +58,8 @@ pub(super) struct ManagerLoop {
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
     reads: (String, u64),
     up_since: Instant,
+    path: SignalPath,
+    is_reachable: bool,
     outages: Outages,
 }
 
@@ -87,6 +90,8 @@ impl ManagerLoop {
             reads: (names::all_signals(&line.run), 1),
             line,
             up_since: Instant::now(),
+            path: SignalPath::new(),
+            is_reachable: true,
             outages: Outages::default(),
         }
     }
@@ -114,6 +119,8 @@ impl ManagerLoop {
             reads: (String::new(), playback.next),
             line,
             up_since: Instant::now(),
+            path: SignalPath::new(),
+            is_reachable: true,
             outages: Outages::default(),
         }
     }
@@ -174,15 +181,18 @@ impl ManagerLoop {
                 _ = contact.changed() => self.note(*contact.borrow_and_update()),
                 _ = look.tick() => {
                     self.intake.pass_on();
-                    if *contact.borrow() == ContactState::Up {
+                    let is_up = *contact.borrow() == ContactState::Up;
+                    if is_up {
                         self.look();
                     }
+                    self.note_reach(is_up);
                 }
             }
         }
         drop(beside);
         self.requests.end().await;
-        if leads {
+        // A broker that cannot be reached keeps what workers have still to deliver.
+        if leads && self.is_reachable {
             self.release().await;
         }
         self.line.close();
@@ -203,6 +213,7 @@ impl ManagerLoop {
         let orders = self.inputs.orders();
         let mut tasks = JoinSet::new();
         tasks.spawn(read(broker(), run(), subjects, from, received, failing()));
+        tasks.spawn(repeat(broker(), run(), self.inputs.orders()));
         tasks.spawn(publish(broker(), run(), orders, failing()));
         if let Some(lines) = lines {
             tasks.spawn(store_lines(broker(), run(), lines, failing()));
@@ -212,6 +223,7 @@ impl ManagerLoop {
 
     /// Takes in a message of the stream.
     fn receive(&mut self, message: &RunMessage) {
+        self.path.note();
         if names::is_slot(&message.sender) {
             self.slots.receive_record(&mut self.intake, message);
         } else {
@@ -227,6 +239,19 @@ impl ManagerLoop {
         if let Some(text) = self.outages.note(contact) {
             self.intake.warn(&text);
         }
+    }
+
+    /// Tells the director when no worker can be reached any more, or they can be again.
+    fn note_reach(&mut self, is_up: bool) {
+        let is_reachable = is_up && self.path.works_since().is_some();
+        if is_reachable == self.is_reachable {
+            return;
+        }
+        self.is_reachable = is_reachable;
+        let url = self.line.broker.url();
+        let why =
+            (!is_reachable).then(|| format!("nothing comes from the broker at {url} any more"));
+        self.intake.send(0, SignalKind::Unreachable(why));
     }
 
     /// Tells all workers when users begin and what they should do, unless they already know.
@@ -293,9 +318,13 @@ impl ManagerLoop {
 
     /// Runs an event on the first worker that is there.
     fn run_event(&mut self, task: EventTask) {
-        match self.intake.roll.event_workers() {
+        let workers = self.intake.roll.event_workers();
+        match workers.filter(|_| self.is_reachable) {
             Some(workers) => self.requests.run_event(workers, task),
-            None => events::end(task, Err("no worker is left to run it".to_owned())),
+            None if self.is_reachable => {
+                events::end(task, Err("no worker is left to run it".to_owned()));
+            }
+            None => events::end(task, Err("no worker can be reached".to_owned())),
         }
     }
 
@@ -368,11 +397,17 @@ impl ManagerLoop {
     /// Looks for workers that have been silent for too long.
     fn look(&mut self) {
         if self.inputs.has_started() {
-            self.slots.look(&mut self.intake, self.up_since);
+            self.path.probe(&self.line.broker, &self.line.run);
             for number in self.intake.take_leaving() {
                 self.replace(number);
             }
-            for number in self.intake.roll.newly_away(self.up_since) {
+        }
+        if let Some(works_since) = self.path.works_since()
+            && self.inputs.has_started()
+        {
+            let since = self.up_since.max(works_since);
+            self.slots.look(&mut self.intake, since);
+            for number in self.intake.roll.newly_away(since) {
                 let text = self.intake.roll.0[number].lost();
                 self.signal_as_seen(number, SignalKind::Away(text));
                 self.replace(number);

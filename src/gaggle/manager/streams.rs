@@ -119,6 +119,31 @@ impl RunLead {
     }
 }
 
+/// Sends the latest order as a plain message, at once and then every second: it reaches workers also while the stream
+/// takes nothing, and those that have missed it there, such as behind a link that was cut.
+pub(super) async fn repeat(
+    broker: Broker,
+    run: String,
+    mut order: LatestReceiver<Option<RevisedOrder>>,
+) {
+    let subject = names::repeated_order(&run);
+    let mut tick = tokio::time::interval(BEAT);
+    loop {
+        let latest = order.borrow_and_update().clone();
+        if let Some(latest) = latest {
+            broker
+                .send(subject.clone(), messages::encode(&latest))
+                .await;
+        }
+        tokio::select! {
+            changed = order.changed() => if changed.is_err() {
+                return;
+            },
+            _ = tick.tick() => {}
+        }
+    }
+}
+
 /// Publishes the latest order whenever there is a new one, until the broker has it.
 pub(super) async fn publish(
     broker: Broker,

@@ -13,6 +13,7 @@ use crate::gaggle::messages::{ManagerRecord, RunDescription};
 use crate::gaggle::names;
 use crate::gaggle::reading::FailureTracker;
 use async_nats::Subscriber;
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -42,7 +43,11 @@ pub(crate) async fn attach(
         let broker = Broker::connect(&address, "lgoose attach", CONNECT).await?;
         let (playback, record, moments) = Playback::open(&broker, &run).await?;
         let mut beats = broker.listen(names::beat(&run)).await?;
-        let is_led = timeout(SILENCE, beats.next()).await.is_ok();
+        let lead = broker.last(&run, &names::lead(&run)).await;
+        let beat = timeout(SILENCE, beats.next()).await.ok().flatten();
+        let is_led = beat.is_some();
+        let beat = beat.map(|beat| beat.payload);
+        let leader = beat.or(lead.map(|lead| lead.payload));
         let past = PastRun {
             start: playback.start,
             since_origin: record.since_origin,
@@ -59,6 +64,7 @@ pub(crate) async fn attach(
             record,
             ends,
             beats,
+            leader,
             last_sign: Instant::now(),
         };
         Ok((takeover.run(is_led, over), (attached, manager)))
@@ -71,6 +77,8 @@ struct Takeover {
     record: ManagerRecord,
     ends: ManagerChannels,
     beats: Subscriber,
+    /// The manager that was last heard, or that led when nobody was.
+    leader: Option<Bytes>,
     /// When the manager was last heard.
     last_sign: Instant,
 }
@@ -84,8 +92,9 @@ impl Takeover {
         let (reports, mut lasting) = mpsc::unbounded_channel();
         let mut failing = FailureTracker::new(reports);
         let state = async || {
-            while let Ok(Some(_)) = timeout(Duration::ZERO, self.beats.next()).await {
+            while let Ok(Some(beat)) = timeout(Duration::ZERO, self.beats.next()).await {
                 (self.last_sign, is_led) = (Instant::now(), true);
+                self.leader = Some(beat.payload);
             }
             if is_led && self.last_sign.elapsed() < SILENCE {
                 return LeadState::Led;
@@ -95,7 +104,14 @@ impl Takeover {
                 return LeadState::Gone;
             }
             let lead = broker.last(&run, &names::lead(&run)).await;
-            let after = lead.map_or(0, |lead| lead.sequence);
+            let after = lead.as_ref().map_or(0, |lead| lead.sequence);
+            let last = lead.map(|lead| lead.payload);
+            if last.is_some() && last != self.leader {
+                // Another has taken the lead, of whom nothing was heard yet: it is not the one that is silent.
+                (self.last_sign, is_led) = (Instant::now(), true);
+                self.leader = last;
+                return LeadState::Led;
+            }
             match ManagerConnection::open(broker.clone(), &run, after).await {
                 Ok(Some(line)) => taken = Some(line),
                 // Another process took the lead first.

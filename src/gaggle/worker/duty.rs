@@ -121,7 +121,7 @@ impl WorkerDuty {
             tokio::select! {
                 Some(message) = self.down.next() => {
                     self.last_sign = Instant::now();
-                    if *message.subject == *names::order(&self.run) {
+                    if *message.subject != *names::beat(&self.run) {
                         self.follow(&message.payload);
                     }
                 }

@@ -231,7 +231,7 @@ class Run:
         raise Violation("the cluster has no leader")
 
     async def serve_leaf(self):
-        """Starts a hub, and a leaf node behind a link that can be cut, with the workers."""
+        """Starts a hub, and a leaf node behind a link that can be cut, with all workers but one."""
         port = free_port()
         hub = Broker(self.folder, "hub", f'leafnodes {{ listen: "127.0.0.1:{port}" }}')
         await hub.start()
@@ -259,8 +259,12 @@ class Run:
         """Starts the workers and the manager, and waits until users work."""
         await self.serve_brokers()
         for name in WORKERS:
-            cut = self.network is not None and name == WORKERS[self.victim]
-            await self.add_worker(name, await self.network.start() if cut else None)
+            port = None
+            if name == WORKERS[self.victim] and self.network is not None:
+                port = await self.network.start()
+            elif name == WORKERS[self.victim] and self.workers_port is not None:
+                port = self.brokers[0].port
+            await self.add_worker(name, port)
         for worker in list(self.workers.values()):
             await until(f"{worker.name} is ready", lambda: worker.says("waits for runs"))
         path = self.folder / "plan.lua"
@@ -551,7 +555,7 @@ async def cluster_rolling(run):
 
 
 async def leaf_cut(run):
-    """The link of the leaf node with all workers is cut for 4 s or 30 s: their figures come later."""
+    """The link of the leaf node with two workers is cut for 4 s or 30 s: their figures come later."""
     seconds = run.chance.choice((4.0, 30.0))
     run.lasts, run.note = 18.0 + seconds, f"{seconds:.0f} s"
     await run.serve_leaf()

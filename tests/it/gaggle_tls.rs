@@ -125,3 +125,17 @@ fn a_certificate_that_has_expired_is_told_on_either_side() {
         assert!(told.contains("; check "), "{told}");
     }
 }
+
+#[test]
+fn a_broker_without_tls_is_told_at_once() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let url = broker.url().replace("nats://", "tls://");
+    for command in ["worker", "gaggle"] {
+        let ended = Lgoose::new([command]).env("LGOOSE_NATS", &url).finish();
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+        let told = "it does not speak TLS; write 'nats://' in place of 'tls://'";
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}

@@ -288,7 +288,9 @@ fn judge(
         Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
         _ => of.name.is_none() && kind == Kind::Request || rows.iter().any(|row| row.end >= begin),
     };
-    if !is_known || begin > course.end {
+    // Of a run that ended in the very moment from which on it is judged, only what ended then is.
+    let is_empty = begin == course.end && begin > 0 && rows.iter().all(|row| row.end < begin);
+    if !is_known || begin > course.end || is_empty {
         return None;
     }
     if let Some(during) = of.during {

@@ -2,7 +2,7 @@
 
 use super::address::BrokerAddress;
 use super::denials::{Denials, Permissions};
-use super::options::{AGAIN, ContactState, cannot_connect, credentials, options};
+use super::options::{AGAIN, ContactState, cannot_connect, credentials, is_without_tls, options};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
@@ -25,6 +25,10 @@ pub(super) const REPEATS: Duration = Duration::from_secs(120);
 pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
 /// Time limit for an answer of the broker.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time limit for the broker to acknowledge a message that it stores, which is then sent again: shorter than the silence
+/// after which a worker counts as lost.
+const STORED: Duration = Duration::from_secs(3);
 
 /// A connection to a broker. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -82,7 +86,7 @@ impl Broker {
             let passes = matches!(
                 error.kind(),
                 ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns
-            );
+            ) && !is_without_tls(&error);
             if !passes || Instant::now() + AGAIN > until {
                 return Err(cannot_connect(address, &error));
             }
@@ -396,8 +400,11 @@ impl Broker {
 
     /// Publishes a message, and returns its sequence number in the stream.
     async fn publish(&self, subject: String, message: PublishMessage) -> Result<u64, PublishError> {
-        let sent = self.jetstream.send_publish(subject, message).await?;
-        Ok(sent.await?.sequence)
+        let stored = async { self.jetstream.send_publish(subject, message).await?.await };
+        match tokio::time::timeout(STORED, stored).await {
+            Ok(stored) => Ok(stored?.sequence),
+            Err(_) => Err(PublishErrorKind::TimedOut.into()),
+        }
     }
 
     /// Returns the last message of a subject in a run's stream; `None` if there is none or the broker cannot say.

@@ -156,6 +156,9 @@ pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::Connec
         _ if address.cert.is_some() && tls.is_some_and(refuses_certificate) => trouble
             .because(format!("it does not accept the certificate of '--nats-cert' ({})", source(error)))
             .help("check whether that has expired, and whether an authority has signed it that the broker trusts"),
+        _ if is_without_tls(error) => trouble
+            .because("it does not speak TLS")
+            .help("write 'nats://' in place of 'tls://', or configure TLS there"),
         _ if tls.is_some_and(is_of_certificates) => trouble
             .because(source(error))
             .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),
@@ -174,6 +177,15 @@ pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::Connec
         _ => trouble.because(source(error)),
     }
     .into()
+}
+
+/// Returns whether whoever listens there responds to a handshake of TLS with something else.
+pub(super) fn is_without_tls(error: &async_nats::ConnectError) -> bool {
+    use rustls::InvalidMessage::InvalidContentType;
+    matches!(
+        tls_error(error),
+        Some(rustls::Error::InvalidMessage(InvalidContentType))
+    )
 }
 
 /// Returns the error of TLS that a connection failed with, if it is one.

@@ -47,11 +47,10 @@ impl Exporter {
         handle: Handle,
         (plan, host): (&str, &str),
     ) -> Result<Exporter, Error> {
-        let client = sender::client()?;
         let work = ExportLoop {
             scope: TelemetryScope::new(&options, plan, host),
-            metrics: EndpointSender::new(client.clone(), options.metrics),
-            traces: EndpointSender::new(client, options.traces),
+            metrics: EndpointSender::new(options.metrics)?,
+            traces: EndpointSender::new(options.traces)?,
             interval: options.interval,
             handle,
             start: now(),

@@ -2,8 +2,12 @@
 //! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
 use crate::error::{Diagnostic, Error};
+use crate::pem;
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
@@ -44,6 +48,16 @@ pub(super) struct TelemetryEndpoint {
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
     pub(super) gzip: bool,
+    pub(super) certificates: Certificates,
+}
+
+/// Whom an endpoint is trusted by, and who one is there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Certificates {
+    /// The certificates that alone are trusted; empty for those that this machine trusts.
+    pub(super) trusted: Vec<CertificateDer<'static>>,
+    /// The certificate chain and key that are shown.
+    pub(super) own: Option<(Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>)>,
 }
 
 /// All that is to be known of an export.
@@ -128,6 +142,7 @@ impl ExportOptions {
                 headers,
                 timeout,
                 gzip,
+                certificates: certificates(either)?,
             })
         };
         let name = "OTEL_RESOURCE_ATTRIBUTES";
@@ -143,6 +158,31 @@ impl ExportOptions {
             service: variable("OTEL_SERVICE_NAME"),
         })
     }
+}
+
+/// Reads the files that variables for certificates name.
+fn certificates(
+    variable: impl Fn(&str) -> Option<(String, String)>,
+) -> Result<Certificates, Error> {
+    let trusted = match variable("CERTIFICATE") {
+        Some((name, path)) => pem::certificates(&name, Path::new(&path))?,
+        None => Vec::new(),
+    };
+    let own = match (variable("CLIENT_CERTIFICATE"), variable("CLIENT_KEY")) {
+        (Some((cert_name, cert)), Some((key_name, key))) => {
+            let (cert, key) = (Path::new(&cert), Path::new(&key));
+            let (chain, key) = pem::identity((&cert_name, cert), (&key_name, key))?;
+            Some((chain, Arc::new(key)))
+        }
+        (None, None) => None,
+        (Some((name, _)), None) | (None, Some((name, _))) => {
+            let message = format!("the variable {name} is set without the other one");
+            return Err(Diagnostic::new(message)
+                .help("a client certificate needs OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY")
+                .into());
+        }
+    };
+    Ok(Certificates { trusted, own })
 }
 
 /// Reads the URL that `from` gives.

@@ -1,6 +1,6 @@
 //! Hands telemetry over: protobuf in POST requests.
 
-use super::options::TelemetryEndpoint;
+use super::options::{Certificates, TelemetryEndpoint};
 use crate::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -31,15 +31,12 @@ pub(super) struct PartialSuccess {
     pub(super) error_message: String,
 }
 
-/// Makes the client of all endpoints, which knows the certificates that this machine trusts.
-///
-/// # Errors
-/// Trouble with TLS.
-pub(super) fn client() -> Result<Client, Error> {
+/// Makes the client of an endpoint.
+fn client(certificates: &Certificates) -> Result<Client, Error> {
     let cannot =
         |error: &dyn std::fmt::Display| Error::trouble(format!("cannot export by OTLP: {error}"));
     let client = Client::builder()
-        .tls_backend_preconfigured(tls().map_err(|error| cannot(&error))?)
+        .tls_backend_preconfigured(tls(certificates).map_err(|error| cannot(&error))?)
         .redirect(reqwest::redirect::Policy::none());
     client.build().map_err(|error| cannot(&error))
 }
@@ -53,8 +50,11 @@ pub(super) struct EndpointSender {
 }
 
 impl EndpointSender {
-    /// Makes a sender that uses this client.
-    pub(super) fn new(client: Client, target: TelemetryEndpoint) -> EndpointSender {
+    /// Makes a sender.
+    ///
+    /// # Errors
+    /// Trouble with TLS.
+    pub(super) fn new(target: TelemetryEndpoint) -> Result<EndpointSender, Error> {
         let mut headers = target.headers.clone();
         headers.insert(
             CONTENT_TYPE,
@@ -63,11 +63,11 @@ impl EndpointSender {
         if target.gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        EndpointSender {
-            client,
+        Ok(EndpointSender {
+            client: client(&target.certificates)?,
             target,
             headers,
-        }
+        })
     }
 
     /// Hands a message over, and returns what the collector did not take of it.
@@ -120,12 +120,21 @@ fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     packing.finish()
 }
 
-fn tls() -> Result<ClientConfig, rustls::Error> {
+fn tls(certificates: &Certificates) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
-    // Without any, plain HTTP still goes.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for trusted in &certificates.trusted {
+        roots.add(trusted.clone())?;
+    }
+    if roots.is_empty() {
+        // Without any, plain HTTP still goes.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
+    let config = config.with_root_certificates(roots);
+    match &certificates.own {
+        Some((chain, key)) => config.with_client_auth_cert(chain.clone(), key.clone_key()),
+        None => Ok(config.with_no_client_auth()),
+    }
 }

@@ -1,7 +1,9 @@
 //! A run that is exported to a collector: its sums are those of the report, and a collector that fails costs nothing.
 
+use crate::faulty::{self, Site};
 use crate::gaggle::report_of;
-use crate::program::{Lgoose, plan, wait_until};
+use crate::program::{Lgoose, plan, scratch, wait_until};
+use crate::secure::{self, Authority};
 use crate::server::Server;
 use messages::{
     Data, ExportMetricsServiceRequest, ExportTraceServiceRequest, KeyValue, Metric, Number, Span,
@@ -282,6 +284,58 @@ fn a_collector_that_refuses_or_is_away_is_told_and_costs_the_run_nothing() {
             .find(|text| text.contains("exports by OTLP failed"));
         assert!(told.is_some_and(|told| told.contains(why)), "{warnings:?}");
     }
+}
+
+#[test]
+fn a_collector_over_tls_is_trusted_and_shown_who_one_is_by_the_files_of_the_variables() {
+    let authority = Authority::new();
+    let ca = authority.file("otlp_ca.pem");
+    let own = authority.sign(&["client"]);
+    let [cert, key] = [
+        ("otlp_cert.pem", own.certificate.pem()),
+        ("otlp_key.pem", own.key.serialize_pem()),
+    ]
+    .map(|(name, text)| {
+        let path = scratch(name);
+        std::fs::write(&path, text).expect("it is written");
+        path.display().to_string()
+    });
+    let config = secure::server(&authority.sign(&["127.0.0.1"]), Some(&authority));
+    let collector = Site::secure(config, |_| faulty::answer(200, "", ""));
+    let (server, path) = (Server::start(), plan("otlp_tls.lua", PLAN));
+    let (host, url) = (server.url(), collector.url());
+    let arguments = [
+        &*path, "-H", &host, "-u", "2", "-r", "100", "-t", "1s", "-o", "json=-", "--otlp", &url,
+    ];
+    let variable = |name: &str| format!("OTEL_EXPORTER_OTLP_{name}");
+    let all = [
+        ("CERTIFICATE", &ca),
+        ("CLIENT_CERTIFICATE", &cert),
+        ("CLIENT_KEY", &key),
+    ];
+    let run = |files: &[(&str, &String)]| {
+        let run = Lgoose::new(arguments);
+        let files = files.iter();
+        files.fold(run, |run, (name, file)| run.env(&variable(name), file))
+    };
+    let (_, warnings) = report_of(run(&all).finish());
+    let told = |text: &String| text.contains("OTLP");
+    assert!(!warnings.iter().any(told), "{warnings:?}");
+    let exports = collector.asked_for("/v1/metrics").len();
+    assert!(exports > 0);
+    for (files, why) in [
+        (&all[..1], "CertificateRequired"),
+        (&all[1..], "UnknownIssuer"),
+    ] {
+        let (_, warnings) = report_of(run(files).finish());
+        let told = warnings.iter().find(|text| told(text));
+        assert!(told.is_some_and(|told| told.contains(why)), "{warnings:?}");
+    }
+    assert_eq!(collector.asked_for("/v1/metrics").len(), exports);
+    let mistaken = run(&all[..2]).finish();
+    assert_eq!(mistaken.code, 2, "{}", mistaken.stderr);
+    let message = "the variable OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE is set without the other one";
+    assert!(mistaken.stderr.contains(message), "{}", mistaken.stderr);
 }
 
 #[test]

@@ -286,11 +286,10 @@ fn judge(
     // Nothing of a name in what is judged is no data, but a counter that is known is 0.
     let is_known = match kind {
         Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
-        _ => of.name.is_none() && kind == Kind::Request || rows.iter().any(|row| row.end >= begin),
+        Kind::Request if of.name.is_none() && (begin == 0 || of.during.is_some()) => true,
+        _ => rows.iter().any(|row| row.end >= begin),
     };
-    // Of a run that ended in the very moment from which on it is judged, only what ended then is.
-    let is_empty = begin == course.end && begin > 0 && rows.iter().all(|row| row.end < begin);
-    if !is_known || begin > course.end || is_empty {
+    if !is_known || begin > course.end {
         return None;
     }
     if let Some(during) = of.during {
@@ -322,8 +321,11 @@ fn judge(
         let seen_at = |at: i64| {
             let later = rows.iter().map(|row| row.end + 1);
             let later = later.filter(move |end| (at..at + GRID).contains(end));
+            // As long as nothing of what is judged has come, there is no data.
+            let has_come = move |to: &i64| rows.iter().any(|row| (begin..*to).contains(&row.end));
             [at].into_iter()
                 .chain(later)
+                .filter(move |to| begin == 0 || has_come(to))
                 .filter_map(|to| between(begin, to))
         };
         if let Some(broken) = row.broken_s {

@@ -116,3 +116,38 @@ impl WorkerWatch {
         is_early.then_some(last_active)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_its_workers_ends_the_sooner_the_less_can_come() {
+        let mut watch = WorkerWatch::new(false);
+        let seconds = Duration::from_secs;
+        let stopped = |cause| RunStop {
+            cause,
+            at: seconds(20),
+            why: None,
+            in_warmup: false,
+        };
+        let (by_hand, in_time) = (stopped(Cause::Signal), stopped(Cause::TimeUp));
+        assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);
+        watch.record_reach(seconds(5), Some("why".to_owned()));
+        // When it began to stop, whether it aborts what is left, and when it gives up.
+        for (stop, is_aborting, due) in [
+            (Some(&by_hand), true, 5),
+            (Some(&by_hand), false, 165),
+            (Some(&in_time), true, 45),
+            (Some(&in_time), false, 165),
+            (None, false, 165),
+        ] {
+            let at = |now| watch.gives_up(now, stop, is_aborting);
+            assert_eq!(at(seconds(due)).as_deref(), Some("why"), "{stop:?}");
+            let before = at(seconds(due) - Duration::from_millis(1));
+            assert!(due == 5 || before.is_none(), "{stop:?}");
+        }
+        watch.record_reach(seconds(50), None);
+        assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);
+    }
+}

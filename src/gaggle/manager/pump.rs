@@ -401,19 +401,21 @@ impl ManagerLoop {
             for number in self.intake.take_leaving() {
                 self.replace(number);
             }
-        }
-        if let Some(works_since) = self.path.works_since()
-            && self.inputs.has_started()
-        {
-            let since = self.up_since.max(works_since);
-            self.slots.look(&mut self.intake, since);
-            for number in self.intake.roll.newly_away(since) {
-                let text = self.intake.roll.0[number].lost();
-                self.signal_as_seen(number, SignalKind::Away(text));
-                self.replace(number);
+            if let Some(works_since) = self.path.works_since() {
+                self.look_for_lost(self.up_since.max(works_since));
             }
         }
         self.requests.advance(&self.inputs, &self.intake.roll);
+    }
+
+    /// Counts workers as lost of which nothing has been heard for too long, since messages have come at all.
+    fn look_for_lost(&mut self, since: Instant) {
+        self.slots.look(&mut self.intake, since);
+        for number in self.intake.roll.newly_away(since) {
+            let text = self.intake.roll.0[number].lost();
+            self.signal_as_seen(number, SignalKind::Away(text));
+            self.replace(number);
+        }
     }
 
     /// Counts a worker as lost that has not started its users.

@@ -48,7 +48,7 @@ output    compare metrics config trace error units
 tui       metrics control console error units
 demo      error units
 telemetry output metrics
-otlp      telemetry output metrics control error
+otlp      telemetry output metrics control pem error
 serve     metrics files error units
 web       serve telemetry output metrics control config pem error units
 gaggle    engine plan config metrics control files error units

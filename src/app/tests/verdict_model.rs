@@ -620,6 +620,10 @@ async fn compare(seed: u64) {
         1 => reports.remove(0).1,
         _ => join(reports).expect("parts of one load"),
     };
+    if reloaded.is_some() {
+        // What a name of the edited plan means is for its own rows to say.
+        all.retain(|row| row.end >= 0);
+    }
     let course = Course::of(&report, steps.clone());
     let declared = source.starts_with(DECLARED);
     let mut all_hold = true;

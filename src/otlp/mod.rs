@@ -53,8 +53,7 @@ impl Exporter {
             traces: EndpointSender::new(options.traces)?,
             interval: options.interval,
             handle,
-            start: now(),
-            latest: (now(), 0),
+            began: now(),
             sent: ExportedRequests::default(),
             exports: 0,
             failed: FailedExports::default(),
@@ -94,10 +93,8 @@ struct ExportLoop {
     traces: EndpointSender,
     interval: Duration,
     handle: Handle,
-    /// When the figures began, in nanoseconds since 1970.
-    start: u64,
-    /// When figures were exported last, and how many requests there were.
-    latest: (u64, u64),
+    /// When the run began, in nanoseconds since 1970.
+    began: u64,
     sent: ExportedRequests,
     exports: u64,
     failed: FailedExports,
@@ -141,7 +138,7 @@ impl ExportLoop {
             },
         };
         if let Some(why) = cut_off {
-            self.fail(why.to_owned());
+            self.note(Err(why.to_owned()));
         }
         self.warning()
     }
@@ -149,25 +146,17 @@ impl ExportLoop {
     /// Exports a report, and what it has of failed requests.
     async fn export(&mut self, report: &Report, snapshot: &Snapshot) {
         let end = now();
-        let requests = report.aggregated.count;
-        let (before, previous) = self.latest;
-        if requests < previous {
-            // Figures began anew some time after the last export.
-            self.start = before;
-        }
-        self.latest = (end, requests);
+        // Figures begin anew after a warm-up, a reset or an edit of the plan.
         let span = metrics::FigureSpan {
-            start: self.start,
+            start: self.began.saturating_add(report.origin_ns).min(end),
             end,
         };
         let request = metrics::request(families(report, snapshot), &self.scope, span);
-        self.exports += 1;
         let taken = self.metrics.send(&request).await;
         self.note(taken);
         let Some(batch) = self.sent.batch(report, &self.scope) else {
             return;
         };
-        self.exports += 1;
         let taken = self.traces.send(&batch.request).await;
         let arrived = taken.is_ok();
         self.note(taken);
@@ -178,6 +167,7 @@ impl ExportLoop {
 
     /// Notes what has become of an export: how much of it the collector did not want, and why; or why it did not arrive.
     fn note(&mut self, taken: Result<PartialSuccess, String>) {
+        self.exports += 1;
         match taken {
             Ok(PartialSuccess { rejected: 0, .. }) => {}
             Ok(partly) => {

@@ -253,6 +253,36 @@ fn a_collector_has_the_sums_of_the_report_and_a_span_of_each_exemplar() {
 }
 
 #[test]
+fn figures_begin_at_the_end_of_the_warm_up() {
+    let (server, collector) = (Server::start(), Collector::start("200 OK"));
+    let (url, path) = (server.url(), plan("otlp_warmup.lua", PLAN));
+    let load = "-u 4 -r 100 -t 2500ms --warmup 1s -o json=- --otlp".split(' ');
+    let arguments = [&*path, "-H", &url].into_iter().chain(load);
+    let run = Lgoose::new(arguments.chain([&*collector.url]));
+    let run = run.env("OTEL_METRIC_EXPORT_INTERVAL", "200");
+    let (report, _) = report_of(run.finish());
+    let exports = collector.at("/v1/metrics");
+    let starts: Vec<u64> = exports
+        .iter()
+        .filter_map(|got| match &metrics(got).get("lgoose.requests")?.data {
+            Some(Data::Sum(sum)) => Some(sum.data_points[0].start_time_unix_nano),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let origin = report.json["origin_ns"].as_u64().expect("a number");
+    assert!(origin >= 1_000_000_000);
+    let (first, last) = (starts[0], starts[starts.len() - 1]);
+    assert!(
+        (999_000_000..=origin).contains(&(last - first)),
+        "{starts:?}"
+    );
+    // One start before the end of the warm-up, and one after it.
+    let mut all = starts.clone();
+    all.dedup();
+    assert_eq!(all, [first, last]);
+}
+
+#[test]
 fn a_collector_that_refuses_or_is_away_is_told_and_costs_the_run_nothing() {
     let server = Server::start();
     let url = server.url();
@@ -283,6 +313,9 @@ fn a_collector_that_refuses_or_is_away_is_told_and_costs_the_run_nothing() {
             .iter()
             .find(|text| text.contains("exports by OTLP failed"));
         assert!(told.is_some_and(|told| told.contains(why)), "{warnings:?}");
+        // None of them has arrived.
+        let words: Vec<&str> = told.into_iter().flat_map(|told| told.split(' ')).collect();
+        assert_eq!(words[0], words[2], "{warnings:?}");
     }
 }
 

@@ -89,7 +89,7 @@ fn a_manager_whose_broker_is_gone_ends_when_it_is_told_to() {
 
 #[test]
 fn a_manager_whose_broker_is_gone_ends_in_time() {
-    let options = ["-t", "8s", "--stop-timeout", "2s"];
+    let options = ["-t", "20s", "--stop-timeout", "2s"];
     let Some(lasted) = without_broker("gone_time", &options, 0) else {
         return;
     };

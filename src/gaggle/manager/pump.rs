@@ -243,7 +243,7 @@ impl ManagerLoop {
 
     /// Tells the director when no worker can be reached any more, or they can be again.
     fn note_reach(&mut self, is_up: bool) {
-        let is_reachable = is_up && self.path.works_since().is_some();
+        let is_reachable = is_up && !self.path.is_silent();
         if is_reachable == self.is_reachable {
             return;
         }

@@ -12,6 +12,9 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(1);
 /// Time without any message, not even a probe, after which the way counts as broken.
 const BROKEN: Duration = Duration::from_millis(2_500);
+/// Time without any message, not even a probe, after which nobody can be reached: a cluster whose node has failed takes less
+/// to go on.
+const SILENT: Duration = Duration::from_secs(10);
 
 /// The way of signals through the stream.
 #[derive(Debug)]
@@ -62,6 +65,11 @@ impl SignalPath {
         (!is_broken).then_some(self.works_since)
     }
 
+    /// Returns whether nothing has come for so long that nobody can be reached.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_probed && self.last_message.elapsed() > SILENT
+    }
+
     /// Sends a probe if one is due: the first at once, then where nothing else has come for a while.
     pub(super) fn probe(&mut self, broker: &Broker, run: &str) {
         let is_due = self
@@ -101,7 +109,9 @@ mod tests {
         let since = path.works_since().expect("it works");
         assert_eq!(since.duration_since(start), Duration::from_secs(9));
         tokio::time::advance(Duration::from_secs(3)).await;
-        assert_eq!(path.works_since(), None);
+        assert_eq!((path.works_since(), path.is_silent()), (None, false));
+        tokio::time::advance(Duration::from_secs(8)).await;
+        assert!(path.is_silent());
         path.note();
         assert_eq!(path.works_since(), Some(Instant::now()));
     }

@@ -348,9 +348,7 @@ class Run:
         for task in (self.watching, self.noting):
             if task:
                 task.cancel()
-        if self.network:
-            self.network.stop()
-        for network in (self.link,) if self.link else ():
+        for network in filter(None, (self.network, self.link)):
             network.stop()
         everybody = [getattr(self, name, None) for name in ("manager", "site")]
         for one in [*everybody, *self.attached, *self.workers.values(), *(broker.process for broker in self.brokers)]:

@@ -41,4 +41,6 @@ pub(crate) use run::watchdog::{StuckShard, Watchdog, stuck_loading_error, stuck_
 pub(crate) use run::worker::{WorkerRun, WorkerSignal};
 #[cfg(feature = "gaggle")]
 pub(crate) use run::worker_event::{WorkerEvent, run_event_here};
+#[cfg(feature = "gaggle")]
+pub(crate) use run::worker_watch::{WORKER_ALONE, WORKER_FAREWELL};
 pub(crate) use run::{Run, run_at};

@@ -47,10 +47,16 @@ impl Exporter {
         handle: Handle,
         (plan, host): (&str, &str),
     ) -> Result<Exporter, Error> {
+        let metrics = sender::client(&options.metrics.certificates)?;
+        let traces = if options.traces.certificates == options.metrics.certificates {
+            metrics.clone()
+        } else {
+            sender::client(&options.traces.certificates)?
+        };
         let work = ExportLoop {
             scope: TelemetryScope::new(&options, plan, host),
-            metrics: EndpointSender::new(options.metrics)?,
-            traces: EndpointSender::new(options.traces)?,
+            metrics: EndpointSender::new(metrics, options.metrics),
+            traces: EndpointSender::new(traces, options.traces),
             interval: options.interval,
             handle,
             began: now(),

@@ -52,7 +52,7 @@ pub(super) struct TelemetryEndpoint {
 }
 
 /// Whom an endpoint is trusted by, and who one is there.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Certificates {
     /// The certificates that alone are trusted; empty for those that this machine trusts.
     pub(super) trusted: Vec<CertificateDer<'static>>,

@@ -31,8 +31,11 @@ pub(super) struct PartialSuccess {
     pub(super) error_message: String,
 }
 
-/// Makes the client of an endpoint.
-fn client(certificates: &Certificates) -> Result<Client, Error> {
+/// Makes a client, which connections of several endpoints may share.
+///
+/// # Errors
+/// Trouble with TLS.
+pub(super) fn client(certificates: &Certificates) -> Result<Client, Error> {
     let cannot =
         |error: &dyn std::fmt::Display| Error::trouble(format!("cannot export by OTLP: {error}"));
     let client = Client::builder()
@@ -50,11 +53,8 @@ pub(super) struct EndpointSender {
 }
 
 impl EndpointSender {
-    /// Makes a sender.
-    ///
-    /// # Errors
-    /// Trouble with TLS.
-    pub(super) fn new(target: TelemetryEndpoint) -> Result<EndpointSender, Error> {
+    /// Makes a sender that uses this client.
+    pub(super) fn new(client: Client, target: TelemetryEndpoint) -> EndpointSender {
         let mut headers = target.headers.clone();
         headers.insert(
             CONTENT_TYPE,
@@ -63,11 +63,11 @@ impl EndpointSender {
         if target.gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Ok(EndpointSender {
-            client: client(&target.certificates)?,
+        EndpointSender {
+            client,
             target,
             headers,
-        })
+        }
     }
 
     /// Hands a message over, and returns what the collector did not take of it.

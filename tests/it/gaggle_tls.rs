@@ -14,15 +14,8 @@ struct Files {
 
 impl Files {
     fn of(identity: &Identity, name: &str) -> Files {
-        let file = |end: &str, text: String| {
-            let path = scratch(&format!("gaggle_{name}_{end}.pem"));
-            std::fs::write(&path, text).expect("it is written");
-            path.display().to_string()
-        };
-        Files {
-            cert: file("cert", identity.certificate.pem()),
-            key: file("key", identity.key.serialize_pem()),
-        }
+        let [cert, key] = identity.files(&format!("gaggle_{name}"));
+        Files { cert, key }
     }
 
     fn flags(&self) -> [&str; 4] {

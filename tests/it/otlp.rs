@@ -2,7 +2,7 @@
 
 use crate::faulty::{self, Site};
 use crate::gaggle::report_of;
-use crate::program::{Lgoose, plan, scratch, wait_until};
+use crate::program::{Lgoose, plan, wait_until};
 use crate::secure::{self, Authority};
 use crate::server::Server;
 use messages::{
@@ -323,16 +323,7 @@ fn a_collector_that_refuses_or_is_away_is_told_and_costs_the_run_nothing() {
 fn a_collector_over_tls_is_trusted_and_shown_who_one_is_by_the_files_of_the_variables() {
     let authority = Authority::new();
     let ca = authority.file("otlp_ca.pem");
-    let own = authority.sign(&["client"]);
-    let [cert, key] = [
-        ("otlp_cert.pem", own.certificate.pem()),
-        ("otlp_key.pem", own.key.serialize_pem()),
-    ]
-    .map(|(name, text)| {
-        let path = scratch(name);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
-    });
+    let [cert, key] = authority.sign(&["client"]).files("otlp");
     let config = secure::server(&authority.sign(&["127.0.0.1"]), Some(&authority));
     let collector = Site::secure(config, |_| faulty::answer(200, "", ""));
     let (server, path) = (Server::start(), plan("otlp_tls.lua", PLAN));

@@ -22,6 +22,15 @@ pub(crate) struct Identity {
     pub(crate) key: KeyPair,
 }
 
+impl Identity {
+    /// Writes the certificate and its key to files, and returns their paths.
+    pub(crate) fn files(&self, name: &str) -> [String; 2] {
+        let cert = written(&format!("{name}_cert.pem"), &self.certificate.pem());
+        let key = written(&format!("{name}_key.pem"), &self.key.serialize_pem());
+        [cert, key]
+    }
+}
+
 /// An authority that signs certificates.
 pub(crate) struct Authority {
     params: CertificateParams,
@@ -251,8 +260,7 @@ fn a_site_that_asks_who_its_clients_are_is_told() {
         assert_eq!(messages, [told]);
     }
     let client = authority.sign(&["a client"]);
-    let cert = written("client.pem", &client.certificate.pem());
-    let key = written("client.key", &client.key.serialize_pem());
+    let [cert, key] = client.files("client");
     let options = ["--ca", &ca, "--cert", &cert, "--key", &key];
     let report = ask("client_certificate", &site.url(), &good, &options);
     assert_eq!(report.errors(), Vec::<String>::new());

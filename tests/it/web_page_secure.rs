@@ -1,7 +1,7 @@
 //! The pages of a run and of `lgoose serve` over https, in a real browser that trusts the certificate.
 
 use crate::browser::Browser;
-use crate::program::{plan, scratch, wait_until};
+use crate::program::{plan, wait_until};
 use crate::secure::{Authority, Identity};
 use crate::server::Server;
 use crate::web_client::{Served, TOKEN};
@@ -12,13 +12,7 @@ use serde_json::{Value, json};
 /// A certificate of 127.0.0.1, its key, and the flags that show it.
 fn identity(name: &str) -> (Identity, [String; 4]) {
     let identity = Authority::new().sign(&["127.0.0.1"]);
-    let written = |part: &str, text: String| {
-        let path = scratch(&format!("{name}_{part}.pem"));
-        std::fs::write(&path, text).expect("written");
-        path.display().to_string()
-    };
-    let cert = written("cert", identity.certificate.pem());
-    let key = written("key", identity.key.serialize_pem());
+    let [cert, key] = identity.files(name);
     let flags = ["--web-cert".to_owned(), cert, "--web-key".to_owned(), key];
     (identity, flags)
 }

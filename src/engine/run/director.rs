@@ -442,8 +442,8 @@ impl Director {
 
     /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
     pub(super) fn look_for_workers(&mut self) {
-        if let Some(why) = self.unreachable() {
-            return self.end_unreached(why);
+        if self.end_if_unreachable() {
+            return;
         }
         let (now, workers) = (self.now(), self.workers.as_ref());
         if workers.is_some_and(|workers| workers.is_return_over(now)) {
@@ -452,23 +452,30 @@ impl Director {
         }
     }
 
-    /// Returns why no worker can be reached, if the run is to end for that.
-    fn unreachable(&self) -> Option<String> {
+    /// Ends the run without its workers if none can be reached and that has lasted long enough; returns whether it did.
+    fn end_if_unreachable(&mut self) -> bool {
         let (stopped, is_aborting) = (self.lifecycle.stopped(), self.lifecycle.is_aborting());
-        let workers = self.workers.as_ref()?;
-        workers.gives_up(self.now(), stopped, is_aborting)
-    }
-
-    /// Ends the run without its workers, none of which can be reached.
-    fn end_unreached(&mut self, why: String) {
+        let workers = self.workers.as_ref();
+        let why = workers.and_then(|workers| workers.gives_up(self.now(), stopped, is_aborting));
+        let Some(why) = why else {
+            return false;
+        };
         self.store
             .warn(format!("{why}: what workers had not delivered is missing"));
         self.lifecycle.note_trouble(Error::trouble(why));
         self.stop(Cause::Trouble, None);
-        for worker in self.roster.missing() {
-            self.lose(worker);
-        }
+        self.lose_missing();
         self.roster.drop_away();
+        true
+    }
+
+    /// Gives up the participants that still take part, and returns how many there were.
+    fn lose_missing(&mut self) -> usize {
+        let missing = self.roster.missing();
+        for participant in &missing {
+            self.lose(*participant);
+        }
+        missing.len()
     }
 
     fn report_worker(&mut self, text: String) {
@@ -571,16 +578,13 @@ impl Director {
     /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
     /// stops them.
     pub(crate) fn leave_behind(&mut self) {
-        if let Some(why) = self.unreachable() {
-            return self.end_unreached(why);
+        if self.end_if_unreachable() {
+            return;
         }
         self.lifecycle.note_caught();
-        let missing = self.roster.missing();
-        for shard in &missing {
-            self.lose(*shard);
-        }
-        if !missing.is_empty() {
-            let threads = counted(missing.len() as u64, "thread");
+        let missing = self.lose_missing();
+        if missing > 0 {
+            let threads = counted(missing as u64, "thread");
             self.store.warn(format!(
                 "{threads} of users were still computing at the end: their last figures are missing"
             ));

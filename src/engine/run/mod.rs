@@ -23,7 +23,7 @@ mod views;
 pub(super) mod watchdog;
 pub(super) mod worker;
 pub(super) mod worker_event;
-mod worker_watch;
+pub(super) mod worker_watch;
 
 pub use outcome::Outcome;
 

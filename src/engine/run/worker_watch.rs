@@ -12,12 +12,14 @@ const RETURN: Duration = Duration::from_secs(10);
 /// end.
 const DELIVERY: Duration = Duration::from_secs(1);
 
-/// Time without any worker after which one that cannot be reached either has stopped its users.
-const ALONE: Duration = Duration::from_secs(40);
+/// Time without its manager's broker after which a worker stops its users, so that no load goes on that nobody can stop.
+pub(crate) const WORKER_ALONE: Duration = Duration::from_secs(40);
 
-/// Time without any worker after which nothing that they have measured can come any more: they stop their users, and keep
-/// trying to deliver for two minutes.
-const NEVER: Duration = Duration::from_secs(160);
+/// Time for which a worker whose users have gone keeps trying to hand over the last figures.
+pub(crate) const WORKER_FAREWELL: Duration = Duration::from_secs(120);
+
+/// Time after which workers that cannot be reached will deliver nothing more.
+const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FAREWELL);
 
 /// What a director knows of its workers as a whole.
 #[derive(Debug)]
@@ -84,7 +86,7 @@ impl WorkerWatch {
         });
         let most = match (is_aborting, is_by_hand) {
             (true, true) => Duration::ZERO,
-            (true, false) => ALONE,
+            (true, false) => WORKER_ALONE,
             (false, _) => NEVER,
         };
         (lasted >= most).then(|| why.clone())
@@ -134,18 +136,19 @@ mod tests {
         let (by_hand, in_time) = (stopped(Cause::Signal), stopped(Cause::TimeUp));
         assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);
         watch.record_reach(seconds(5), Some("why".to_owned()));
-        // When it began to stop, whether it aborts what is left, and when it gives up.
+        let at = |now, stop, is_aborting| watch.gives_up(now, stop, is_aborting);
+        let at_once = at(seconds(5), Some(&by_hand), true);
+        assert_eq!(at_once.as_deref(), Some("why"));
         for (stop, is_aborting, due) in [
-            (Some(&by_hand), true, 5),
             (Some(&by_hand), false, 165),
             (Some(&in_time), true, 45),
             (Some(&in_time), false, 165),
             (None, false, 165),
         ] {
-            let at = |now| watch.gives_up(now, stop, is_aborting);
-            assert_eq!(at(seconds(due)).as_deref(), Some("why"), "{stop:?}");
-            let before = at(seconds(due) - Duration::from_millis(1));
-            assert!(due == 5 || before.is_none(), "{stop:?}");
+            let now = at(seconds(due), stop, is_aborting);
+            assert_eq!(now.as_deref(), Some("why"), "{stop:?}");
+            let before = seconds(due) - Duration::from_millis(1);
+            assert_eq!(at(before, stop, is_aborting), None, "{stop:?}");
         }
         watch.record_reach(seconds(50), None);
         assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);

@@ -30,6 +30,13 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 /// after which a worker counts as lost.
 const STORED: Duration = Duration::from_secs(3);
 
+/// What the stream of a run responds to a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gaggle) enum ProbeResponse {
+    Stored,
+    Refused,
+}
+
 /// A connection to a broker. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Broker {
@@ -384,17 +391,17 @@ impl Broker {
         })
     }
 
-    /// Publishes a message without content, and returns whether the stream has it; `None` if it did not respond.
-    pub(in crate::gaggle) async fn probe(&self, subject: String) -> Option<bool> {
+    /// Publishes a message without content, and returns what the stream responds; `None` if it does not.
+    pub(in crate::gaggle) async fn probe(&self, subject: String) -> Option<ProbeResponse> {
         let published = self.publish(subject, PublishMessage::build()).await;
         match published.map_err(|error| error.kind()) {
-            Ok(_) => Some(true),
+            Ok(_) => Some(ProbeResponse::Stored),
             Err(
                 PublishErrorKind::StreamNotFound
                 | PublishErrorKind::TimedOut
                 | PublishErrorKind::BrokenPipe,
             ) => None,
-            Err(_) => Some(false),
+            Err(_) => Some(ProbeResponse::Refused),
         }
     }
 
@@ -452,7 +459,7 @@ impl Broker {
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from.max(1),
             },
-            // A consumer whose node is gone is replaced after two intervals, half of this each, without a sign of it.
+            // The library replaces a consumer whose node is gone after twice this time without a sign of it.
             max_expires: Duration::from_secs(2),
             ..OrderedConfig::default()
         });

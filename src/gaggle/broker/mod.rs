@@ -8,6 +8,6 @@ mod options;
 
 pub(crate) use address::BrokerAddress;
 pub(crate) use connection::Broker;
-pub(super) use connection::PublishFailure;
+pub(super) use connection::{ProbeResponse, PublishFailure};
 pub(super) use log_stream::{LogConsumer, make_log_stream, remove_log_stream};
 pub(super) use options::ContactState;

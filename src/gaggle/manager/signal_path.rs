@@ -2,7 +2,7 @@
 //! own probe, cannot tell a worker that is lost from a broker that hangs, a node that restarts, or its own standstill. It
 //! judges nobody then.
 
-use crate::gaggle::broker::Broker;
+use crate::gaggle::broker::{Broker, ProbeResponse};
 use crate::gaggle::names;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -25,8 +25,8 @@ pub(super) struct SignalPath {
     works_since: Instant,
     /// Whether the stream has taken a probe. A manager that may not publish one goes by signals alone.
     is_probed: bool,
-    /// Whether the stream has taken the latest probe, or has refused it, and when.
-    responses: watch::Sender<Option<(bool, Instant)>>,
+    /// What the stream has responded to the latest probe, and when.
+    responses: watch::Sender<Option<(ProbeResponse, Instant)>>,
 }
 
 impl SignalPath {
@@ -56,9 +56,9 @@ impl SignalPath {
     /// Returns since when the way has worked; `None` if it does not work now.
     pub(super) fn works_since(&mut self) -> Option<Instant> {
         match self.responses.send_replace(None) {
-            Some((true, _)) => self.is_probed = true,
+            Some((ProbeResponse::Stored, _)) => self.is_probed = true,
             // A stream that is full is there, and nothing else will come from it.
-            Some((false, at)) => self.note_at(at),
+            Some((ProbeResponse::Refused, at)) => self.note_at(at),
             None => {}
         }
         let is_broken = self.is_probed && self.last_message.elapsed() > BROKEN;
@@ -80,8 +80,8 @@ impl SignalPath {
             let (broker, responses) = (broker.clone(), self.responses.clone());
             let subject = names::signals(run, None, names::PROBE);
             tokio::spawn(async move {
-                if let Some(is_stored) = broker.probe(subject).await {
-                    responses.send_replace(Some((is_stored, Instant::now())));
+                if let Some(response) = broker.probe(subject).await {
+                    responses.send_replace(Some((response, Instant::now())));
                 }
             });
         }
@@ -98,9 +98,13 @@ mod tests {
         let start = Instant::now();
         tokio::time::advance(Duration::from_secs(9)).await;
         assert!(path.works_since().is_some(), "it was never probed");
-        path.responses.send_replace(Some((false, Instant::now())));
+        let respond = |path: &SignalPath, response| {
+            path.responses
+                .send_replace(Some((response, Instant::now())));
+        };
+        respond(&path, ProbeResponse::Refused);
         assert_eq!(path.works_since(), Some(Instant::now()), "it was refused");
-        path.responses.send_replace(Some((true, Instant::now())));
+        respond(&path, ProbeResponse::Stored);
         assert_eq!(path.works_since(), Some(Instant::now()));
         for _ in 0..5 {
             tokio::time::advance(Duration::from_secs(2)).await;

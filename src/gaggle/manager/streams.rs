@@ -127,19 +127,14 @@ pub(super) async fn repeat(
     mut order: LatestReceiver<Option<RevisedOrder>>,
 ) {
     let subject = names::repeated_order(&run);
-    let mut tick = tokio::time::interval(BEAT);
     loop {
         let latest = order.borrow_and_update().clone();
         if let Some(latest) = latest {
-            broker
-                .send(subject.clone(), messages::encode(&latest))
-                .await;
+            let bytes = messages::encode(&latest);
+            broker.send(subject.clone(), bytes).await;
         }
-        tokio::select! {
-            changed = order.changed() => if changed.is_err() {
-                return;
-            },
-            _ = tick.tick() => {}
+        if let Ok(Err(_)) = tokio::time::timeout(BEAT, order.changed()).await {
+            return;
         }
     }
 }

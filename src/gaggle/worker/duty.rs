@@ -7,7 +7,7 @@ use super::outbox::hand_over;
 use super::tasks::{FinishedTask, LoadedVersion, PreparedWorker};
 use super::{PlanLoader, PlanOffer, refuse};
 use crate::config::LoadPart;
-use crate::engine::{self, EventOrder, WorkerRun, WorkerSignal};
+use crate::engine::{self, EventOrder, WORKER_ALONE, WorkerRun, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, ContactState};
 use crate::gaggle::clock::ProcessClock;
@@ -22,8 +22,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, interval};
 
-/// Time without the broker after which users are stopped, so that no load goes on that nobody can stop.
-const ALONE: Duration = Duration::from_secs(40);
 /// Time without a sign of life from the manager after which users of a run without an end are stopped.
 const UNLED: Duration = Duration::from_secs(60);
 /// Time without a sign of life from the manager after which a run that has not begun, or is over here, is given up.
@@ -161,7 +159,7 @@ impl WorkerDuty {
         if !following.goes_on() {
             return true;
         }
-        let why = if down.is_some_and(|down| down >= ALONE) {
+        let why = if down.is_some_and(|down| down >= WORKER_ALONE) {
             "the broker cannot be reached"
         } else if unled >= UNLED && !following.has_end() {
             "nothing is heard from the manager, and the run has no end of its own"

@@ -1,6 +1,6 @@
 //! Outbox of a worker: keeps its signals until the broker has them, in order, each once.
 
-use crate::engine::WorkerSignal;
+use crate::engine::{WORKER_FAREWELL, WorkerSignal};
 use crate::gaggle::broker::{Broker, ContactState};
 use crate::gaggle::messages::{self, NumberedSignal};
 use crate::gaggle::names;
@@ -14,9 +14,6 @@ const MOST: usize = 64 << 20;
 
 /// Time between two attempts to hand a signal over.
 const AGAIN: Duration = Duration::from_millis(250);
-
-/// Time for which a worker whose users have gone keeps trying to hand over the last figures.
-const FAREWELL: Duration = Duration::from_secs(120);
 
 /// Time without success at a reachable broker after which the manager is told why.
 const STUCK: Duration = Duration::from_secs(2);
@@ -87,7 +84,7 @@ pub(super) async fn hand_over(
                 stored = &mut storing => break stored,
                 signal = signals.recv(), if until.is_none() => match signal {
                     Some(signal) => outbox.put(signal),
-                    None => until = Some(Instant::now() + FAREWELL),
+                    None => until = Some(Instant::now() + WORKER_FAREWELL),
                 },
             }
         };

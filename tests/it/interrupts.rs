@@ -7,6 +7,7 @@ use crate::program::{
 use crate::report::saved;
 use crate::server::Server;
 use crate::terminal::Terminal;
+use crate::web_client::{TOKEN, Web};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -90,10 +91,16 @@ fn a_first_signal_in_test_start_starts_no_load_and_test_stop_cleans_up() {
 #[test]
 fn a_first_signal_while_a_run_is_paused_starts_no_user() {
     let server = Server::start();
-    let more = ["--paused", "--web", "127.0.0.1:0", "-t", "1h"];
+    let page = ["--web", "127.0.0.1:0", "--web-token", TOKEN];
+    let more = [&["--paused", "-t", "1h"], &page[..]].concat();
     let (program, path) = start("paused_int", LOAD, &server, &more);
+    wait_until("the address of the page", || {
+        program.stderr().contains("/?token=")
+    });
+    // The page is there a moment before the run.
+    let web = Web::of(&program.stderr());
     wait_until("it waits for a command", || {
-        program.stderr().contains("page of this run")
+        web.get("/api/v1/status").json()["phase"] == "paused"
     });
     program.interrupt();
     let ended = program.end();

@@ -286,7 +286,10 @@ fn judge(
     // Nothing of a name in what is judged is no data, but a counter that is known is 0.
     let is_known = match kind {
         Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
-        Kind::Request if of.name.is_none() && (begin == 0 || of.during.is_some()) => true,
+        Kind::Request if of.name.is_none() && begin == 0 => true,
+        Kind::Request if of.name.is_none() && of.during.is_some() => {
+            rows.iter().any(|row| row.end >= 0)
+        }
         _ => rows.iter().any(|row| row.end >= begin),
     };
     if !is_known || begin > course.end {

@@ -47,7 +47,7 @@ enum StoredFigures {
 pub(super) struct ThresholdStretch {
     from: u64,
     pub(super) to: u64,
-    threshold_figures: Option<ThresholdFigures>,
+    threshold_figures: ThresholdFigures,
 }
 
 impl GatheredFigures {
@@ -125,12 +125,9 @@ impl GatheredFigures {
         }
     }
 
-    /// Returns whether a whole stretch was over at the last look.
+    /// Returns whether a whole stretch has been judged.
     pub(super) fn has_stretches(&self) -> bool {
-        match &self.figures {
-            StoredFigures::All(_) => false,
-            StoredFigures::Cells { length, judged, .. } => *judged >= self.after + length,
-        }
+        matches!(self.figures, StoredFigures::Cells { judged, .. } if judged > 0)
     }
 
     /// Returns whether it is known what the figures are of.
@@ -148,75 +145,46 @@ impl GatheredFigures {
         match &self.figures {
             StoredFigures::All(Some(all)) => Some(ThresholdFigures::clone(all)),
             StoredFigures::All(None) => self.subject.map(ThresholdFigures::nothing),
-            StoredFigures::Cells { cells, .. } => self.sum(cells.values()),
+            StoredFigures::Cells { cells, .. } => Some(sum(self.subject?, cells.values())),
         }
     }
 
-    fn sum<'a>(
-        &self,
-        cells: impl Iterator<Item = &'a ThresholdFigures>,
-    ) -> Option<ThresholdFigures> {
-        let mut sum = ThresholdFigures::nothing(self.subject?);
-        cells.for_each(|cell| sum.add(cell));
-        Some(sum)
-    }
-
-    /// Returns the stretches that are over at `until` and were not judged yet; `None` if the threshold has none.
-    pub(super) fn stretches(&mut self, until: u64) -> Option<Vec<ThresholdStretch>> {
+    /// Returns the next stretch that is over at `until` and was not judged yet.
+    pub(super) fn next_stretch(&mut self, until: u64) -> Option<ThresholdStretch> {
+        // Once it is known what they are of, all are judged from the start, whenever that is.
+        let subject = self.subject?;
         let StoredFigures::Cells {
             length,
             step,
-            judged,
             cells,
-        } = &self.figures
+            judged,
+        } = &mut self.figures
         else {
             return None;
         };
-        let (length, step, mut judged) = (*length, *step, *judged);
-        let mut found = Vec::new();
-        if self.subject.is_none() {
-            // Once it is known what they are of, all are judged from the start, whenever that is.
-            return Some(found);
+        let first = (self.after + *length).next_multiple_of(*step);
+        let to = (*judged + *step).max(first);
+        if to > until {
+            return None;
         }
-        let first_cell = cells.keys().next().copied().unwrap_or(u64::MAX);
-        loop {
-            let next = if judged < self.after {
-                self.after
-            } else {
-                (judged / step + 1) * step
-            };
-            if next > until {
-                break;
-            }
-            judged = next;
-            if next < self.after + length {
-                continue;
-            }
-            if next <= first_cell && !found.is_empty() {
-                // One without rows stands for all of them.
-                continue;
-            }
-            let from = ((next - length) / step * step).max(self.after);
-            let StoredFigures::Cells { cells, .. } = &self.figures else {
-                break;
-            };
-            found.push(ThresholdStretch {
-                from,
-                to: next,
-                threshold_figures: self.sum(cells.range(from..next).map(|(_, cell)| cell)),
-            });
-        }
-        if let StoredFigures::Cells {
-            cells, judged: at, ..
-        } = &mut self.figures
-        {
-            *at = judged;
-            if !found.is_empty() {
-                *cells = cells.split_off(&judged.saturating_sub(length + step));
-            }
-        }
-        Some(found)
+        *judged = to;
+        let from = ((to - *length) / *step * *step).max(self.after);
+        *cells = cells.split_off(&from);
+        Some(ThresholdStretch {
+            from,
+            to,
+            threshold_figures: sum(subject, cells.range(..to).map(|(_, cell)| cell)),
+        })
     }
+}
+
+fn sum<'a>(
+    subject: ThresholdSubject,
+    cells: impl Iterator<Item = &'a ThresholdFigures>,
+) -> ThresholdFigures {
+    let mut sum = ThresholdFigures::nothing(subject);
+    cells.for_each(|cell| sum.add(cell));
+    sum
 }
 
 impl ThresholdStretch {
@@ -253,10 +221,8 @@ impl ThresholdStretch {
                 self.wait_for(silence, lasted);
             }
         }
-        match &self.threshold_figures {
-            Some(threshold_figures) => threshold_figures.value(threshold, lasted.as_secs_f64()),
-            None => Ok(None),
-        }
+        self.threshold_figures
+            .value(threshold, lasted.as_secs_f64())
     }
 
     fn wait_for(&mut self, silence: &Silence, lasted: Duration) {
@@ -264,9 +230,7 @@ impl ThresholdStretch {
         if from >= to {
             return;
         }
-        let threshold_figures = self
-            .threshold_figures
-            .get_or_insert_with(|| ThresholdFigures::nothing(ThresholdSubject::Requests));
+        let threshold_figures = &mut self.threshold_figures;
         let age = Duration::from_nanos(to - silence.from);
         threshold_figures.oldest = threshold_figures.oldest.max(age.as_secs_f64() * 1e3);
         let silent = Duration::from_nanos(to - from).as_secs_f64();

@@ -13,7 +13,7 @@ use super::report::ThresholdRow;
 use super::silence::Silence;
 use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use crate::threshold::{FigureKind, Threshold};
-use gathering::GatheredFigures;
+use gathering::{GatheredFigures, ThresholdStretch};
 pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, row_selectors};
 use std::time::Duration;
 
@@ -317,14 +317,9 @@ impl Candidate {
         held: bool,
     ) {
         self.find_declared(threshold, view);
-        let stretches = match &mut self.gathered {
-            Some(gathered) => {
-                gathered.stretches(ended.map_or(view.until, |ended| view.until.min(ended)))
-            }
-            None => None,
-        };
-        if let Some(stretches) = stretches {
-            for stretch in stretches {
+        if threshold.during.is_some() {
+            let until = ended.map_or(view.until, |ended| view.until.min(ended));
+            while let Some(stretch) = self.next_stretch(until) {
                 let end = stretch.to;
                 let Ok(Some(value)) = stretch.value(threshold, view) else {
                     continue;
@@ -353,6 +348,10 @@ impl Candidate {
         {
             self.judge(threshold, view.until, value);
         }
+    }
+
+    fn next_stretch(&mut self, until: u64) -> Option<ThresholdStretch> {
+        self.gathered.as_mut()?.next_stretch(until)
     }
 
     /// Looks for a counter that the plan has declared, or that had something added before what is gathered: it is 0 as

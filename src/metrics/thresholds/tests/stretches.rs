@@ -62,6 +62,20 @@ fn one_bad_stretch_breaks_a_threshold_that_the_whole_run_meets() {
 }
 
 #[test]
+fn stretches_before_the_first_request_count_even_if_one_of_them_was_a_pause() {
+    let mut run = DrivenRun::judged_by(&["GET /: rate > 0.5/s during 1s"]);
+    run.store.pause(seconds(0.25));
+    run.store.resume(seconds(1.0));
+    run.tick(3.0);
+    for tick in 13..=24_u32 {
+        run.request("GET", "/", 8, true);
+        run.tick(f64::from(tick) / 4.0);
+    }
+    let row = &run.report(6.0).thresholds[0];
+    assert_eq!((row.passed, row.value), (false, Some(0.0)));
+}
+
+#[test]
 fn stretches_of_checks_and_metrics_are_judged_too() {
     let texts = [
         "title: checks > 50% during 1s",

@@ -70,6 +70,7 @@
     )
 )]
 
+mod allotment;
 mod app;
 #[cfg(feature = "cli")]
 mod capacity;

@@ -260,6 +260,11 @@ pub(crate) fn show_count(count: u64) -> String {
     text
 }
 
+/// Formats a percentage with three digits: `33.3%`.
+pub(crate) fn show_percent(percent: f64) -> String {
+    format!("{}%", three_digits(percent))
+}
+
 /// Formats a number with three significant digits and thousands separators: `0.12`, `4.25`, `41.2`, `41,200`.
 pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {

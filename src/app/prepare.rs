@@ -222,6 +222,7 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
             client,
             resolver: Arc::new(resolver),
             run_logs: None,
+            reservations: None,
         },
         screen: config.screen,
         sites,

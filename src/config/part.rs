@@ -88,6 +88,12 @@ impl LoadPart {
         all / self.of * self.count + rest.filter(|number| self.has(*number)).count() as u64
     }
 
+    /// Returns how many of `all` rows the part has, if they are dealt out to all shares in turn.
+    pub(crate) fn rows(&self, all: u64) -> u64 {
+        let rest = (all % self.of).saturating_sub(self.first);
+        all / self.of * self.count + rest.min(self.count)
+    }
+
     /// Returns the part's n-th row, from 0, if rows are dealt out to all shares in turn.
     pub(crate) fn row(&self, n: u64) -> u64 {
         n / self.count * self.of + self.first + n % self.count
@@ -160,6 +166,8 @@ mod tests {
                     "{rows:?}"
                 );
                 for part in parts.clone() {
+                    let rows = (0..all).filter(|n| part.row(*n) < all).count();
+                    assert_eq!(part.rows(all), rows as u64, "{part} of {all}");
                     assert_eq!(part.share(all), counted(&part) as u64, "{part} of {all}");
                 }
                 let sum: u64 = parts.map(|part| part.share(all)).sum();

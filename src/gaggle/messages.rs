@@ -2,6 +2,7 @@
 //! refused before it is decoded.
 
 use super::clock::ClockOffset;
+use crate::allotment::ReservedNumbers;
 use crate::config::LoadPart;
 use crate::engine::{DirectorEvent, EventOrder, PlanFacts, RunOrder, WorkerEvent, WorkerSignal};
 use crate::error::{Error, Trouble};
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 7;
+const PROTOCOL: u8 = 8;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
@@ -139,6 +140,8 @@ pub(super) enum RequestKind {
         since_origin: Duration,
         revision: u64,
         order: Box<RunOrder>,
+        /// What the worker whose place this one takes had reserved.
+        reserved: ReservedNumbers,
     },
     /// Log nothing more, and hand over what is logged.
     EndLogs,
@@ -157,6 +160,8 @@ pub(super) struct WorkerAssignment {
     pub(super) first_shard: u64,
     /// The slot under which it publishes its signals, if a gather adds them up.
     pub(super) slot: Option<String>,
+    /// Whether another worker may have to go on in its place: it reserves unique rows and shared iterations.
+    pub(super) reserves: bool,
 }
 
 /// An answer to a [`Request`].

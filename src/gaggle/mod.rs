@@ -12,6 +12,7 @@ mod manager;
 mod messages;
 mod names;
 mod reading;
+mod reserving;
 mod simulation;
 mod worker;
 

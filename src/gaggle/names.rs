@@ -88,6 +88,7 @@ pub(super) fn stored_subjects(run: &str) -> Vec<String> {
         format!("lgoose.run.{run}.part.>"),
         order(run),
         format!("lgoose.run.{run}.kept.*"),
+        format!("lgoose.run.{run}.reserved.>"),
     ]
 }
 
@@ -150,6 +151,11 @@ pub(super) fn worker_of_subject(subject: &str) -> Option<&str> {
     let mut words = subject.splitn(5, '.').skip(3);
     let kind = words.next()?;
     words.next().filter(|_| matches!(kind, "log" | "told"))
+}
+
+/// Returns the subject of what one worker reserves.
+pub(super) fn reserved(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.reserved.{worker}")
 }
 
 /// Returns the subjects of the signals that a gather adds up.

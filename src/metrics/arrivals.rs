@@ -89,6 +89,8 @@ impl ArrivalDelta {
 pub(super) struct ArrivalLog {
     /// All of them, with latencies once there were any.
     sums: ArrivalDelta<Option<Histogram<u64>>>,
+    /// Those among the dropped ones that lost workers were to start.
+    missing: u64,
 }
 
 impl ArrivalLog {
@@ -100,7 +102,16 @@ impl ArrivalLog {
         }
     }
 
-    /// Returns how many iterations were started, and how many found no free user.
+    /// Counts as dropped what lost workers were to start: `due` were to be started in all.
+    pub(super) fn drop_missing(&mut self, due: u64) {
+        let (started, dropped) = self.counts();
+        self.missing = due.saturating_sub(started + dropped);
+        self.sums.dropped += self.missing;
+        // A run whose workers started nothing has a row, too.
+        self.sums.all.get_or_insert_with(latency::histogram);
+    }
+
+    /// Returns how many iterations were started, and how many were not.
     pub(super) fn counts(&self) -> (u64, u64) {
         self.sums.counts()
     }
@@ -123,10 +134,23 @@ impl ArrivalLog {
     }
 }
 
-impl ArrivalsRow {
+impl ArrivalLog {
+    /// Returns a warning about iterations that lost workers were to start.
+    pub(super) fn missing(&self) -> Option<String> {
+        let (started, dropped) = self.counts();
+        (self.missing > 0).then(|| {
+            format!(
+                "{} of {} iterations count as dropped: they were due on workers that were lost",
+                show_count(self.missing),
+                show_count(started + dropped)
+            )
+        })
+    }
+
     /// Returns a warning about the percentiles if starts were dropped.
     pub(super) fn warning(&self) -> Option<String> {
-        let (dropped, due) = (self.dropped, self.started + self.dropped);
+        let (started, dropped) = self.counts();
+        let (due, dropped) = (started + dropped, dropped - self.missing);
         (dropped > 0).then(|| {
             format!(
                 "{} of {} iterations found no free user, or no turn under a limit on the rate, and were dropped, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users' or that limit",

@@ -221,6 +221,53 @@ fn a_free_worker_takes_the_place_of_one_that_is_lost() {
 }
 
 #[test]
+fn whoever_takes_a_place_takes_no_row_and_no_iteration_a_second_time() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (folder, server) = (tempfile::tempdir().expect("a folder"), Server::start());
+    let rows: String = (0..5_000).map(|row| format!("{row}\n")).collect();
+    std::fs::write(folder.path().join("rows.txt"), rows).expect("it is written");
+    let path = folder.path().join("plan.lua");
+    let source = "local rows = data.lines('rows.txt', { order = 'unique' })
+        task { 'take', function(user) user:get('/' .. rows:next()) user:wait(0.02) end }";
+    std::fs::write(&path, source).expect("it is written");
+    let _workers = ["w1", "w2"].map(|name| worker(&broker, name, &[]));
+    let options = ["-u", "10", "-r", "1000", "--shared-iterations", "3000"];
+    let replaces = ["--on-worker-loss", "replace"];
+    let path = path.to_string_lossy();
+    let running = managed(
+        &broker,
+        &path,
+        &server,
+        "2",
+        &[&options[..], &replaces].concat(),
+    );
+    wait_until("users take rows", || server.received() > 300);
+    // It goes on without anybody who hears it, and comes back once another has its place.
+    let (_free, standing) = (worker(&broker, "w3", &[]), &_workers[0]);
+    standing.signal(Signal::STOP);
+    pass(Duration::from_secs(8));
+    standing.signal(Signal::CONT);
+    let (report, warnings) = report_of(running.end());
+    let mut taken = sorted(&server);
+    let all = taken.len();
+    taken.dedup();
+    assert_eq!(
+        (taken.len(), report.sent()),
+        (all, all as u64),
+        "{warnings:?}"
+    );
+    // What the lost worker had reserved ahead is nobody's, and told.
+    let left = &report.json["ending"];
+    assert!((2_500..3_000).contains(&all), "{all}: {warnings:?}");
+    assert_eq!(
+        (&left["iterations_done"], &left["iterations_due"]),
+        (&all.into(), &3_000.into())
+    );
+}
+
+#[test]
 fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
     let Some(broker) = Broker::start() else {
         return;

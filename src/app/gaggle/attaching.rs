@@ -60,6 +60,7 @@ pub(in crate::app) async fn attach(
             client,
             resolver: Arc::new(resolver),
             run_logs: None,
+            reservations: None,
         },
         screen: config.screen,
         sites: Sites::default(),

@@ -1,5 +1,6 @@
 //! A job: everything that a worker needs to load the plan of the manager, packed.
 
+use crate::allotment::Reservations;
 use crate::app::client::client;
 use crate::app::loading;
 use crate::config::{
@@ -25,6 +26,10 @@ const MOST_UNPACKED: u64 = 4 << 30;
 
 /// The most memory that log entries may take on a worker until the broker has them, in bytes.
 const MOST_LOGGED: usize = 64 << 20;
+
+/// How many unique rows and shared iterations a worker reserves ahead of its users: two for each, within these bounds.
+const LEAST_AHEAD: u64 = 16;
+const MOST_AHEAD: u64 = 1_000;
 
 /// A plan, the configuration of its run, and the files that both need.
 #[derive(Debug, Serialize, Deserialize)]
@@ -142,7 +147,6 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
     let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
     let (program, mut plan, _) = loading::watched(&name, load)?;
     plan::select(&mut plan, &job.config)?;
-    program.serve_part(offer.part);
     let folder = secrets::temporary_folder()?;
     let mut config = Config {
         run: job.config,
@@ -166,6 +170,14 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
     // The files have been read, so their folder may go. Only the TLS configuration is still to be made.
     client.tls.prepare()?;
     let run = Arc::new(config.run);
+    let reservations = offer.reserves.then(|| match &offer.reservations {
+        Some(existing) => existing.clone(),
+        None => Reservations::new((2 * offer.part.share(run.users)).clamp(LEAST_AHEAD, MOST_AHEAD)),
+    });
+    match &reservations {
+        Some(reservations) => program.serve_reserved(offer.part, reservations, offer.number),
+        None => program.serve_part(offer.part),
+    }
     let version = PlanVersion::new(program, plan, job.hosts, run.clone()).numbered(offer.number);
     Ok(engine::Run {
         plan_version: Arc::new(version),
@@ -176,6 +188,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
         client,
         resolver: Arc::new(resolver),
         run_logs: run_logs(job.logs, offer),
+        reservations,
     })
 }
 

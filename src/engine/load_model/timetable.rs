@@ -330,6 +330,33 @@ pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
     moments.into()
 }
 
+impl Lane {
+    /// Returns how many arrivals of this lane, which has that number, come between two times; `None` if it has users.
+    pub(crate) fn arrivals_between(
+        &self,
+        seed: u64,
+        number: usize,
+        from: Duration,
+        to: Duration,
+    ) -> Option<u64> {
+        let LaneLoad::Arrivals { line, spacing, .. } = &self.load else {
+            return None;
+        };
+        let until = self.end.map_or(to, |end| end.min(to));
+        let mut next = arrivals(*spacing, seed, number);
+        let mut count = 0;
+        while let Some((_, since)) = next.peek(line) {
+            let time = self.start.saturating_add(since);
+            if time >= until {
+                break;
+            }
+            count += u64::from(time >= from);
+            next.advance();
+        }
+        Some(count)
+    }
+}
+
 /// Returns the arrivals of a lane, the same for every shard.
 pub(crate) fn arrivals(spacing: Spacing, seed: u64, lane: usize) -> Arrivals {
     match spacing {

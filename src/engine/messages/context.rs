@@ -1,5 +1,6 @@
 //! Run context: everything that all shards of a run need to know, put together once.
 
+use crate::allotment::Reservations;
 use crate::config::{LoadPart, LocalConfig, MitigationCadence, RunConfig};
 use crate::engine::load_model::share::ShardShare;
 use crate::engine::load_model::throttle::Throttle;
@@ -117,12 +118,19 @@ impl RunContext {
 }
 
 /// Returns the limits that each scenario of the plan has for itself, reduced to that part of the load.
-pub(crate) fn own_limits(plan: &Plan, part: LoadPart) -> BTreeMap<String, OwnLimits> {
+pub(crate) fn own_limits(
+    plan: &Plan,
+    part: LoadPart,
+    reservations: Option<&Arc<Reservations>>,
+) -> BTreeMap<String, OwnLimits> {
     let start = Instant::now();
     let scenarios = plan.scenarios.iter().map(|scenario| {
         let limits = OwnLimits {
             throttle: (scenario.throttle_requests).map(|rate| own_throttle(rate, part, start)),
-            tickets: scenario.shared_iterations.map(|all| own_tickets(all, part)),
+            tickets: scenario.shared_iterations.map(|all| {
+                let name = format!("iterations of {}", scenario.name);
+                Arc::new(Tickets::new(part.share(all), reservations, &name))
+            }),
         };
         (scenario.name.clone(), limits)
     });
@@ -131,10 +139,6 @@ pub(crate) fn own_limits(plan: &Plan, part: LoadPart) -> BTreeMap<String, OwnLim
 
 fn own_throttle(rate: f64, part: LoadPart, start: Instant) -> Arc<Throttle> {
     Arc::new(Throttle::new(rate * part.fraction(), start))
-}
-
-fn own_tickets(all: u64, part: LoadPart) -> Arc<Tickets> {
-    Arc::new(Tickets::new(part.share(all)))
 }
 
 /// Makes the context of a run with `lanes` lanes that begins now.
@@ -156,9 +160,7 @@ pub(crate) fn context(
             .collect(),
         recoveries: Arc::default(),
         throttle: throttle.map(|rate| own_throttle(rate, local.part, start)),
-        tickets: config
-            .shared_iterations
-            .map(|all| own_tickets(all, local.part)),
+        tickets: None,
         own_limits: BTreeMap::new(),
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),

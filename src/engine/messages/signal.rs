@@ -32,8 +32,9 @@ pub(crate) enum SignalKind {
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
-    /// A worker that takes part from now on; the participant's number is the next one.
+    /// A worker that takes part from now on, in the place of a lost one; the participant's number is the next one.
     Joined {
+        in_place_of: usize,
         identity: WorkerIdentity,
         text: String,
     },

@@ -26,7 +26,7 @@ use crate::metrics::{
     Cause, Delivery, Detail, Ending, EventKind, LiveLoad, Report, Store, WorkerIdentity,
 };
 use crate::plan::PlanEvent;
-use crate::units::counted;
+use crate::units::{counted, show_percent};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -142,6 +142,9 @@ impl Director {
     /// Handles a signal of a participant.
     pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
         let at_work = kind.is_of_work();
+        if at_work {
+            self.note_heard(from, &kind);
+        }
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
                 if self.roster.delivered(from, sequence) {
@@ -173,7 +176,11 @@ impl Director {
                 self.stop(Cause::Trouble, None);
             }
             SignalKind::Warning(text) => self.store.warn(text),
-            SignalKind::Joined { identity, text } => self.take_in(from, identity, text),
+            SignalKind::Joined {
+                in_place_of,
+                identity,
+                text,
+            } => self.take_in(from, in_place_of, identity, text),
             SignalKind::Away(text) => self.mark_away(from, text),
             SignalKind::Back(text) => self.mark_back(from, text),
             SignalKind::Failed(error) => {
@@ -192,6 +199,28 @@ impl Director {
         if let Some(workers) = &mut self.workers {
             workers.record(now, at_work, alone);
         }
+    }
+
+    /// Notes when workers were heard at work.
+    fn note_heard(&mut self, from: usize, kind: &SignalKind) {
+        let at = self.played();
+        let Some(workers) = &mut self.workers else {
+            return;
+        };
+        match kind {
+            SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
+                reached
+                    .iter()
+                    .for_each(|(worker, _)| workers.heard(*worker, at));
+            }
+            SignalKind::Gathered(_) => {}
+            _ => workers.heard(from, at),
+        }
+    }
+
+    /// Returns the time of the timetable.
+    fn played(&self) -> Duration {
+        self.directives.borrow().clock.elapsed(self.now())
     }
 
     /// Adds what a participant delivered to the measurement that it belongs to.
@@ -397,8 +426,18 @@ impl Director {
         self.views.report(&mut self.store, detail, settings)
     }
 
-    /// Takes in a worker that joins a run that is under way.
-    fn take_in(&mut self, worker: usize, identity: WorkerIdentity, text: String) {
+    /// Takes in a worker that joins a run that is under way, in the place of a lost one.
+    fn take_in(
+        &mut self,
+        worker: usize,
+        in_place_of: usize,
+        identity: WorkerIdentity,
+        text: String,
+    ) {
+        let at = self.played();
+        if let Some(workers) = &mut self.workers {
+            workers.replace(in_place_of, identity.name.clone(), at);
+        }
         self.store.expect_more(identity.shards.end);
         let number = self.roster.join(identity.shards.clone());
         self.store.add_worker(identity);
@@ -410,9 +449,16 @@ impl Director {
     }
 
     /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
-    fn mark_away(&mut self, worker: usize, text: String) {
+    fn mark_away(&mut self, worker: usize, mut text: String) {
         if !self.roster.away(worker) {
             return;
+        }
+        if let Some(workers) = self.workers.as_mut().filter(|_| self.lifecycle.is_going()) {
+            let percent = workers.lose(worker);
+            text += &format!(
+                "; {} of the load is missing without it",
+                show_percent(percent)
+            );
         }
         let stops = self
             .workers
@@ -432,6 +478,9 @@ impl Director {
     fn mark_back(&mut self, worker: usize, text: String) {
         if !self.roster.back(worker) {
             return;
+        }
+        if let Some(workers) = &mut self.workers {
+            workers.find(worker);
         }
         self.report_worker(text);
         self.store.worker_back(worker);
@@ -663,6 +712,25 @@ impl Director {
             users_due: self.steering.users_due(),
         };
         facts.ending(elapsed)
+    }
+
+    /// Adds what lost workers left undone to the figures and to how the run has ended.
+    pub(super) fn count_missing(&mut self, ending: &mut Ending) {
+        let Some(workers) = &self.workers else {
+            return;
+        };
+        let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
+        let (missing, told) = workers.missing(end);
+        ending.missing_load = Some(missing);
+        if told.is_empty() {
+            return;
+        }
+        told.into_iter()
+            .for_each(|sentence| self.store.warn(sentence));
+        let from = self.store.measured_from();
+        let from = self.directives.borrow().clock.elapsed(from);
+        let due = self.steering.arrivals_between(from, end);
+        self.store.drop_missing(due);
     }
 
     /// Returns the report of the run, with that of its warm-up.

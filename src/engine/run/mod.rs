@@ -27,8 +27,10 @@ pub(super) mod worker_watch;
 
 pub use outcome::Outcome;
 
+use crate::allotment::Reservations;
 use crate::config::{LocalConfig, RunConfig};
 use crate::control::{Command, ControlCalls};
+use crate::engine::load_model::tickets::Tickets;
 use crate::engine::messages::context::{RunContext, context, own_limits};
 use crate::engine::messages::offer::VersionOffers;
 use crate::engine::messages::plan_version::PlanVersion;
@@ -65,13 +67,18 @@ pub(crate) struct Run {
     pub resolver: Arc<Resolver>,
     /// Receiver of the run's logs, if any are kept.
     pub run_logs: Option<RunLogs>,
+    /// What this process reserves before its users take it, if another may have to go on in its place.
+    pub reservations: Option<Arc<Reservations>>,
 }
 
 impl Run {
     /// Makes the context of the run, which begins now.
     pub(crate) fn into_context(self) -> RunContext {
         let (plan, lanes) = (&self.plan_version.plan, self.plan_version.lanes.len());
-        let own_limits = own_limits(plan, self.local.part);
+        let (part, reservations) = (self.local.part, self.reservations.as_ref());
+        let own_limits = own_limits(plan, part, reservations);
+        let all = self.config.shared_iterations;
+        let tickets = all.map(|all| Tickets::new(part.share(all), reservations, "iterations"));
         let mut context = context(
             self.config,
             self.local,
@@ -80,7 +87,7 @@ impl Run {
             self.resolver,
             self.run_logs,
         );
-        context.own_limits = own_limits;
+        (context.own_limits, context.tickets) = (own_limits, tickets.map(Arc::new));
         context
     }
 }
@@ -169,6 +176,7 @@ async fn finish(
     if cleans_up && ending.cause != Cause::Aborted {
         clean_up(&mut director, &plan_version, &mut ending, events, calls).await?;
     }
+    director.count_missing(&mut ending);
     let (report, context) = (director.report(elapsed), director.context.clone());
     let trouble = director.lifecycle.into_trouble();
     Ok(Outcome::new(

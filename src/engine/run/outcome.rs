@@ -5,7 +5,7 @@ use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::settings::{settings_of, thresholds};
 use crate::error::Error;
 use crate::lua::Program;
-use crate::metrics::{Ending, Report};
+use crate::metrics::{Cause, Ending, Report};
 use crate::plan::Hook;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Outcome {
 /// Completes the report with how its run ended and what decided its load.
 fn ended(
     mut report: Report,
-    ending: Ending,
+    mut ending: Ending,
     context: &RunContext,
     plan_version: &PlanVersion,
 ) -> Report {
@@ -67,7 +67,28 @@ fn ended(
         );
         report.warnings.insert(0, only);
     }
+    if let Some((done, due)) = undone(&report, &ending, context) {
+        ending.leave_undone(done, due);
+    }
     report.ending = Some(ending.with_text());
     report.settings = Some(settings);
     report
+}
+
+/// Returns how many of the iterations that limit a run on workers were done, if lost workers left some undone.
+fn undone(report: &Report, ending: &Ending, context: &RunContext) -> Option<(u64, u64)> {
+    if report.workers.is_empty() || ending.cause != Cause::IterationsDone {
+        return None;
+    }
+    let config = &context.config;
+    let due = match config.shared_iterations {
+        Some(all) => all,
+        // Users of a lost worker have begun anew in its place.
+        None if ending.missing_load == Some(0.0) => return None,
+        None => config.iterations?.checked_mul(config.users)?,
+    };
+    let measurements = report.earlier.iter().chain(report.warmup.as_deref());
+    let scenarios = measurements.chain([report]).flat_map(|one| &one.scenarios);
+    let done = scenarios.map(|scenario| scenario.iterations).sum();
+    (done < due).then_some((done, due))
 }

@@ -136,7 +136,11 @@ impl ShardPlacement {
     pub(crate) fn watch(&self) -> Option<WorkerWatch> {
         match self {
             ShardPlacement::Here { .. } => None,
-            ShardPlacement::Workers(link) => Some(WorkerWatch::new(link.stops_on_loss)),
+            ShardPlacement::Workers(link) => {
+                let workers = link.workers.iter();
+                let workers = workers.map(|one| (one.name.clone(), one.shards.len()));
+                Some(WorkerWatch::new(link.stops_on_loss, workers))
+            }
         }
     }
 

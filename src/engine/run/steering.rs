@@ -52,6 +52,18 @@ impl Steering {
         }
     }
 
+    /// Returns how many iterations were due between two times of the timetable; `None` in a run of users.
+    pub(crate) fn arrivals_between(&self, from: Duration, to: Duration) -> Option<u64> {
+        let (timetable, seed) = (
+            &self.directives.borrow().timetable,
+            self.context.config.seed,
+        );
+        let lanes = timetable.lanes.iter().enumerate();
+        let counts =
+            lanes.filter_map(|(number, lane)| lane.arrivals_between(seed, number, from, to));
+        counts.reduce(|a, b| a + b)
+    }
+
     /// Returns the end of the timetable; `None` for never.
     pub(crate) fn end(&self) -> Option<Duration> {
         self.milestones.end()

@@ -3,6 +3,7 @@
 use crate::engine::load_model::clock::RunClock;
 use crate::engine::run::life::RunStop;
 use crate::metrics::Cause;
+use crate::units::show_percent;
 use std::time::Duration;
 
 /// Time that workers which are no longer heard from have to come back when no other is left.
@@ -32,16 +33,118 @@ pub(crate) struct WorkerWatch {
     alone_since: Option<Duration>,
     /// Since when no worker can be reached, in time since the run began, and why.
     unreachable: Option<(Duration, String)>,
+    /// Each worker's own, by its number.
+    loads: Vec<WorkerLoad>,
+    /// Shares of the whole load.
+    shares: usize,
+    gaps: Vec<LoadGap>,
+}
+
+/// A worker's load.
+#[derive(Debug)]
+struct WorkerLoad {
+    name: String,
+    /// How many shares of the load it drives.
+    shares: usize,
+    /// When it was last heard, by the timetable's clock.
+    heard: Duration,
+}
+
+/// A time in which the load of a lost worker was nobody's, by the timetable's clock.
+#[derive(Debug)]
+struct LoadGap {
+    worker: usize,
+    from: Duration,
+    /// When another took its place.
+    until: Option<Duration>,
 }
 
 impl WorkerWatch {
-    pub(crate) fn new(stops_on_loss: bool) -> WorkerWatch {
+    /// Makes the watch of workers with these names and numbers of shares.
+    pub(crate) fn new(
+        stops_on_loss: bool,
+        workers: impl Iterator<Item = (String, usize)>,
+    ) -> WorkerWatch {
+        let loads = workers.map(|(name, shares)| WorkerLoad {
+            name,
+            shares,
+            heard: Duration::ZERO,
+        });
+        let loads: Vec<_> = loads.collect();
         WorkerWatch {
             stops_on_loss,
             last_active: Duration::ZERO,
             alone_since: None,
             unreachable: None,
+            shares: loads.iter().map(|load| load.shares).sum(),
+            loads,
+            gaps: Vec::new(),
         }
+    }
+
+    /// Records that a worker was heard at work at that time of the timetable.
+    pub(crate) fn heard(&mut self, worker: usize, at: Duration) {
+        self.loads[worker].heard = at;
+    }
+
+    /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
+    /// missing, too: a worker hands over whole seconds.
+    pub(crate) fn lose(&mut self, worker: usize) -> f64 {
+        let heard = self.loads[worker].heard.as_secs();
+        self.gaps.push(LoadGap {
+            worker,
+            from: Duration::from_secs(heard),
+            until: None,
+        });
+        self.percent(worker)
+    }
+
+    /// Records that a worker is back: what it measured meanwhile counts.
+    pub(crate) fn find(&mut self, worker: usize) {
+        self.gaps.retain(|gap| gap.worker != worker);
+    }
+
+    /// Records that another worker has the load of a lost one from that time of the timetable on.
+    pub(crate) fn replace(&mut self, lost: usize, name: String, at: Duration) {
+        let shares = self.loads[lost].shares;
+        self.loads.push(WorkerLoad {
+            name,
+            shares,
+            heard: at,
+        });
+        let mut gaps = self.gaps.iter_mut();
+        if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
+            gap.until = Some(at);
+        }
+    }
+
+    /// Returns the load that was nobody's in a run whose users were told to stop at `end` of the timetable: its fraction
+    /// of the whole, and a sentence for each lost worker.
+    pub(crate) fn missing(&self, end: Duration) -> (f64, Vec<String>) {
+        let mut missing = 0.0;
+        let mut sentences = Vec::new();
+        for gap in &self.gaps {
+            let until = gap.until.unwrap_or(end).min(end);
+            let lasted = until.saturating_sub(gap.from);
+            if lasted.is_zero() {
+                continue;
+            }
+            let load = &self.loads[gap.worker];
+            missing += load.shares as f64 * lasted.as_secs_f64();
+            sentences.push(format!(
+                "the load of worker '{}' ({} of all) was nobody's from {:.1} s to {:.1} s",
+                load.name,
+                show_percent(self.percent(gap.worker)),
+                gap.from.as_secs_f64(),
+                until.as_secs_f64()
+            ));
+        }
+        let whole = self.shares as f64 * end.as_secs_f64();
+        (if whole > 0.0 { missing / whole } else { 0.0 }, sentences)
+    }
+
+    fn percent(&self, worker: usize) -> f64 {
+        100.0 * self.loads[worker].shares as f64 / self.shares as f64
     }
 
     /// Returns whether the loss of a worker ends the run.
@@ -125,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_run_without_its_workers_ends_the_sooner_the_less_can_come() {
-        let mut watch = WorkerWatch::new(false);
+        let mut watch = WorkerWatch::new(false, std::iter::empty());
         let seconds = Duration::from_secs;
         let stopped = |cause| RunStop {
             cause,
@@ -152,5 +255,34 @@ mod tests {
         }
         watch.record_reach(seconds(50), None);
         assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_what_nobody_had() {
+        let seconds = Duration::from_secs_f64;
+        let workers = [("a", 1), ("b", 2), ("c", 1)];
+        let workers = workers.map(|(name, shares)| (name.to_owned(), shares));
+        let mut watch = WorkerWatch::new(false, workers.into_iter());
+        watch.heard(1, seconds(10.06));
+        assert_eq!(watch.lose(1), 50.0);
+        watch.replace(1, "d".to_owned(), seconds(16.0));
+        watch.heard(0, seconds(20.06));
+        assert_eq!(watch.lose(0), 25.0);
+        let (missing, told) = watch.missing(seconds(30.0));
+        assert_eq!(missing, (2.0 * 6.0 + 10.0) / (4.0 * 30.0));
+        assert_eq!(
+            told,
+            [
+                "the load of worker 'b' (50.0% of all) was nobody's from 10.0 s to 16.0 s",
+                "the load of worker 'a' (25.0% of all) was nobody's from 20.0 s to 30.0 s",
+            ]
+        );
+        // The successor may be lost, too, and whoever is back has delivered all.
+        watch.lose(3);
+        watch.find(1);
+        watch.find(0);
+        let (missing, _) = watch.missing(seconds(30.0));
+        assert_eq!(missing, 2.0 * 14.0 / (4.0 * 30.0));
+        assert_eq!(watch.missing(seconds(16.0)).0, 0.0);
     }
 }

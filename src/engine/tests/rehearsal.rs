@@ -99,6 +99,7 @@ impl TestRun {
             },
             resolver: Arc::default(),
             run_logs: self.run_logs,
+            reservations: None,
         };
         let (versions, offers) = PlanVersions::open();
         let (handle, control) = Control::open();

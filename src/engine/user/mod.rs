@@ -167,7 +167,7 @@ impl User {
                 self.runner.requests.paused(pause);
                 continue;
             }
-            if starts_iteration && !self.takes_iteration() {
+            if starts_iteration && !self.takes_iteration().await {
                 break;
             }
             if starts_iteration {
@@ -272,13 +272,21 @@ impl User {
         }
     }
 
-    /// Takes one of the iterations that users share; false if none is left.
-    fn takes_iteration(&mut self) -> bool {
+    /// Takes one of the iterations that users share; false if none is left, or the user was told to stop meanwhile.
+    async fn takes_iteration(&mut self) -> bool {
         let own = self.role.limits.tickets.iter();
-        self.iterations_used_up = !own
-            .chain(&self.shared.tickets)
-            .all(|tickets| tickets.take());
-        !self.iterations_used_up
+        for tickets in own.chain(&self.shared.tickets) {
+            let taken = tokio::select! {
+                biased;
+                taken = tickets.take() => taken,
+                () = self.stop.requested() => return false,
+            };
+            if !taken {
+                self.iterations_used_up = true;
+                return false;
+            }
+        }
+        true
     }
 
     /// Returns how many iterations the user runs at most.

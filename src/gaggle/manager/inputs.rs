@@ -5,6 +5,7 @@ use super::hand_out::PackedPlan;
 use super::roll::RegisteredWorker;
 use super::streams::ManagerConnection;
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
+use crate::allotment::ReservedNumbers;
 use crate::engine::RunOrder;
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{RequestKind, RevisedOrder, WorkerRequest};
@@ -101,8 +102,12 @@ impl WorkerInputs {
             .map_or(Duration::ZERO, |(start, _)| start.elapsed())
     }
 
-    /// Returns the request that has a worker start users.
-    pub(super) fn start_request(&self, line: &ManagerConnection) -> WorkerRequest {
+    /// Returns the request that has a worker start users, which take nothing of what was `reserved` in its place before.
+    pub(super) fn start_request(
+        &self,
+        line: &ManagerConnection,
+        reserved: ReservedNumbers,
+    ) -> WorkerRequest {
         let (at, since_origin) = self.start.expect("a run that begins has a beginning");
         let latest = self.order.borrow().clone();
         let RevisedOrder { revision, order } = latest.expect("a run that begins has an order");
@@ -111,6 +116,7 @@ impl WorkerInputs {
             since_origin,
             revision,
             order: Box::new(order),
+            reserved,
         };
         WorkerRequest::new(&line.run, start)
     }

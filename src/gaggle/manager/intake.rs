@@ -143,7 +143,7 @@ impl SignalIntake {
     }
 
     /// Tells a worker that another one has replaced to stop its users and end.
-    fn dismiss(&self, number: usize) {
+    pub(super) fn dismiss(&self, number: usize) {
         let request = WorkerRequest::new(&self.run, RequestKind::Dismiss);
         let broker = self.broker.clone();
         let id = self.roll.0[number].presence.id.clone();

@@ -148,7 +148,7 @@ async fn prepare(
             None
         };
         let recruited = recruit::recruit(broker, &run, &recruitment, &notify).await?;
-        let mut roll = WorkerRegistry::new(recruited);
+        let mut roll = WorkerRegistry::new(recruited, recruitment.on_loss == WorkerLoss::Replace);
         let plan = PackedPlan::new(pack, &plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
         let offsets = plan.hand_out(broker, &run, &roll).await?;

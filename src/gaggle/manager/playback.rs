@@ -269,7 +269,12 @@ impl Playback {
                 let identity = member.identity();
                 self.last_signals.push(at);
                 let new = self.roll.replace(in_place_of, member);
-                (new, SignalKind::Joined { identity, text })
+                let joined = SignalKind::Joined {
+                    in_place_of,
+                    identity,
+                    text,
+                };
+                (new, joined)
             }
         };
         self.publish(at, ReplayEvent::Signal(Signal { from, kind }))

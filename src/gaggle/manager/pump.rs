@@ -14,6 +14,7 @@ use super::signal_path::SignalPath;
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish, repeat};
 use super::terms::LatestReceiver;
+use crate::allotment::ReservedNumbers;
 use crate::control::Refusal;
 use crate::engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
@@ -26,11 +27,15 @@ use crate::gaggle::names;
 use crate::gaggle::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
 use crate::plan::PlanEvent;
 use futures_util::StreamExt as _;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+
+/// Time between two attempts to fill a place.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// The pump's ends of the channels to the director and to the code that reloads the plan.
 pub(super) struct ManagerChannels {
@@ -61,6 +66,14 @@ pub(super) struct ManagerLoop {
     path: SignalPath,
     is_reachable: bool,
     outages: Outages,
+    vacancies: BTreeMap<usize, Vacancy>,
+}
+
+/// A place that could not be filled so far.
+struct Vacancy {
+    why: String,
+    /// When it was tried last.
+    tried: Instant,
 }
 
 impl ManagerLoop {
@@ -93,6 +106,7 @@ impl ManagerLoop {
             path: SignalPath::new(),
             is_reachable: true,
             outages: Outages::default(),
+            vacancies: BTreeMap::new(),
         }
     }
 
@@ -122,6 +136,7 @@ impl ManagerLoop {
             path: SignalPath::new(),
             is_reachable: true,
             outages: Outages::default(),
+            vacancies: BTreeMap::new(),
         }
     }
 
@@ -272,7 +287,9 @@ impl ManagerLoop {
                 ready.push((number, member.presence.id.clone()));
             }
         }
-        let request = self.inputs.start_request(&self.line);
+        let request = self
+            .inputs
+            .start_request(&self.line, ReservedNumbers::new());
         self.requests.start(ready, request);
         for number in lost {
             self.lose(number, "it was lost before");
@@ -385,10 +402,18 @@ impl ManagerLoop {
             CompletedRequest::PlanVersion(offer, Err(error)) => {
                 let _abandoned = offer.reply.send(Err(Refusal::Plan(Arc::new(error))));
             }
-            CompletedRequest::Replacement(number, Ok(member)) => self.take_in(number, *member),
-            CompletedRequest::Replacement(number, Err(why)) => {
-                self.signal_as_seen(number, SignalKind::Warning(why));
+            CompletedRequest::Replacement(number, Ok(member)) => {
+                let lost = &self.intake.roll.0[number];
+                if lost.is_lost() {
+                    self.requests.succeed(number, lost, member);
+                } else {
+                    // It has come back meanwhile.
+                    self.requests.release(member.presence.id);
+                }
             }
+            CompletedRequest::Succession(number, Ok(member)) => self.take_in(number, *member),
+            CompletedRequest::Replacement(number, Err(why))
+            | CompletedRequest::Succession(number, Err(why)) => self.leave_vacant(number, why),
             CompletedRequest::GivenUp => {}
         }
         self.requests.advance(&self.inputs, &self.intake.roll);
@@ -403,6 +428,7 @@ impl ManagerLoop {
             }
             if let Some(works_since) = self.path.works_since() {
                 self.look_for_lost(self.up_since.max(works_since));
+                self.look_for_successors();
             }
         }
         self.requests.advance(&self.inputs, &self.intake.roll);
@@ -434,12 +460,41 @@ impl ManagerLoop {
         }
     }
 
+    /// Notes that the place of a lost worker could not be filled, for another attempt.
+    fn leave_vacant(&mut self, number: usize, why: String) {
+        let tried = Instant::now();
+        let vacancy = Vacancy {
+            why: why.clone(),
+            tried,
+        };
+        let before = self.vacancies.insert(number, vacancy);
+        if before.is_none_or(|before| before.why != why) {
+            self.signal_as_seen(number, SignalKind::Warning(why));
+        }
+    }
+
+    /// Looks again for workers that could fill places, since one may have come.
+    fn look_for_successors(&mut self) {
+        let due = self
+            .vacancies
+            .iter()
+            .filter(|(_, vacancy)| vacancy.tried.elapsed() >= AGAIN);
+        let due: Vec<usize> = due.map(|(number, _)| *number).collect();
+        for number in due {
+            if let Some(vacancy) = self.vacancies.get_mut(&number) {
+                vacancy.tried = Instant::now();
+            }
+            self.replace(number);
+        }
+    }
+
     /// Gives a worker the place of a lost one, and has it start its users.
     fn take_in(&mut self, number: usize, mut member: RegisteredWorker) {
         if !self.intake.roll.0[number].is_lost() {
-            // It has come back meanwhile.
-            return self.requests.release(member.presence.id);
+            // It has come back just now, and can reserve nothing more.
+            self.intake.dismiss(number);
         }
+        self.vacancies.remove(&number);
         let (name, lost) = (member.name(), self.intake.roll.0[number].name());
         let text = format!("worker '{name}' took the place of '{lost}'");
         member.last_signal = Instant::now();
@@ -450,9 +505,15 @@ impl ManagerLoop {
             text: text.clone(),
         };
         self.chronicle.write(self.inputs.elapsed(), line);
+        let reserved = member.reserved.clone();
         let new = self.intake.roll.replace(number, member);
-        self.intake.send(new, SignalKind::Joined { identity, text });
-        let request = self.inputs.start_request(&self.line);
+        let joined = SignalKind::Joined {
+            in_place_of: number,
+            identity,
+            text,
+        };
+        self.intake.send(new, joined);
+        let request = self.inputs.start_request(&self.line, reserved);
         self.requests.start(vec![(new, id)], request);
     }
 

@@ -11,6 +11,7 @@ use crate::engine::{EventTask, VersionOffer, WorkerEvent};
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::WorkerRequest;
+use crate::gaggle::reserving::{StreamLog, end_reservations};
 use std::collections::VecDeque;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -25,6 +26,8 @@ pub(super) enum CompletedRequest {
     PlanVersion(VersionOffer, Result<(PackedPlan, ClockOffsets), Error>),
     /// A worker can take the place of the one with that number, or none can, and why.
     Replacement(usize, Result<Box<RegisteredWorker>, String>),
+    /// What the one with that number had reserved is known, and it reserves nothing more.
+    Succession(usize, Result<Box<RegisteredWorker>, String>),
     /// The run stops, so that a change is no longer wanted.
     GivenUp,
 }
@@ -110,6 +113,40 @@ impl PendingRequests {
         tokio::spawn(async move { release(&broker, &run, &id).await });
     }
 
+    /// Ends the reservations of a lost worker, so that the one that takes its place knows where to go on.
+    pub(super) fn succeed(
+        &mut self,
+        number: usize,
+        lost: &RegisteredWorker,
+        mut member: Box<RegisteredWorker>,
+    ) {
+        let (broker, run) = (self.broker.clone(), self.run.clone());
+        let (id, mut reserved) = (lost.presence.id.clone(), lost.reserved.clone());
+        let name = lost.name().to_owned();
+        self.is_changing = true;
+        self.running.spawn(async move {
+            let ended = match end_reservations(StreamLog::of(&broker, &run, &id)).await {
+                Ok(own) => {
+                    // Before users begin, a worker reserves from 0 on.
+                    for (name, number) in own {
+                        let first = reserved.entry(name).or_default();
+                        *first = number.max(*first);
+                    }
+                    member.reserved = reserved;
+                    Ok(member)
+                }
+                Err(error) => {
+                    release(&broker, &run, &member.presence.id).await;
+                    Err(format!(
+                        "nobody takes the place of '{name}': {}",
+                        error.text()
+                    ))
+                }
+            };
+            CompletedRequest::Succession(number, ended)
+        });
+    }
+
     /// Begins with the next change, if none is under way.
     pub(super) fn advance(&mut self, inputs: &WorkerInputs, roll: &WorkerRegistry) {
         if self.is_changing {
@@ -140,7 +177,9 @@ impl PendingRequests {
     pub(super) async fn end(&mut self) {
         self.over.send_replace(true);
         while self.is_changing {
-            if let CompletedRequest::Replacement(_, Ok(member)) = self.next().await {
+            if let CompletedRequest::Replacement(_, Ok(member))
+            | CompletedRequest::Succession(_, Ok(member)) = self.next().await
+            {
                 release(&self.broker, &self.run, &member.presence.id).await;
             }
         }
@@ -188,7 +227,9 @@ impl Change {
         let threads = roll.0[number].shards.len() as u64;
         let lost = roll.0[number].name();
         let Some(presence) = claim_one(broker, run, threads, &excluded).await else {
-            let why = format!("no free worker could take the place of '{lost}'");
+            let why = format!(
+                "no free worker could take the place of '{lost}' yet; one that comes later will"
+            );
             return CompletedRequest::Replacement(number, Err(why));
         };
         let mut member = roll.successor(number, presence);

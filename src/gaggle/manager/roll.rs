@@ -2,6 +2,7 @@
 
 use super::events::EventWorkers;
 use super::hand_out::ClockOffsets;
+use crate::allotment::ReservedNumbers;
 use crate::config::LoadPart;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::error::Error;
@@ -41,6 +42,8 @@ pub(super) struct RegisteredWorker {
     pub(super) dismissed: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
+    /// What was reserved before in its place.
+    pub(super) reserved: ReservedNumbers,
     /// Messages in its name that could not be read.
     pub(super) skipped: u64,
 }
@@ -59,8 +62,9 @@ pub(super) struct SignalArrival {
 pub(super) struct WorkerRegistry(pub(super) Vec<RegisteredWorker>);
 
 impl WorkerRegistry {
-    /// Gives each worker as many shards as it has threads, with consecutive numbers.
-    pub(super) fn new(workers: Vec<WorkerPresence>) -> WorkerRegistry {
+    /// Gives each worker as many shards as it has threads, with consecutive numbers. With `reserves`, others may take their
+    /// places.
+    pub(super) fn new(workers: Vec<WorkerPresence>, reserves: bool) -> WorkerRegistry {
         let of: u64 = workers.iter().map(|worker| worker.threads).sum();
         let mut first = 0;
         let members = workers.into_iter().map(|presence| {
@@ -70,6 +74,7 @@ impl WorkerRegistry {
                 part: LoadPart::of_shares(shares.clone(), of),
                 first_shard: shares.start,
                 slot: None,
+                reserves,
             };
             RegisteredWorker::new(presence, place)
         });
@@ -175,6 +180,7 @@ impl WorkerRegistry {
             part: self.0[number].place.part,
             first_shard: ends.max().unwrap_or(0) as u64,
             slot: self.slot_of(&presence.labels),
+            reserves: self.0[number].place.reserves,
         };
         RegisteredWorker::new(presence, place)
     }
@@ -264,6 +270,7 @@ impl RegisteredWorker {
             ended: false,
             dismissed: false,
             replaced: false,
+            reserved: ReservedNumbers::new(),
             skipped: 0,
         }
     }
@@ -337,7 +344,8 @@ mod tests {
 
     #[test]
     fn shards_are_dealt_out_by_threads_and_a_replacement_has_new_ones_for_the_same_part() {
-        let mut roll = WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
+        let mut roll =
+            WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
         let shards = roll.identities().into_iter().map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
         let successor = roll.successor(1, worker("d", 3));

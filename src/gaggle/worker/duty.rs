@@ -6,6 +6,7 @@ use super::logs::{PartLogs, PieceOrigin};
 use super::outbox::hand_over;
 use super::tasks::{FinishedTask, LoadedVersion, PreparedWorker};
 use super::{PlanLoader, PlanOffer, refuse};
+use crate::allotment::Reservations;
 use crate::config::LoadPart;
 use crate::engine::{self, EventOrder, WORKER_ALONE, WorkerRun, WorkerSignal};
 use crate::error::Error;
@@ -13,9 +14,11 @@ use crate::gaggle::broker::{Broker, ContactState};
 use crate::gaggle::clock::ProcessClock;
 use crate::gaggle::messages::{self, RequestKind, RevisedOrder, WorkerPresence, WorkerReply};
 use crate::gaggle::names;
+use crate::gaggle::reserving::{StreamLog, is_reserved, reserve};
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, WeakUnboundedSender};
 use tokio::sync::watch;
@@ -45,6 +48,8 @@ pub(super) struct WorkerDuty {
     first_shard: u64,
     /// The slot under which signals are published, if a gather adds them up.
     slot: Option<String>,
+    /// Whether users take only what is reserved.
+    reserves: bool,
     prepared: PreparedWorker,
     following: Option<OrderFollower>,
     /// Takes signals while users work.
@@ -58,6 +63,8 @@ pub(super) struct WorkerDuty {
     /// Whether the duty ends as soon as everything is handed over.
     released: bool,
     started: bool,
+    /// Reserves what users want to take.
+    reserving: JoinSet<()>,
 }
 
 impl WorkerDuty {
@@ -87,6 +94,7 @@ impl WorkerDuty {
             part: LoadPart::WHOLE,
             first_shard: 0,
             slot: None,
+            reserves: false,
             prepared: PreparedWorker::default(),
             following: None,
             signals: None,
@@ -96,6 +104,7 @@ impl WorkerDuty {
             tasks: JoinSet::new(),
             released: false,
             started: false,
+            reserving: JoinSet::new(),
         })
     }
 
@@ -202,7 +211,7 @@ impl WorkerDuty {
             } => {
                 if let Some(place) = place {
                     (self.part, self.first_shard) = (place.part, place.first_shard);
-                    self.slot = place.slot;
+                    (self.slot, self.reserves) = (place.slot, place.reserves);
                 }
                 self.load(plan_version, inbox.to_owned());
                 None
@@ -228,7 +237,7 @@ impl WorkerDuty {
                         Err(error) => refuse(error.text()),
                     };
                     broker.send(inbox, messages::encode(&reply)).await;
-                    Ok(FinishedTask::Event)
+                    Ok(FinishedTask::Replied)
                 });
                 None
             }
@@ -251,7 +260,14 @@ impl WorkerDuty {
                 since_origin,
                 revision,
                 order,
-            } => Some(self.start(at, since_origin, revision, &order)),
+                reserved,
+            } => {
+                let reservations = self.reservations();
+                if let Some(reservations) = reservations.filter(|_| !self.started) {
+                    reservations.begin(reserved);
+                }
+                Some(self.start(at, since_origin, revision, &order))
+            }
             RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
                 self.dismiss();
@@ -288,9 +304,15 @@ impl WorkerDuty {
         }
     }
 
+    /// Returns what this worker reserves, if it does.
+    fn reservations(&self) -> Option<Arc<Reservations>> {
+        self.prepared.run.as_ref()?.reservations.clone()
+    }
+
     fn load(&mut self, number: u64, inbox: String) {
         let packed = self.packed.remove(&number).unwrap_or_default();
         let (load, part) = (self.load.clone(), self.part);
+        let (reserves, reservations) = (self.reserves, self.reservations());
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
         let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
@@ -302,6 +324,8 @@ impl WorkerDuty {
                 packed,
                 part,
                 number,
+                reserves,
+                reservations,
                 logs: (number == 0).then_some(logs),
             };
             let loading = tokio::task::spawn_blocking(move || load(offer));
@@ -321,7 +345,7 @@ impl WorkerDuty {
         let loaded = match finished {
             FinishedTask::Loading(loaded) => *loaded,
             FinishedTask::Order(Some(order)) => return self.follow(&order),
-            FinishedTask::Order(None) | FinishedTask::Event | FinishedTask::Work => return,
+            FinishedTask::Order(None) | FinishedTask::Replied | FinishedTask::Work => return,
         };
         let LoadedVersion { number, offset, .. } = loaded;
         let reply = match (loaded.run, number, offset) {
@@ -337,14 +361,27 @@ impl WorkerDuty {
                         let sender = PieceOrigin::new(&self.run, &self.presence);
                         PartLogs::start(self.broker.clone(), sender, run_logs, loaded.entered)
                     });
+                    if let Some(reservations) = run.reservations.clone() {
+                        let log = StreamLog::of(&self.broker, &self.run, &self.presence.id);
+                        self.reserving.spawn(reserve(log, reservations));
+                    }
                     self.prepared.run = Some(run);
                 }
                 WorkerReply::Loaded(offset)
             }
         };
-        self.broker
-            .send(loaded.inbox, messages::encode(&reply))
-            .await;
+        let (broker, inbox) = (self.broker.clone(), loaded.inbox);
+        let reservations = self.reservations();
+        self.tasks.spawn(async move {
+            let reply = match reservations {
+                Some(reservations) if !is_reserved(&reservations).await => refuse(
+                    "the broker does not take what it reserves; may it publish lgoose.run.*.reserved.>?",
+                ),
+                _ => reply,
+            };
+            broker.send(inbox, messages::encode(&reply)).await;
+            Ok(FinishedTask::Replied)
+        });
     }
 
     fn start(
@@ -384,7 +421,12 @@ impl WorkerDuty {
         });
         let directives = following.directives();
         self.signals = Some(signals.downgrade());
+        let reservations = self.reservations();
         self.tasks.spawn(async move {
+            if let Some(reservations) = reservations {
+                // Users wait for more if the broker is slow.
+                let _enough = is_reserved(&reservations).await;
+            }
             let failed = signals.clone();
             if let Err(error) = work.run(directives, signals).await {
                 let _over = failed.send(WorkerSignal::Failed(error.text()));

@@ -7,6 +7,7 @@ mod logs;
 mod outbox;
 mod tasks;
 
+use crate::allotment::Reservations;
 use crate::config::LoadPart;
 use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
 use crate::engine;
@@ -30,6 +31,9 @@ pub(crate) struct PlanOffer {
     pub(crate) part: LoadPart,
     /// Number of the plan's version, 0 for the first.
     pub(crate) number: u64,
+    /// What this worker reserves, if another may have to go on in its place; empty for the first version.
+    pub(crate) reserves: bool,
+    pub(crate) reservations: Option<Arc<Reservations>>,
     /// Takes log entries, if the run keeps any; `None` for later versions.
     pub(crate) logs: Option<mpsc::Sender<LogMessage>>,
 }

@@ -19,7 +19,8 @@ pub(super) struct PreparedWorker {
 pub(super) enum FinishedTask {
     /// A version of the plan was loaded, or refused.
     Loading(Box<LoadedVersion>),
-    Event,
+    /// A request that took time was answered.
+    Replied,
     /// The order was looked up.
     Order(Option<Vec<u8>>),
     /// Users have gone, or all figures were handed over.

@@ -4,6 +4,7 @@
 use super::file;
 use super::function::function;
 use super::names::unknown;
+use crate::allotment::Taken;
 use crate::config::unknown_word;
 use crate::lua::plan_files::{DataFormat, DataRow, DataRows, RowOrder};
 use crate::lua::requests::marker;
@@ -31,11 +32,16 @@ pub(in crate::lua) const CSV_OPTIONS: [&str; 1] = ["separator"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
-/// The code of `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
+/// The code of `rows:next()`. Only Lua can yield: a user that finds no row left stops here, and one whose next row is not
+/// reserved yet waits.
 const NEXT: &str = r#"
-local take, stop, yield = ...
+local take, stop, later, yield = ...
 return function(rows)
-  local row = take(rows)
+  local row, waits = take(rows)
+  while waits do
+    yield(later)
+    row, waits = take(rows)
+  end
   if row == nil then yield(stop) end
   return row
 end"#;
@@ -46,6 +52,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let parts = (
         function(lua, take)?,
         marker("stop"),
+        marker("later"),
         coroutine.raw_get::<Function>("yield")?,
     );
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
@@ -184,25 +191,29 @@ fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
     row.map_or(Ok(Value::Nil), |row| value(lua, row))
 }
 
-/// Takes the next row; nil after a warning if all have been taken.
-fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
+/// Takes the next row; nil after a warning if all have been taken. Returns also whether to wait for it.
+fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<(Value, bool)> {
     let host = VmHost::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.
     if host.user == 0 {
-        return nth(lua, &rows, 1);
+        return Ok((nth(lua, &rows, 1)?, false));
     }
     let mut own = rows.own.get();
     let draw = |below| host.random.borrow_mut().random_range(0..below);
-    let place = rows.rows.take_next(rows.order, &mut own, draw);
+    let place = match rows.rows.take_next(rows.order, &mut own, draw) {
+        Taken::Number(place) => Some(place),
+        Taken::Later => return Ok((Value::Nil, true)),
+        Taken::Nothing => None,
+    };
     rows.own.set(own);
-    match place.and_then(|place| rows.rows.row(place)) {
-        Some(row) => value(lua, row),
+    match place.and_then(|place| rows.rows.row(place as usize)) {
+        Some(row) => Ok((value(lua, row)?, false)),
         None => {
             if rows.rows.claim_warning() {
                 warn(&host, &rows.rows);
             }
             host.stopped.set(true);
-            Ok(Value::Nil)
+            Ok((Value::Nil, false))
         }
     }
 }

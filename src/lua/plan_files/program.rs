@@ -6,6 +6,7 @@ use super::modules::Modules;
 use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
 use super::variables::{EnvVariables, PlanVariables};
+use crate::allotment::Reservations;
 use crate::config::LoadPart;
 use crate::error::Error;
 use crate::lua::state::SharedState;
@@ -149,7 +150,19 @@ impl Program {
 
     /// Deals out only this part's share of what no two users of a whole load may have.
     pub fn serve_part(&self, part: LoadPart) {
-        self.data.serve_part(part);
+        self.data.serve_part(part, None);
+    }
+
+    /// Works like [`Program::serve_part`], but reserves what it deals out, since another process may have to go on in
+    /// its place with that version of the plan.
+    pub(crate) fn serve_reserved(
+        &self,
+        part: LoadPart,
+        reservations: &Arc<Reservations>,
+        version: u64,
+    ) {
+        self.data
+            .serve_part(part, Some((reservations.clone(), version)));
     }
 
     /// Returns the files that have been read so far: the plan, its modules and data.

@@ -36,6 +36,8 @@ pub enum Op {
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(PendingValue),
+    /// Waits a moment for rows that are not reserved yet.
+    Later,
     /// Waits until all users of the run are at work.
     Ready,
     /// Ends this iteration of the user.
@@ -91,7 +93,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 18] = [
+const MARKERS: [&str; 19] = [
     "GET",
     "HEAD",
     "POST",
@@ -107,6 +109,7 @@ const MARKERS: [&str; 18] = [
     "submit",
     "take",
     "await",
+    "later",
     "ready",
     "exit_iteration",
     "call",
@@ -143,6 +146,7 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "later" => Ok(Op::Later),
             "ready" => Ok(Op::Ready),
             "exit_iteration" => Ok(Op::ExitIteration),
             "take" => read_take(&a, &b),

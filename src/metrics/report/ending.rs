@@ -1,7 +1,7 @@
 //! Why and when a run ended. The engine fills in the facts; the text is made here, so that all outputs use the same
 //! words.
 
-use crate::units::show_long;
+use crate::units::{counted, show_count, show_long};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -72,6 +72,16 @@ pub struct Ending {
     /// rate.
     #[serde(default)]
     pub users_started: u64,
+    /// The fraction of the load that was nobody's, from 0 to 1: that of lost workers, until others took their places.
+    /// `null` in a run without workers.
+    #[serde(default)]
+    pub missing_load: Option<f64>,
+    /// Number of iterations that were done, if lost workers left some undone; else 0.
+    #[serde(default)]
+    pub iterations_done: u64,
+    /// Number of iterations that all users were to do together, if lost workers left some undone; else 0.
+    #[serde(default)]
+    pub iterations_due: u64,
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
@@ -108,6 +118,9 @@ impl Ending {
             all_lost: cause == Cause::UsersLost,
             users_due: 0,
             users_started: 0,
+            missing_load: None,
+            iterations_done: 0,
+            iterations_due: 0,
             threshold: None,
             reason: None,
             failed: Vec::new(),
@@ -127,7 +140,10 @@ impl Ending {
         };
         let mut text = match self.cause {
             Cause::TimeUp => format!("time up after {after}"),
-            Cause::IterationsDone => format!("all iterations done after {after}"),
+            Cause::IterationsDone => match self.undone() {
+                Some(undone) => format!("ended after {after} with {undone}"),
+                None => format!("all iterations done after {after}"),
+            },
             Cause::StoppedByUser => format!("stopped by the user {at}"),
             Cause::Signal => format!("stopped by a signal {at}"),
             Cause::Threshold => {
@@ -169,6 +185,7 @@ impl Ending {
         let at = self.at();
         let mut text = match self.cause {
             Cause::TimeUp => format!("time up after {}", seconds(self.at_s)),
+            Cause::IterationsDone if let Some(undone) = self.undone() => return undone,
             Cause::Plan => format!("ended by the plan {at}"),
             Cause::WorkersLost => self.without_workers(),
             _ => format!("stopped {at}"),
@@ -177,6 +194,21 @@ impl Ending {
             text += ", before all iterations were done";
         }
         text
+    }
+
+    /// Notes that of so many iterations only these were done, since workers were lost.
+    pub(crate) fn leave_undone(&mut self, done: u64, due: u64) {
+        (self.iterations_done, self.iterations_due) = (done, due);
+        self.cut_short |= done < due;
+    }
+
+    /// Returns `778 of 1,200 iterations done (lost workers had the others)`, if that is so.
+    fn undone(&self) -> Option<String> {
+        let (done, due) = (self.iterations_done, self.iterations_due);
+        (done < due).then(|| {
+            let (done, due) = (show_count(done), counted(due, "iteration"));
+            format!("{done} of {due} done (lost workers had the others)")
+        })
     }
 
     /// Returns how many users were started and how many were due, if fewer were started than due.

@@ -300,6 +300,18 @@ impl Store {
         self.run.warnings.add(warning);
     }
 
+    /// Returns when the measurement under way began, in time since the run began.
+    pub(crate) fn measured_from(&self) -> Duration {
+        Duration::from_nanos(self.run.time.origin_ns())
+    }
+
+    /// Counts as dropped what lost workers were to start, of the iterations that were `due` in this measurement.
+    pub(crate) fn drop_missing(&mut self, due: Option<u64>) {
+        if let Some(due) = due {
+            self.run.measured.arrivals.drop_missing(due);
+        }
+    }
+
     /// Sets the beginning of the load, as the time since the clock of the logs began.
     pub(crate) fn start_at(&mut self, since_origin: Duration) {
         self.run.identity.start_ns = nanoseconds(since_origin);

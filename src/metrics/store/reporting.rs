@@ -7,7 +7,7 @@ use super::super::identity::RunIdentity;
 use super::super::latency::nanoseconds;
 use super::super::names::{GroupedName, ITERATION};
 use super::super::report::{
-    ArrivalsRow, GeneratorRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow, TaskRow,
+    GeneratorRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow, TaskRow,
 };
 use super::super::tally::RequestTally;
 use super::super::traced::NameTraces;
@@ -48,7 +48,8 @@ pub(super) fn build(
         _ => by_name.columns(at, until, lasted, with_latencies),
     });
     let (generator, saturated) = own_part(group, measured);
-    let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
+    let dropped = group.measured.arrivals.warning();
+    let missing = group.measured.arrivals.missing();
     let tasks = group
         .measured
         .tasks
@@ -73,6 +74,7 @@ pub(super) fn build(
         warnings: saturated
             .into_iter()
             .chain(group.warnings.all().iter().cloned())
+            .chain(missing)
             .chain(dropped)
             .chain(silent)
             .chain(omission.as_ref().and_then(|rows| rows.warning()))

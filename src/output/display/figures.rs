@@ -1,7 +1,7 @@
 //! Figures of a report for people, with units and few digits: rates, shares, times and numbers.
 
 use crate::metrics::{Metric, MetricKind};
-use crate::units::{show_count, show_duration, show_long, three_digits};
+use crate::units::{show_count, show_duration, show_long, show_percent, three_digits};
 use std::time::Duration;
 
 /// Formats a rate per second; as plain `0` if nothing happened, so that it does not look like a measured figure.
@@ -29,7 +29,7 @@ pub(crate) fn share(count: u64, of: u64) -> String {
         percent if percent < 0.01 => "<0.01%".to_owned(),
         // Less than all must not look like 100 %, however near it is.
         percent if percent > 99.9 && count < of => ">99.9%".to_owned(),
-        percent => format!("{}%", three_digits(percent)),
+        percent => show_percent(percent),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::metrics::{
     Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult, WorkerRow,
     WorkerState,
 };
-use crate::units::{counted, show_count};
+use crate::units::{counted, show_count, show_percent};
 
 /// The most tasks, checks and thresholds that get a line each; the rest is counted.
 const MOST_REMARKS: usize = 5;
@@ -167,11 +167,14 @@ fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
         .chain(lost_workers(report))
 }
 
-/// Returns which workers were lost, with their part of the load and what they had not delivered. Where all were, that is
-/// how the run ended.
+/// Returns which workers were lost, with their part of the load. Where all were, that is how the run ended; at a rate, what
+/// they were to start counts as dropped.
 fn lost_workers(report: &Report) -> Option<String> {
     let ending = report.ending.as_ref();
-    if ending.is_some_and(|ending| ending.cause == Cause::WorkersLost) {
+    let ending = ending?;
+    let missing = ending.missing_load;
+    let is_told = |part: f64| part <= MOST_MISSING || report.arrivals.is_some();
+    if ending.cause == Cause::WorkersLost || missing.is_some_and(is_told) {
         return None;
     }
     let workers = report.workers.iter();
@@ -185,10 +188,13 @@ fn lost_workers(report: &Report) -> Option<String> {
         one_line(&first.name),
         moment(first.lost_at_s.unwrap_or(0.0).max(0.0)),
     );
+    let missing = missing.map_or_else(String::new, |part| {
+        format!(": {} of the load was missing", show_percent(100.0 * part))
+    });
     Some(match lost.len() {
-        1 => format!("worker '{name}' was lost at {at}"),
+        1 => format!("worker '{name}' was lost at {at}{missing}"),
         count => format!(
-            "{} of {} were lost, the first ('{name}') at {at}",
+            "{} of {} were lost, the first ('{name}') at {at}{missing}",
             show_count(count as u64),
             counted(report.workers.len() as u64, "worker")
         ),

@@ -20,6 +20,9 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Time after which a user whose next row was not reserved yet asks for it again.
+const LATER: Duration = Duration::from_millis(50);
+
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
 pub(super) struct TaskRunner {
@@ -95,6 +98,10 @@ impl TaskRunner {
                 Waited::Stopped => Step::Done,
             },
             Op::Await(making) => match self.wait_beside(making.over(), None).await {
+                Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
+                Waited::Stopped => Step::Done,
+            },
+            Op::Later => match self.wait_beside(std::future::pending(), Some(LATER)).await {
                 Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
                 Waited::Stopped => Step::Done,
             },

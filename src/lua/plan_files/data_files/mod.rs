@@ -7,6 +7,7 @@ mod read;
 use self::read::read;
 use super::cache::TextCache;
 use super::digest::{self, ContentDigest};
+use crate::allotment::{Allotment, Reservations, Taken};
 use crate::config::LoadPart;
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -75,8 +76,16 @@ pub(in crate::lua) struct DataFiles {
     files: TextCache<DataRows>,
     /// The separators with which each file has been asked for as CSV: it is kept once for each.
     separators: Mutex<HashMap<PathBuf, Vec<u8>>>,
-    /// The part of the load that this process drives, once that is known.
-    part: Arc<OnceLock<LoadPart>>,
+    share: Arc<OnceLock<RowShare>>,
+}
+
+/// The rows of `order = "unique"` that this process deals out.
+#[derive(Debug)]
+struct RowShare {
+    /// The part of the load that it drives: no other part has any of its rows.
+    part: LoadPart,
+    /// What it reserves before users take it, if another may have to go on in its place, and the plan's version.
+    reserved: Option<(Arc<Reservations>, u64)>,
 }
 
 /// The rows of one file and the position of all users together in them.
@@ -84,13 +93,24 @@ pub(in crate::lua) struct DataFiles {
 pub(in crate::lua) struct DataRows {
     /// The file as the plan names it.
     pub(in crate::lua) file: String,
+    /// What tells it from all other rows of the plan.
+    key: String,
     /// SHA-256 of the file's bytes.
     digest: ContentDigest,
     content: DataContent,
     circular: AtomicU64,
-    unique: AtomicU64,
-    part: Arc<OnceLock<LoadPart>>,
+    unique: OnceLock<UniqueRows>,
+    share: Arc<OnceLock<RowShare>>,
     warned: AtomicBool,
+}
+
+/// Rows that each are taken once.
+#[derive(Debug)]
+struct UniqueRows {
+    part: LoadPart,
+    /// The number of rows in that part.
+    count: u64,
+    allotment: Arc<Allotment>,
 }
 
 #[derive(Debug)]
@@ -133,15 +153,23 @@ impl DataFiles {
             root: root.map(Path::to_owned),
             files: TextCache::new(usize::MAX),
             separators: Mutex::default(),
-            part: Arc::default(),
+            share: Arc::default(),
         }
     }
 
-    /// Deals out only the rows of `order = "unique"` that belong to this part of a load: no other part has any of
-    /// them.
-    pub(in crate::lua) fn serve_part(&self, part: LoadPart) {
+    /// Deals out only the rows of `order = "unique"` that belong to this part of a load, and reserves them first if
+    /// `reserved` has reservations, and the number of the plan's version.
+    pub(in crate::lua) fn serve_part(
+        &self,
+        part: LoadPart,
+        reserved: Option<(Arc<Reservations>, u64)>,
+    ) {
         // It is the same each time.
-        let _previous = self.part.set(part);
+        let _previous = self.share.set(RowShare { part, reserved });
+        // What the top level takes cannot wait until it is reserved.
+        for rows in self.files.all() {
+            rows.unique();
+        }
     }
 
     /// Returns the rows of a file, which is read when it is asked for the first time.
@@ -162,13 +190,16 @@ impl DataFiles {
             let content = read(format, file, &path)?;
             let digest =
                 digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+            let folder = self.real_folder().unwrap_or_default();
+            let within = path.strip_prefix(folder).unwrap_or(&path).display();
             let rows = DataRows {
                 file: file.to_owned(),
+                key: format!("{format:?} {within}"),
                 digest,
                 content,
                 circular: AtomicU64::new(0),
-                unique: AtomicU64::new(0),
-                part: self.part.clone(),
+                unique: OnceLock::new(),
+                share: self.share.clone(),
                 warned: AtomicBool::new(false),
             };
             Ok(rows)
@@ -222,6 +253,10 @@ impl DataFiles {
         }
     }
 
+    fn real_folder(&self) -> std::io::Result<PathBuf> {
+        self.root.as_ref().unwrap_or(&self.folder).canonicalize()
+    }
+
     /// Resolves a file name to its real path in the plan's folder.
     pub(super) fn resolve(&self, file: &str) -> Result<PathBuf, String> {
         let outside = || {
@@ -242,8 +277,7 @@ impl DataFiles {
             }
             _ => format!("cannot read '{file}': {error}"),
         };
-        let folder = self.root.as_ref().unwrap_or(&self.folder);
-        let folder = folder.canonicalize().map_err(fault)?;
+        let folder = self.real_folder().map_err(fault)?;
         let path = folder.join(file).canonicalize().map_err(fault)?;
         if !path.starts_with(&folder) {
             return Err(outside());
@@ -306,27 +340,48 @@ impl DataRows {
         }
     }
 
-    /// Takes the index of the next row, from 0; `None` if all have been taken. `own` is how many the user has
-    /// taken, `draw` returns a random number below the one given.
+    /// Takes the index of the next row, from 0. `own` is how many the user has taken, `draw` returns a random number
+    /// below the one given.
     pub(in crate::lua) fn take_next(
         &self,
         order: RowOrder,
         own: &mut u64,
         draw: impl FnOnce(usize) -> usize,
-    ) -> Option<usize> {
+    ) -> Taken {
         let len = self.len() as u64;
         let place = match order {
             RowOrder::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
             RowOrder::Random => draw(self.len()) as u64,
             RowOrder::Unique => {
-                let part = self.part.get().copied().unwrap_or(LoadPart::WHOLE);
-                let place = part.row(self.unique.fetch_add(1, Ordering::Relaxed));
-                Some(place).filter(|place| *place < len)?
+                let rows = self.unique();
+                match rows.allotment.take(rows.count) {
+                    Taken::Number(number) => rows.part.row(number),
+                    other => return other,
+                }
             }
             RowOrder::Sequential => *own % len,
         };
         *own += 1;
-        Some(place as usize)
+        Taken::Number(place)
+    }
+
+    fn unique(&self) -> &UniqueRows {
+        self.unique.get_or_init(|| {
+            let share = self.share.get();
+            let part = share.map_or(LoadPart::WHOLE, |share| share.part);
+            let count = part.rows(self.len() as u64);
+            let allotment = match share.and_then(|share| share.reserved.as_ref()) {
+                Some((reservations, version)) => {
+                    reservations.allotment(&format!("{} {version}", self.key), count)
+                }
+                None => Allotment::free(),
+            };
+            UniqueRows {
+                part,
+                count,
+                allotment,
+            }
+        })
     }
 
     /// Returns true for the first caller only, which warns that there is no row left.

@@ -32,7 +32,12 @@ impl Drop for DataFolder {
 fn taken(rows: &DataRows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
     let mut own = 0;
     let mut take = |n: usize| rows.take_next(order, &mut own, |below| (below - 1).min(n));
-    (0..count).map(&mut take).collect()
+    (0..count)
+        .map(|n| match take(n) {
+            Taken::Number(place) => Some(place as usize),
+            Taken::Later | Taken::Nothing => None,
+        })
+        .collect()
 }
 
 #[test]

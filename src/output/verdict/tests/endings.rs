@@ -43,6 +43,7 @@ fn runs() -> Vec<UnjudgedRun> {
     let fewer = |ending: &mut Ending| (ending.users_started, ending.users_due) = (7_895, 16_000);
     let stopped = |ending: &mut Ending| ending.reason = Some("the stock is sold out".to_owned());
     let failed = |ending: &mut Ending| ending.failed = vec!["prices differ".to_owned(), "no stock".to_owned()];
+    let undone = |ending: &mut Ending| ending.leave_undone(778, 1_200);
     let warmup = |ending: &mut Ending| ending.in_warmup = true;
     vec![
         run("time up", TimeUp, 60.0, minute).usual(),
@@ -95,11 +96,19 @@ fn runs() -> Vec<UnjudgedRun> {
         run("time up, thresholds hold, a worker was lost, allow-short", TimeUp, 60.0, minute).usual().held()
             .with(a_worker_lost).set(|s| s.allow_short = true),
         run("time up, thresholds hold, two workers were lost", TimeUp, 60.0, minute).usual().held().with(two_workers_lost),
+        run("time up, thresholds hold, an eighth of the load was missing", TimeUp, 60.0, minute).usual().held()
+            .with(a_worker_lost).but(|ending| ending.missing_load = Some(0.125)),
+        run("time up, thresholds hold, a place was taken soon", TimeUp, 60.0, minute).usual().held()
+            .with(a_worker_lost).but(|ending| ending.missing_load = Some(0.009)),
         run("workers lost, one of them before, thresholds hold", WorkersLost, 31.0, minute).usual().held().with(a_worker_lost),
         run("time up, a check never held", TimeUp, 60.0, minute).usual().with(never),
         run("iterations done", IterationsDone, 12.0, None).usual(),
         run("iterations done, thresholds hold", IterationsDone, 12.0, None).usual().held(),
         run("iterations done before the time", IterationsDone, 12.0, minute).usual().held(),
+        run("iterations left undone", IterationsDone, 12.0, None).usual().but(undone),
+        run("iterations left undone, thresholds hold", IterationsDone, 12.0, None).usual().held().but(undone),
+        run("iterations left undone, thresholds hold, allow-short", IterationsDone, 12.0, None)
+            .set(|s| s.allow_short = true).held().but(undone),
         run("signal, no planned end", Signal, 2.0, None).usual(),
         run("signal, no planned end, thresholds hold", Signal, 2.0, None).usual().held(),
         run("signal", Signal, 2.0, minute).usual(),

@@ -26,6 +26,7 @@ console   nothing
 files     machine units
 secrets   error
 packed    nothing
+allotment nothing
 phases    nothing
 tags      nothing
 trace     nothing
@@ -40,8 +41,8 @@ plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
 import    files error
-lua       plan threshold config protocols http metrics tags files secrets error units
-engine    lua plan config threshold protocols http metrics control machine phases tags trace error units
+lua       allotment plan threshold config protocols http metrics tags files secrets error units
+engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
 output    compare metrics config trace error units
@@ -51,7 +52,7 @@ telemetry output metrics
 otlp      telemetry output metrics control pem error
 serve     metrics files error units
 web       serve telemetry output metrics control config pem error units
-gaggle    engine plan config metrics control files error units
+gaggle    allotment engine plan config metrics control files error units
 ";
 
 /// These know everyone.

@@ -63,7 +63,8 @@ pub(crate) struct GaggleArgs {
     /// How long to wait for workers [default: 60s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub workers_timeout: Option<Duration>,
-    /// What to do if a worker is lost: 'continue' without it, 'replace' it by a free one, or 'stop' [default: continue]
+    /// What to do if a worker is lost: 'continue' without it, 'replace' it by a free one, 'spread' its load over the others,
+    /// or 'stop' [default: continue]
     #[arg(long, value_name = "WHAT")]
     pub on_worker_loss: Option<OnLoss>,
 }
@@ -73,6 +74,7 @@ pub(crate) struct GaggleArgs {
 pub(crate) enum OnLoss {
     Continue,
     Replace,
+    Spread,
     Stop,
 }
 

@@ -51,6 +51,11 @@ impl LoadPart {
         (self.count == threads).then_some((self.first + thread, self.of))
     }
 
+    /// Returns the part with these of its shares, which are numbered from 0.
+    pub(crate) fn within(&self, shares: Range<u64>) -> LoadPart {
+        LoadPart::of_shares(self.first + shares.start..self.first + shares.end, self.of)
+    }
+
     /// Returns the fraction of the load, from 0 to 1.
     pub fn fraction(&self) -> f64 {
         self.count as f64 / self.of as f64

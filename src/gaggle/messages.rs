@@ -78,6 +78,8 @@ pub(crate) struct WorkerPresence {
     pub(crate) run: Option<String>,
     /// Nanoseconds since 1970 on its clock.
     pub(crate) wall: u64,
+    /// A number of its process: a worker that has split has several identities.
+    pub(crate) process: u64,
 }
 
 /// A gather's answer to [`names::GATHERS`](super::names::GATHERS).
@@ -140,9 +142,11 @@ pub(super) enum RequestKind {
         since_origin: Duration,
         revision: u64,
         order: Box<RunOrder>,
-        /// What the worker whose place this one takes had reserved.
-        reserved: ReservedNumbers,
+        /// What the worker whose place this one takes had reserved; `None` if it is there from the start.
+        reserved: Option<ReservedNumbers>,
     },
+    /// Run so many threads more for this run, under another identity with that name.
+    Split { name: String, threads: u64 },
     /// Log nothing more, and hand over what is logged.
     EndLogs,
     /// Stop users as at the end of the run, hand over what is left, and be free.
@@ -171,6 +175,8 @@ pub(super) enum WorkerReply {
     /// The plan is loaded; the offset of the worker's clock, if it was measured.
     Loaded(Option<ClockOffset>),
     Event(Box<WorkerEvent>),
+    /// The identity under which it runs more threads.
+    Split(WorkerPresence),
     /// The lines that this worker would have written to each log with nothing left out; `None` if it keeps no logs.
     Logs(Option<LineCounts>),
     /// The worker cannot or will not do it; the text says why.

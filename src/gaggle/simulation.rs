@@ -129,6 +129,7 @@ fn presence(number: usize, claimed: &BTreeMap<String, String>) -> WorkerPresence
         threads: 1,
         cores: 1,
         wall: 0,
+        process: number as u64,
     }
 }
 

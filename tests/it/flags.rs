@@ -49,7 +49,7 @@ const MISFITS: [(&str, &str, &[&str]); 87] = [
     (
         "--on-worker-loss",
         "panic",
-        &["continue", "replace", "stop"],
+        &["continue", "replace", "spread", "stop"],
     ),
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (

@@ -268,6 +268,39 @@ fn whoever_takes_a_place_takes_no_row_and_no_iteration_a_second_time() {
 }
 
 #[test]
+fn the_others_share_the_load_of_a_worker_that_is_lost() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_spread.lua", STEADY));
+    let first = worker(&broker, "w1", &["--threads", "2"]);
+    let _others = ["w2", "w3"].map(|name| worker(&broker, name, &[]));
+    let options = ["--rate", "80", "-t", "14s", "--on-worker-loss", "spread"];
+    let running = managed(&broker, &path, &server, "3", &options);
+    wait_until("iterations start", || server.received() > 100);
+    first.signal(Signal::KILL);
+    let (report, warnings) = report_of(running.end());
+    for name in ["w2", "w3"] {
+        let told = format!("worker '{name} for w1' took the place of 'w1'");
+        assert!(warnings.contains(&told), "{warnings:?}");
+    }
+    // Whatever was due was started or counts as dropped, and nobody caught up on what was another's.
+    let arrivals = &report.json["arrivals"];
+    let [started, dropped] =
+        ["started", "dropped"].map(|key| arrivals[key].as_u64().expect("a number"));
+    assert_eq!(started + dropped, 80 * 14, "{warnings:?}");
+    assert_eq!(started, report.sent());
+    // Half of the load, for the time until that was noticed.
+    assert!((100..400).contains(&dropped), "{dropped} {warnings:?}");
+    assert!(users_at(&report, 12) <= 20, "{warnings:?}");
+    let missing = report.json["ending"]["missing_load"].as_f64();
+    assert!(
+        missing.is_some_and(|part| (0.1..0.3).contains(&part)),
+        "{missing:?}"
+    );
+}
+
+#[test]
 fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
     let Some(broker) = Broker::start() else {
         return;

@@ -115,8 +115,10 @@ fn the_sample_configuration_permits_all_that_a_run_needs() {
     };
     let (server, log) = (Server::start(), path("gaggle_permitted.csv"));
     let workers = [worker(&broker, "w1"), worker(&broker, "w2")];
-    let options = ["-r", "100", "-t", "2s", "--request-log", &log];
+    let reserved = ["--on-worker-loss", "replace", "--shared-iterations", "250"];
+    let options = [&["-r", "100", "--request-log", &log][..], &reserved].concat();
     let (report, warnings) = report_of(manager(&broker, &server, &options).end());
+    assert_eq!(report.sent(), 250, "{warnings:?}");
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(report.sent(), server.received());
     assert_eq!(rows(&log).len() as u64, server.received());
@@ -124,6 +126,30 @@ fn the_sample_configuration_permits_all_that_a_run_needs() {
         let told = worker.stderr();
         assert!(!told.contains("the broker says"), "{told}");
     }
+}
+
+#[test]
+fn a_worker_that_may_reserve_nothing_is_refused_where_it_has_to() {
+    let Some(broker) = broker(without(
+        "lgoose.run.*.reserved.>",
+        "WORKER = {",
+        "subscribe: {",
+    )) else {
+        return;
+    };
+    let server = Server::start();
+    let _workers = [worker(&broker, "w1"), worker(&broker, "w2")];
+    let options = [
+        "--shared-iterations",
+        "250",
+        "--on-worker-loss",
+        "spread",
+        "-q",
+    ];
+    let ended = manager(&broker, &server, &options).end();
+    assert_eq!((ended.code, server.received()), (3, 0), "{}", ended.stderr);
+    let told = "worker 'w1': the broker does not take what it reserves; may it publish lgoose.run.*.reserved.>?";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
 }
 
 #[test]
@@ -138,6 +164,7 @@ fn a_worker_with_a_user_of_its_own_hears_nothing_of_others() {
             .replace(".log.>", ".log.w1.*")
             .replace(".part.>", ".part.*.w1.*")
             .replace(".told.>", ".told.w1.*")
+            .replace(".reserved.>", ".reserved.w1.*")
     };
     let Some(broker) = broker(narrow) else {
         return;

@@ -56,7 +56,6 @@ pub(super) struct TlsFiles {
 /// What the worker itself decides.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerTerms {
-    pub(super) threads: usize,
     pub(super) memory: Option<u64>,
     /// Hosts that the worker sends to; all if the list is empty.
     pub(super) allowed: Vec<String>,
@@ -150,7 +149,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
     let folder = secrets::temporary_folder()?;
     let mut config = Config {
         run: job.config,
-        local: local(offer.part, terms.threads, terms.memory),
+        local: local(offer.part, offer.threads, terms.memory),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,

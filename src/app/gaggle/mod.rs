@@ -76,6 +76,7 @@ pub(super) async fn hire(
         on_loss: match flags.on_worker_loss {
             None | Some(cli::OnLoss::Continue) => WorkerLoss::Continue,
             Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
+            Some(cli::OnLoss::Spread) => WorkerLoss::Spread,
             Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
         },
         logs: run.local.logs.files().next().is_some(),

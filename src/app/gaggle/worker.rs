@@ -33,9 +33,9 @@ pub(in crate::app) fn work(flags: &cli::WorkerArgs, guard: &Guard) -> Result<u8,
         cores: machine::cores() as u64,
         run: None,
         wall: 0,
+        process: rand::random(),
     };
     let terms = WorkerTerms {
-        threads,
         memory: flags.memory,
         allowed: flags.allow_host.clone(),
     };

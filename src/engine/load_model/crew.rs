@@ -27,8 +27,12 @@ impl LanePool {
             LaneLoad::Users(_) => LanePool::Users(UserPool::new(context.share(index, number))),
             LaneLoad::Arrivals { spacing, most, .. } => {
                 let spacing_and_most = (*spacing, *most);
-                let dispatcher =
+                let mut dispatcher =
                     Dispatcher::new(index, number, context, scenarios, spacing_and_most);
+                if let Some(joined) = context.joined {
+                    let since = joined.saturating_duration_since(context.start);
+                    dispatcher.skip(lane, directive.clock.elapsed(since));
+                }
                 LanePool::Arrivals(Box::new(dispatcher))
             }
         });

@@ -53,6 +53,13 @@ impl Dispatcher {
         }
     }
 
+    /// Skips the arrivals before that time of the timetable: they were another's.
+    pub(crate) fn skip(&mut self, lane: &Lane, until: Duration) {
+        while self.next(lane).is_some_and(|(_, time)| time < until) {
+            self.arrivals.advance();
+        }
+    }
+
     /// Returns the number and the time of this shard's next arrival, and skips those of other shards; `None` if none
     /// comes before the lane ends.
     pub(crate) fn next(&mut self, lane: &Lane) -> Option<(u64, Duration)> {

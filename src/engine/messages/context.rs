@@ -37,6 +37,8 @@ pub(crate) struct RunContext {
     /// Heartbeat of each shard, which shows what it is doing.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) start: Instant,
+    /// When this process joined the run, in the place of a lost worker; `None` if it is there from the start.
+    pub(crate) joined: Option<Instant>,
     /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,
     /// Users at work in this process.
@@ -129,7 +131,7 @@ pub(crate) fn own_limits(
             throttle: (scenario.throttle_requests).map(|rate| own_throttle(rate, part, start)),
             tickets: scenario.shared_iterations.map(|all| {
                 let name = format!("iterations of {}", scenario.name);
-                Arc::new(Tickets::new(part.share(all), reservations, &name))
+                Arc::new(Tickets::new(part.rows(all), reservations, &name))
             }),
         };
         (scenario.name.clone(), limits)
@@ -165,6 +167,7 @@ pub(crate) fn context(
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
         start,
+        joined: None,
         origin: start,
         users: Arc::default(),
         halted: Arc::default(),

@@ -143,7 +143,7 @@ impl Director {
     pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
         let at_work = kind.is_of_work();
         if at_work {
-            self.note_heard(from, &kind);
+            self.note_activity(from, &kind);
         }
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
@@ -202,7 +202,7 @@ impl Director {
     }
 
     /// Notes when workers were heard at work.
-    fn note_heard(&mut self, from: usize, kind: &SignalKind) {
+    fn note_activity(&mut self, from: usize, kind: &SignalKind) {
         let at = self.played();
         let Some(workers) = &mut self.workers else {
             return;
@@ -211,10 +211,10 @@ impl Director {
             SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
                 reached
                     .iter()
-                    .for_each(|(worker, _)| workers.heard(*worker, at));
+                    .for_each(|(worker, _)| workers.note_active(*worker, at));
             }
             SignalKind::Gathered(_) => {}
-            _ => workers.heard(from, at),
+            _ => workers.note_active(from, at),
         }
     }
 
@@ -382,7 +382,8 @@ impl Director {
     pub(super) fn show(&mut self) -> u64 {
         let loads = self.enter_progress();
         self.store.set_loads(loads);
-        let now = self.now();
+        // While nobody is left but those that may come back, no time passes for the figures.
+        let now = self.lasted();
         let workers = self.workers.as_ref();
         if let Some(behind) = workers.and_then(|_| self.store.behind(now)) {
             let ms = behind.as_millis();
@@ -436,7 +437,8 @@ impl Director {
     ) {
         let at = self.played();
         if let Some(workers) = &mut self.workers {
-            workers.replace(in_place_of, identity.name.clone(), at);
+            let shares = identity.shards.len();
+            workers.replace(in_place_of, identity.name.clone(), shares, at);
         }
         self.store.expect_more(identity.shards.end);
         let number = self.roster.join(identity.shards.clone());

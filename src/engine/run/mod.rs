@@ -31,7 +31,7 @@ use crate::allotment::Reservations;
 use crate::config::{LocalConfig, RunConfig};
 use crate::control::{Command, ControlCalls};
 use crate::engine::load_model::tickets::Tickets;
-use crate::engine::messages::context::{RunContext, context, own_limits};
+use crate::engine::messages::context::{OwnLimits, RunContext, context, own_limits};
 use crate::engine::messages::offer::VersionOffers;
 use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
@@ -44,6 +44,7 @@ use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{Cause, Ending, EventKind, RunLogs, Snapshot};
 use crate::plan::PlanEvent;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -72,13 +73,22 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Makes the limits that each scenario has for itself.
+    pub(crate) fn own_limits(&self) -> BTreeMap<String, OwnLimits> {
+        let (plan, part) = (&self.plan_version.plan, self.local.part);
+        own_limits(plan, part, self.reservations.as_ref())
+    }
+
+    /// Makes the iterations that all users of this process share, if that is what limits them.
+    pub(crate) fn tickets(&self) -> Option<Tickets> {
+        let all = self.local.part.rows(self.config.shared_iterations?);
+        Some(Tickets::new(all, self.reservations.as_ref(), "iterations"))
+    }
+
     /// Makes the context of the run, which begins now.
     pub(crate) fn into_context(self) -> RunContext {
-        let (plan, lanes) = (&self.plan_version.plan, self.plan_version.lanes.len());
-        let (part, reservations) = (self.local.part, self.reservations.as_ref());
-        let own_limits = own_limits(plan, part, reservations);
-        let all = self.config.shared_iterations;
-        let tickets = all.map(|all| Tickets::new(part.share(all), reservations, "iterations"));
+        let lanes = self.plan_version.lanes.len();
+        let (own_limits, tickets) = (self.own_limits(), self.tickets());
         let mut context = context(
             self.config,
             self.local,

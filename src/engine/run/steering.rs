@@ -392,7 +392,7 @@ fn iterations(config: &RunConfig, part: LoadPart) -> Option<u64> {
     let each = config
         .iterations
         .map(|each| each.saturating_mul(part.share(config.users)));
-    let shared = config.shared_iterations.map(|all| part.share(all));
+    let shared = config.shared_iterations.map(|all| part.rows(all));
     let counted = each.into_iter().chain(shared).min()?;
     (!matches!(config.load, Load::Rate(..))).then_some(counted)
 }

@@ -101,6 +101,8 @@ pub(crate) struct WorkerRun {
     pub(crate) start: Instant,
     /// How long that is after the origin of the times in logs.
     pub(crate) since_origin: Duration,
+    /// Whether it joins a run under way, in the place of a lost worker.
+    pub(crate) joins: bool,
     /// Number of its first shard among all of the run.
     pub(crate) first_shard: u64,
     /// The most bytes of one signal with figures.
@@ -132,7 +134,9 @@ impl WorkerRun {
         let name = self.run.name.clone();
         let origin = self.start.checked_sub(self.since_origin);
         let context = self.run.into_context().beginning(self.start);
-        let context = Arc::new(context.with_origin(origin.unwrap_or(self.start)));
+        let mut context = context.with_origin(origin.unwrap_or(self.start));
+        context.joined = self.joins.then(Instant::now);
+        let context = Arc::new(context);
         let (mut local, received) = LocalShards::start(start_shard, &context, &orders)?;
         let shards = context.shards;
         let mut worker = RunningWorker {

@@ -47,7 +47,7 @@ struct WorkerLoad {
     /// How many shares of the load it drives.
     shares: usize,
     /// When it was last heard, by the timetable's clock.
-    heard: Duration,
+    last_active: Duration,
 }
 
 /// A time in which the load of a lost worker was nobody's, by the timetable's clock.
@@ -68,7 +68,7 @@ impl WorkerWatch {
         let loads = workers.map(|(name, shares)| WorkerLoad {
             name,
             shares,
-            heard: Duration::ZERO,
+            last_active: Duration::ZERO,
         });
         let loads: Vec<_> = loads.collect();
         WorkerWatch {
@@ -83,17 +83,17 @@ impl WorkerWatch {
     }
 
     /// Records that a worker was heard at work at that time of the timetable.
-    pub(crate) fn heard(&mut self, worker: usize, at: Duration) {
-        self.loads[worker].heard = at;
+    pub(crate) fn note_active(&mut self, worker: usize, at: Duration) {
+        self.loads[worker].last_active = at;
     }
 
     /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
     /// missing, too: a worker hands over whole seconds.
     pub(crate) fn lose(&mut self, worker: usize) -> f64 {
-        let heard = self.loads[worker].heard.as_secs();
+        let whole_seconds = self.loads[worker].last_active.as_secs();
         self.gaps.push(LoadGap {
             worker,
-            from: Duration::from_secs(heard),
+            from: Duration::from_secs(whole_seconds),
             until: None,
         });
         self.percent(worker)
@@ -104,13 +104,12 @@ impl WorkerWatch {
         self.gaps.retain(|gap| gap.worker != worker);
     }
 
-    /// Records that another worker has the load of a lost one from that time of the timetable on.
-    pub(crate) fn replace(&mut self, lost: usize, name: String, at: Duration) {
-        let shares = self.loads[lost].shares;
+    /// Records that another worker has the load of a lost one, or some shares of it, from that time of the timetable on.
+    pub(crate) fn replace(&mut self, lost: usize, name: String, shares: usize, at: Duration) {
         self.loads.push(WorkerLoad {
             name,
             shares,
-            heard: at,
+            last_active: at,
         });
         let mut gaps = self.gaps.iter_mut();
         if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
@@ -263,10 +262,10 @@ mod tests {
         let workers = [("a", 1), ("b", 2), ("c", 1)];
         let workers = workers.map(|(name, shares)| (name.to_owned(), shares));
         let mut watch = WorkerWatch::new(false, workers.into_iter());
-        watch.heard(1, seconds(10.06));
+        watch.note_active(1, seconds(10.06));
         assert_eq!(watch.lose(1), 50.0);
-        watch.replace(1, "d".to_owned(), seconds(16.0));
-        watch.heard(0, seconds(20.06));
+        watch.replace(1, "d".to_owned(), 2, seconds(16.0));
+        watch.note_active(0, seconds(20.06));
         assert_eq!(watch.lose(0), 25.0);
         let (missing, told) = watch.missing(seconds(30.0));
         assert_eq!(missing, (2.0 * 6.0 + 10.0) / (4.0 * 30.0));

@@ -342,6 +342,7 @@ impl Gaggle {
             run: run.clone(),
             start: start.at,
             since_origin: start.since_origin,
+            joins: false,
             first_shard: self.ranges[number].start as u64,
             most_bytes: 2_000,
             worker: format!("w{number}"),

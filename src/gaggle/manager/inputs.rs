@@ -102,11 +102,12 @@ impl WorkerInputs {
             .map_or(Duration::ZERO, |(start, _)| start.elapsed())
     }
 
-    /// Returns the request that has a worker start users, which take nothing of what was `reserved` in its place before.
+    /// Returns the request that has a worker start users. One that takes the place of another takes nothing of what was
+    /// `reserved` there before.
     pub(super) fn start_request(
         &self,
         line: &ManagerConnection,
-        reserved: ReservedNumbers,
+        reserved: Option<ReservedNumbers>,
     ) -> WorkerRequest {
         let (at, since_origin) = self.start.expect("a run that begins has a beginning");
         let latest = self.order.borrow().clone();

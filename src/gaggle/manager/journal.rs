@@ -2,6 +2,7 @@
 //! and a journal of what its director is told.
 
 use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::terms::WorkerLoss;
 use crate::engine::SignalKind;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
@@ -19,8 +20,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// What another manager needs to go on with the run: facts for the record, and the journal.
 pub(super) struct ManagerLog {
     pub(super) facts: RunDescription,
-    /// Whether lost workers are replaced.
-    pub(super) replaces: bool,
+    pub(super) on_loss: WorkerLoss,
     /// Figures of `test_start`, encoded.
     pub(super) test_start: Option<Vec<u8>>,
     /// Identity of this manager.
@@ -79,7 +79,7 @@ impl ManagerLog {
             since_origin,
             test_start: self.test_start.clone(),
             members: roll.0.iter().map(RegisteredWorker::recorded).collect(),
-            replaces: self.replaces,
+            replaces: self.on_loss.fills_places(),
         };
         let bytes = messages::encode(&record);
         let stored = broker.store(names::record(run), "record", bytes).await;

@@ -148,7 +148,7 @@ async fn prepare(
             None
         };
         let recruited = recruit::recruit(broker, &run, &recruitment, &notify).await?;
-        let mut roll = WorkerRegistry::new(recruited, recruitment.on_loss == WorkerLoss::Replace);
+        let mut roll = WorkerRegistry::new(recruited, recruitment.on_loss.fills_places());
         let plan = PackedPlan::new(pack, &plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
         let offsets = plan.hand_out(broker, &run, &roll).await?;
@@ -199,8 +199,8 @@ async fn prepare(
         plan: PlanFacts::from(&*plan_version),
         stops_on_loss,
     };
-    let replaces = recruitment.on_loss == WorkerLoss::Replace;
-    let pump = ManagerLoop::new(line, (roll, slots), ends, plan, (facts, replaces));
+    let terms = (facts, recruitment.on_loss);
+    let pump = ManagerLoop::new(line, (roll, slots), ends, plan, terms);
     Ok((pump, manager))
 }
 

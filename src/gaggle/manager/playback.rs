@@ -3,6 +3,7 @@
 
 use super::journal::ManagerLog;
 use super::roll::{RegisteredWorker, SILENCE, WorkerRegistry};
+use super::terms::WorkerLoss;
 use crate::engine::{ReplayEvent, ReplayMoment, Signal, SignalKind};
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
@@ -319,7 +320,7 @@ impl Playback {
     ) -> ManagerLog {
         ManagerLog {
             facts: record.facts,
-            replaces: false,
+            on_loss: WorkerLoss::Continue,
             test_start: record.test_start,
             leader,
             number: self.lines,

@@ -13,8 +13,7 @@ use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::signal_path::SignalPath;
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish, repeat};
-use super::terms::LatestReceiver;
-use crate::allotment::ReservedNumbers;
+use super::terms::{LatestReceiver, WorkerLoss};
 use crate::control::Refusal;
 use crate::engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
@@ -82,7 +81,7 @@ impl ManagerLoop {
         (roll, slots): (WorkerRegistry, Slots),
         ends: ManagerChannels,
         plan: PackedPlan,
-        (facts, replaces): (RunDescription, bool),
+        (facts, on_loss): (RunDescription, WorkerLoss),
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         ManagerLoop {
@@ -93,7 +92,7 @@ impl ManagerLoop {
             ends,
             chronicle: ManagerLog {
                 facts,
-                replaces,
+                on_loss,
                 test_start: None,
                 leader: line.leader.clone(),
                 number: 0,
@@ -287,9 +286,7 @@ impl ManagerLoop {
                 ready.push((number, member.presence.id.clone()));
             }
         }
-        let request = self
-            .inputs
-            .start_request(&self.line, ReservedNumbers::new());
+        let request = self.inputs.start_request(&self.line, None);
         self.requests.start(ready, request);
         for number in lost {
             self.lose(number, "it was lost before");
@@ -402,16 +399,19 @@ impl ManagerLoop {
             CompletedRequest::PlanVersion(offer, Err(error)) => {
                 let _abandoned = offer.reply.send(Err(Refusal::Plan(Arc::new(error))));
             }
-            CompletedRequest::Replacement(number, Ok(member)) => {
+            CompletedRequest::Replacement(number, Ok(successors)) => {
                 let lost = &self.intake.roll.0[number];
                 if lost.is_lost() {
-                    self.requests.succeed(number, lost, member);
+                    self.requests.succeed(number, lost, successors);
                 } else {
                     // It has come back meanwhile.
-                    self.requests.release(member.presence.id);
+                    let ids = successors.into_iter().map(|one| one.presence.id);
+                    ids.for_each(|id| self.requests.release(id));
                 }
             }
-            CompletedRequest::Succession(number, Ok(member)) => self.take_in(number, *member),
+            CompletedRequest::Succession(number, Ok(successors)) => {
+                self.take_in(number, successors);
+            }
             CompletedRequest::Replacement(number, Err(why))
             | CompletedRequest::Succession(number, Err(why)) => self.leave_vacant(number, why),
             CompletedRequest::GivenUp => {}
@@ -453,10 +453,12 @@ impl ManagerLoop {
         self.replace(number);
     }
 
-    /// Lets a free worker take the place of a lost one, if the run wants that.
+    /// Lets others take the place of a lost worker, if the run wants that.
     fn replace(&mut self, number: usize) {
-        if self.chronicle.replaces && self.inputs.order_goes_on() {
-            self.requests.change(ChangeRequest::Replacement(number));
+        let on_loss = self.chronicle.on_loss;
+        if on_loss.fills_places() && self.inputs.order_goes_on() {
+            self.requests
+                .change(ChangeRequest::Replacement(number, on_loss));
         }
     }
 
@@ -488,33 +490,35 @@ impl ManagerLoop {
         }
     }
 
-    /// Gives a worker the place of a lost one, and has it start its users.
-    fn take_in(&mut self, number: usize, mut member: RegisteredWorker) {
+    /// Gives workers the place of a lost one, and has them start its users.
+    fn take_in(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
         if !self.intake.roll.0[number].is_lost() {
             // It has come back just now, and can reserve nothing more.
             self.intake.dismiss(number);
         }
         self.vacancies.remove(&number);
-        let (name, lost) = (member.name(), self.intake.roll.0[number].name());
-        let text = format!("worker '{name}' took the place of '{lost}'");
-        member.last_signal = Instant::now();
-        let (identity, id) = (member.identity(), member.presence.id.clone());
-        let line = ManagerLogEvent::Joined {
-            in_place_of: number,
-            member: Box::new(member.recorded()),
-            text: text.clone(),
-        };
-        self.chronicle.write(self.inputs.elapsed(), line);
-        let reserved = member.reserved.clone();
-        let new = self.intake.roll.replace(number, member);
-        let joined = SignalKind::Joined {
-            in_place_of: number,
-            identity,
-            text,
-        };
-        self.intake.send(new, joined);
-        let request = self.inputs.start_request(&self.line, reserved);
-        self.requests.start(vec![(new, id)], request);
+        for mut member in successors {
+            let (name, lost) = (member.name(), self.intake.roll.0[number].name());
+            let text = format!("worker '{name}' took the place of '{lost}'");
+            member.last_signal = Instant::now();
+            let (identity, id) = (member.identity(), member.presence.id.clone());
+            let line = ManagerLogEvent::Joined {
+                in_place_of: number,
+                member: Box::new(member.recorded()),
+                text: text.clone(),
+            };
+            self.chronicle.write(self.inputs.elapsed(), line);
+            let reserved = member.reserved.clone();
+            let new = self.intake.roll.replace(number, member);
+            let joined = SignalKind::Joined {
+                in_place_of: number,
+                identity,
+                text,
+            };
+            self.intake.send(new, joined);
+            let request = self.inputs.start_request(&self.line, Some(reserved));
+            self.requests.start(vec![(new, id)], request);
+        }
     }
 
     /// Lets all workers and gathers go, and removes what the broker has kept.

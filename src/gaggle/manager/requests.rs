@@ -6,11 +6,11 @@ use super::hand_out::{ClockOffsets, PackedPlan};
 use super::inputs::WorkerInputs;
 use super::recruit::{claim_one, release};
 use super::roll::{RegisteredWorker, WorkerRegistry};
-use super::terms::REPLY_TIMEOUT;
+use super::terms::{REPLY_TIMEOUT, WorkerLoss};
 use crate::engine::{EventTask, VersionOffer, WorkerEvent};
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::WorkerRequest;
+use crate::gaggle::messages::{RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
 use crate::gaggle::reserving::{StreamLog, end_reservations};
 use std::collections::VecDeque;
 use tokio::sync::watch;
@@ -24,10 +24,10 @@ pub(super) enum CompletedRequest {
     Event(EventTask, Result<WorkerEvent, EventFailure>),
     /// All workers that are present have loaded a version of the plan, or not.
     PlanVersion(VersionOffer, Result<(PackedPlan, ClockOffsets), Error>),
-    /// A worker can take the place of the one with that number, or none can, and why.
-    Replacement(usize, Result<Box<RegisteredWorker>, String>),
+    /// Workers can take the place of the one with that number, or none can, and why.
+    Replacement(usize, Result<Vec<RegisteredWorker>, String>),
     /// What the one with that number had reserved is known, and it reserves nothing more.
-    Succession(usize, Result<Box<RegisteredWorker>, String>),
+    Succession(usize, Result<Vec<RegisteredWorker>, String>),
     /// The run stops, so that a change is no longer wanted.
     GivenUp,
 }
@@ -36,8 +36,8 @@ pub(super) enum CompletedRequest {
 /// the plan that the others have.
 pub(super) enum ChangeRequest {
     PlanVersion(VersionOffer),
-    /// The number of the worker that was lost.
-    Replacement(usize),
+    /// The number of the worker that was lost, and how its place is filled.
+    Replacement(usize, WorkerLoss),
 }
 
 /// The requests of a run that have not ended.
@@ -113,34 +113,28 @@ impl PendingRequests {
         tokio::spawn(async move { release(&broker, &run, &id).await });
     }
 
-    /// Ends the reservations of a lost worker, so that the one that takes its place knows where to go on.
+    /// Ends the reservations of a lost worker, so that those that take its place know where to go on.
     pub(super) fn succeed(
         &mut self,
         number: usize,
         lost: &RegisteredWorker,
-        mut member: Box<RegisteredWorker>,
+        mut successors: Vec<RegisteredWorker>,
     ) {
-        let (broker, run) = (self.broker.clone(), self.run.clone());
-        let (id, mut reserved) = (lost.presence.id.clone(), lost.reserved.clone());
-        let name = lost.name().to_owned();
+        let (broker, run, lost) = (self.broker.clone(), self.run.clone(), lost.clone());
         self.is_changing = true;
         self.running.spawn(async move {
-            let ended = match end_reservations(StreamLog::of(&broker, &run, &id)).await {
+            let log = StreamLog::of(&broker, &run, &lost.presence.id);
+            let ended = match end_reservations(log).await {
                 Ok(own) => {
-                    // Before users begin, a worker reserves from 0 on.
-                    for (name, number) in own {
-                        let first = reserved.entry(name).or_default();
-                        *first = number.max(*first);
+                    for successor in &mut successors {
+                        successor.go_on_after(&lost, &own);
                     }
-                    member.reserved = reserved;
-                    Ok(member)
+                    Ok(successors)
                 }
                 Err(error) => {
-                    release(&broker, &run, &member.presence.id).await;
-                    Err(format!(
-                        "nobody takes the place of '{name}': {}",
-                        error.text()
-                    ))
+                    release_members(&broker, &run, &successors).await;
+                    let (name, why) = (lost.name(), error.text());
+                    Err(format!("nobody takes the place of '{name}': {why}"))
                 }
             };
             CompletedRequest::Succession(number, ended)
@@ -154,7 +148,7 @@ impl PendingRequests {
         }
         let is_due = |request: &ChangeRequest| match request {
             ChangeRequest::PlanVersion(_) => true,
-            ChangeRequest::Replacement(number) => roll.0[*number].is_lost(),
+            ChangeRequest::Replacement(number, _) => roll.0[*number].is_lost(),
         };
         let Some(request) = std::iter::from_fn(|| self.changes.pop_front()).find(is_due) else {
             return;
@@ -169,7 +163,9 @@ impl PendingRequests {
         };
         match request {
             ChangeRequest::PlanVersion(offer) => self.running.spawn(change.hand_out(offer)),
-            ChangeRequest::Replacement(number) => self.running.spawn(change.replace(number)),
+            ChangeRequest::Replacement(number, how) => {
+                self.running.spawn(change.replace(number, how))
+            }
         };
     }
 
@@ -177,13 +173,19 @@ impl PendingRequests {
     pub(super) async fn end(&mut self) {
         self.over.send_replace(true);
         while self.is_changing {
-            if let CompletedRequest::Replacement(_, Ok(member))
-            | CompletedRequest::Succession(_, Ok(member)) = self.next().await
+            if let CompletedRequest::Replacement(_, Ok(successors))
+            | CompletedRequest::Succession(_, Ok(successors)) = self.next().await
             {
-                release(&self.broker, &self.run, &member.presence.id).await;
+                release_members(&self.broker, &self.run, &successors).await;
             }
         }
     }
+}
+
+async fn release_members(broker: &Broker, run: &str, members: &[RegisteredWorker]) {
+    let ids = members.iter().map(|member| &member.presence.id);
+    let released = ids.map(|id| release(broker, run, id));
+    futures_util::future::join_all(released).await;
 }
 
 /// A change with what it needs.
@@ -220,34 +222,90 @@ impl Change {
         }
     }
 
-    /// Brings a free worker in to take the place of a lost one.
-    async fn replace(self, number: usize) -> CompletedRequest {
+    /// Brings workers in to take the place of a lost one.
+    async fn replace(self, number: usize, how: WorkerLoss) -> CompletedRequest {
         let (broker, run, roll) = (&self.broker, &self.run, &self.roll);
-        let excluded: Vec<String> = roll.ids().cloned().collect();
-        let threads = roll.0[number].shards.len() as u64;
         let lost = roll.0[number].name();
-        let Some(presence) = claim_one(broker, run, threads, &excluded).await else {
-            let why = format!(
-                "no free worker could take the place of '{lost}' yet; one that comes later will"
-            );
-            return CompletedRequest::Replacement(number, Err(why));
+        let claimed = match how {
+            WorkerLoss::Spread => self.split(number).await,
+            _ => self.claim(number).await,
         };
-        let mut member = roll.successor(number, presence);
+        let mut successors = match claimed {
+            Ok(claimed) => roll.successors(number, claimed),
+            Err(why) => return CompletedRequest::Replacement(number, Err(why)),
+        };
+        let bringing_in = async {
+            for member in &mut successors {
+                let joined = self.inputs.bring_in(broker, run, member).await;
+                joined.map_err(|why| {
+                    let name = member.name();
+                    format!("worker '{name}' could not take the place of '{lost}': {why}")
+                })?;
+            }
+            Ok(())
+        };
         let joined = tokio::select! {
-            joined = self.inputs.bring_in(broker, run, &mut member) => Some(joined),
+            joined = bringing_in => Some(joined),
             () = Change::given_up(self.over, self.inputs.clone()) => None,
         };
         if let Some(Ok(())) = joined {
-            return CompletedRequest::Replacement(number, Ok(Box::new(member)));
+            return CompletedRequest::Replacement(number, Ok(successors));
         }
-        release(broker, run, &member.presence.id).await;
+        release_members(broker, run, &successors).await;
         match joined {
-            Some(Err(why)) => {
-                let name = member.name();
-                let why = format!("worker '{name}' could not take the place of '{lost}': {why}");
-                CompletedRequest::Replacement(number, Err(why))
-            }
+            Some(Err(why)) => CompletedRequest::Replacement(number, Err(why)),
             _ => CompletedRequest::GivenUp,
         }
+    }
+
+    /// Claims a free worker for the place of a lost one.
+    async fn claim(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
+        let excluded: Vec<String> = self.roll.ids().cloned().collect();
+        let lost = &self.roll.0[number];
+        let threads = lost.shards.len() as u64;
+        let claimed = claim_one(&self.broker, &self.run, threads, &excluded).await;
+        let name = lost.name();
+        claimed.map(|presence| vec![presence]).ok_or_else(|| {
+            format!(
+                "no free worker could take the place of '{name}' yet; one that comes later will"
+            )
+        })
+    }
+
+    /// Has those that are left run a part each of a lost worker's threads beside their own.
+    async fn split(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
+        let (lost, mut hosts) = (&self.roll.0[number], self.roll.hosts());
+        let threads = lost.shards.len();
+        hosts.truncate(threads);
+        let name = lost.name();
+        if hosts.is_empty() {
+            return Err(format!("no worker is left to take the place of '{name}'"));
+        }
+        let mut claimed = Vec::new();
+        for (place, host) in hosts.iter().enumerate() {
+            let threads = (threads * (place + 1) / hosts.len()) - (threads * place / hosts.len());
+            let kind = RequestKind::Split {
+                name: format!("{} for {name}", host.name()),
+                threads: threads as u64,
+            };
+            let request = WorkerRequest::new(&self.run, kind);
+            let id = &host.presence.id;
+            match self.broker.request(id, &request, REPLY_TIMEOUT).await {
+                Ok(WorkerReply::Split(presence)) => claimed.push(presence),
+                other => {
+                    for claimed in &claimed {
+                        release(&self.broker, &self.run, &claimed.id).await;
+                    }
+                    let why = other
+                        .err()
+                        .unwrap_or_else(|| "an unexpected answer".to_owned());
+                    let host = host.name();
+                    return Err(format!(
+                        "worker '{host}' could not take a part of the load of '{name}': {why}"
+                    ));
+                }
+            }
+        }
+        Ok(claimed)
     }
 }

@@ -173,16 +173,43 @@ impl WorkerRegistry {
         messages::is_due(member.skipped).then_some(SignalKind::Warning(text))
     }
 
-    /// Makes the member that takes the place of another: the same part of the load, with new shards in the figures.
-    pub(super) fn successor(&self, number: usize, presence: WorkerPresence) -> RegisteredWorker {
+    /// Makes the members that take the place of another: parts of its part of the load, with new shards in the figures.
+    pub(super) fn successors(
+        &self,
+        number: usize,
+        claimed: Vec<WorkerPresence>,
+    ) -> Vec<RegisteredWorker> {
         let ends = self.0.iter().map(|member| member.shards.end);
-        let place = WorkerAssignment {
-            part: self.0[number].place.part,
-            first_shard: ends.max().unwrap_or(0) as u64,
-            slot: self.slot_of(&presence.labels),
-            reserves: self.0[number].place.reserves,
-        };
-        RegisteredWorker::new(presence, place)
+        let lost = &self.0[number].place;
+        let (mut first_shard, mut first) = (ends.max().unwrap_or(0) as u64, 0);
+        let successors = claimed.into_iter().map(|presence| {
+            let shares = first..first + presence.threads;
+            let place = WorkerAssignment {
+                part: lost.part.within(shares.clone()),
+                first_shard,
+                slot: self.slot_of(&presence.labels),
+                reserves: lost.reserves,
+            };
+            (first, first_shard) = (shares.end, first_shard + presence.threads);
+            RegisteredWorker::new(presence, place)
+        });
+        successors.collect()
+    }
+
+    /// Returns the workers that can run more threads beside their own: each process once, those with the fewest first.
+    pub(super) fn hosts(&self) -> Vec<&RegisteredWorker> {
+        let is_at_work =
+            |member: &&RegisteredWorker| !member.away && !member.ended && !member.dismissed;
+        let mut hosts: Vec<(usize, &RegisteredWorker)> = Vec::new();
+        for member in self.0.iter().filter(is_at_work) {
+            let threads = member.shards.len();
+            match hosts.iter_mut().find(|(_, host)| member.is_beside(host)) {
+                Some((existing, _)) => *existing += threads,
+                None => hosts.push((threads, member)),
+            }
+        }
+        hosts.sort_by_key(|(threads, _)| *threads);
+        hosts.into_iter().map(|(_, host)| host).collect()
     }
 
     /// Puts a member in the place of another, and returns its number.
@@ -275,6 +302,25 @@ impl RegisteredWorker {
         }
     }
 
+    /// Goes on where a lost worker, of whose part it has one, had reserved no more than before or `own`.
+    pub(super) fn go_on_after(&mut self, lost: &RegisteredWorker, own: &ReservedNumbers) {
+        let mut reserved = lost.reserved.clone();
+        // Before users begin, a worker reserves from 0 on.
+        for (name, number) in own {
+            let first = reserved.entry(name.clone()).or_default();
+            *first = (*number).max(*first);
+        }
+        for number in reserved.values_mut() {
+            *number = self.place.part.rows(lost.place.part.row(*number));
+        }
+        self.reserved = reserved;
+    }
+
+    /// Returns whether both are of one process.
+    fn is_beside(&self, other: &RegisteredWorker) -> bool {
+        self.presence.process == other.presence.process
+    }
+
     /// Returns whether its part of the load is nobody's.
     pub(super) fn is_lost(&self) -> bool {
         (self.away || self.dismissed) && !self.replaced
@@ -339,6 +385,7 @@ mod tests {
             cores: threads,
             run: None,
             wall: 0,
+            process: id.len() as u64,
         }
     }
 
@@ -348,11 +395,33 @@ mod tests {
             WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
         let shards = roll.identities().into_iter().map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
-        let successor = roll.successor(1, worker("d", 3));
-        let number = roll.replace(1, successor);
+        let mut successors = roll.successors(1, vec![worker("d", 3)]);
+        let number = roll.replace(1, successors.remove(0));
         assert_eq!((number, roll.number_of("d")), (3, Some(3)));
         assert_eq!(roll.0[3].place.part, roll.0[1].place.part);
         assert_eq!(roll.0[3].shards, 6..9);
         assert!(roll.0[1].replaced);
+    }
+
+    #[test]
+    fn those_that_share_a_place_have_all_that_is_left_of_it_and_nothing_twice() {
+        let roll = WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
+        let lost = &roll.0[1];
+        for reserved in 0..40 {
+            let mut successors = roll.successors(1, vec![worker("d", 1), worker("e", 2)]);
+            let shards = successors.iter().map(|one| one.shards.clone());
+            assert_eq!(shards.collect::<Vec<_>>(), [6..7, 7..9]);
+            let own = ReservedNumbers::from([("rows".to_owned(), reserved)]);
+            let rows = successors.iter_mut().flat_map(|one| {
+                one.go_on_after(lost, &own);
+                let part = one.place.part;
+                (one.reserved["rows"]..60).map(move |n| part.row(n))
+            });
+            let mut rows: Vec<u64> = rows.collect();
+            rows.sort_unstable();
+            let left = (reserved..).map(|n| lost.place.part.row(n));
+            let left: Vec<u64> = left.take_while(|row| *row < 200).collect();
+            assert_eq!(rows[..left.len()], left, "{reserved}");
+        }
     }
 }

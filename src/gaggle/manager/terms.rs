@@ -17,8 +17,17 @@ pub(crate) enum WorkerLoss {
     Continue,
     /// A free worker takes over its part of the load.
     Replace,
+    /// The others share its part of the load.
+    Spread,
     /// The run ends.
     Stop,
+}
+
+impl WorkerLoss {
+    /// Returns whether somebody takes over the part of a lost worker.
+    pub(super) fn fills_places(self) -> bool {
+        matches!(self, WorkerLoss::Replace | WorkerLoss::Spread)
+    }
 }
 
 /// What a run needs of workers.

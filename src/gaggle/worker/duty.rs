@@ -192,7 +192,7 @@ impl WorkerDuty {
     pub(super) fn take(&mut self, kind: RequestKind, inbox: &str) -> Option<WorkerReply> {
         self.last_sign = Instant::now();
         match kind {
-            RequestKind::Claim => Some(WorkerReply::Done),
+            RequestKind::Claim | RequestKind::Split { .. } => Some(WorkerReply::Done),
             RequestKind::Piece {
                 plan_version,
                 first,
@@ -262,11 +262,13 @@ impl WorkerDuty {
                 order,
                 reserved,
             } => {
-                let reservations = self.reservations();
-                if let Some(reservations) = reservations.filter(|_| !self.started) {
+                let joins = reserved.is_some();
+                if let (Some(reservations), Some(reserved)) = (self.reservations(), reserved)
+                    && !self.started
+                {
                     reservations.begin(reserved);
                 }
-                Some(self.start(at, since_origin, revision, &order))
+                Some(self.start((at, since_origin), joins, revision, &order))
             }
             RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
@@ -313,6 +315,7 @@ impl WorkerDuty {
         let packed = self.packed.remove(&number).unwrap_or_default();
         let (load, part) = (self.load.clone(), self.part);
         let (reserves, reservations) = (self.reserves, self.reservations());
+        let threads = self.presence.threads as usize;
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
         let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
@@ -323,6 +326,7 @@ impl WorkerDuty {
             let offer = PlanOffer {
                 packed,
                 part,
+                threads,
                 number,
                 reserves,
                 reservations,
@@ -362,6 +366,8 @@ impl WorkerDuty {
                         PartLogs::start(self.broker.clone(), sender, run_logs, loaded.entered)
                     });
                     if let Some(reservations) = run.reservations.clone() {
+                        // Those that users share are known from here on.
+                        let _iterations = (run.own_limits(), run.tickets());
                         let log = StreamLog::of(&self.broker, &self.run, &self.presence.id);
                         self.reserving.spawn(reserve(log, reservations));
                     }
@@ -386,8 +392,8 @@ impl WorkerDuty {
 
     fn start(
         &mut self,
-        at: u64,
-        since_origin: Duration,
+        (at, since_origin): (u64, Duration),
+        joins: bool,
         revision: u64,
         order: &engine::RunOrder,
     ) -> WorkerReply {
@@ -408,6 +414,7 @@ impl WorkerDuty {
             worker: self.presence.name.clone(),
             start,
             since_origin,
+            joins,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),
         };

@@ -9,7 +9,7 @@ mod tasks;
 
 use crate::allotment::Reservations;
 use crate::config::LoadPart;
-use crate::control::{Command, ControlCall, ControlCalls, Done, Refusal};
+use crate::control::{Command, Control, ControlCall, ControlCalls, Done, Handle, Refusal};
 use crate::engine;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
@@ -17,10 +17,13 @@ use crate::gaggle::clock::ProcessClock;
 use crate::gaggle::messages::{self, RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
 use crate::metrics::LogMessage;
+use async_nats::Subscriber;
 pub(super) use clocks::compare_clocks;
 use duty::WorkerDuty;
 use futures_util::StreamExt as _;
+use std::pin::Pin;
 use std::sync::{Arc, mpsc};
+use tokio::task::JoinSet;
 
 /// What a worker needs to load a plan.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub(crate) struct PlanOffer {
     pub(crate) packed: Vec<u8>,
     /// This worker's part of the load.
     pub(crate) part: LoadPart,
+    /// Threads that drive users.
+    pub(crate) threads: usize,
     /// Number of the plan's version, 0 for the first.
     pub(crate) number: u64,
     /// What this worker reserves, if another may have to go on in its place; empty for the first version.
@@ -50,88 +55,198 @@ pub(crate) async fn serve(
     presence: WorkerPresence,
     load: PlanLoader,
     once: bool,
-    mut calls: ControlCalls,
+    calls: ControlCalls,
 ) -> Result<(), Error> {
-    let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
-    let mut requests = broker.listen(names::worker(&presence.id)).await?;
-    let clock = ProcessClock::start();
-    let mut duty: Option<WorkerDuty> = None;
-    let mut leaving = false;
-    loop {
-        if duty.is_none() && leaving {
-            // Flush: somebody waits for the last reply.
-            let _gone = broker.flush().await;
-            return Ok(());
-        }
-        let working = async {
-            match &mut duty {
-                Some(duty) => duty.go_on().await,
-                None => std::future::pending().await,
+    let requests = broker.listen(names::worker(&presence.id)).await?;
+    let hellos = broker.listen(names::HELLO.to_owned()).await?;
+    let worker = Worker {
+        broker,
+        presence,
+        load,
+        clock: ProcessClock::start(),
+        once,
+        calls,
+        requests,
+        hellos: Some(hellos),
+        duty: None,
+        leaving: false,
+        splits: JoinSet::new(),
+        split_handles: Vec::new(),
+    };
+    worker.serve().await
+}
+
+/// A worker at the broker, under one identity.
+struct Worker {
+    broker: Broker,
+    presence: WorkerPresence,
+    load: PlanLoader,
+    clock: ProcessClock,
+    /// Whether it ends after the first run that began or failed.
+    once: bool,
+    calls: ControlCalls,
+    requests: Subscriber,
+    /// Questions who is there; `None` under an identity that is only for one run.
+    hellos: Option<Subscriber>,
+    duty: Option<WorkerDuty>,
+    leaving: bool,
+    /// The same process under other identities, each for one run, and what tells them to end.
+    splits: JoinSet<Result<(), Error>>,
+    split_handles: Vec<Handle>,
+}
+
+impl Worker {
+    async fn serve(mut self) -> Result<(), Error> {
+        loop {
+            if self.duty.is_none() && self.splits.is_empty() && self.leaving {
+                // Flush: somebody waits for the last reply.
+                let _gone = self.broker.flush().await;
+                return Ok(());
             }
-        };
-        tokio::select! {
-            ended = working => {
-                let run = duty.take().map(|duty| duty.run().to_owned()).unwrap_or_default();
-                leaving |= once && !matches!(ended, Ok(false));
-                match ended {
-                    Ok(true) => tracing::info!(target: "lgoose::gaggle", "run {run} is over"),
-                    Ok(false) => tracing::info!(target: "lgoose::gaggle", "run {run} did not begin here"),
-                    Err(error) => tracing::warn!(target: "lgoose::gaggle", "run {run}: {error}"),
+            let working = async {
+                match &mut self.duty {
+                    Some(duty) => duty.go_on().await,
+                    None => std::future::pending().await,
                 }
-            }
-            Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
-                let presence = WorkerPresence {
-                    run: duty.as_ref().map(|duty| duty.run().to_owned()),
-                    wall: clock.read().wall,
-                    ..presence.clone()
-                };
-                if !leaving {
-                    broker.send(inbox.to_string(), messages::encode(&presence)).await;
+            };
+            let hello = async {
+                match &mut self.hellos {
+                    Some(hellos) => hellos.next().await,
+                    None => std::future::pending().await,
                 }
-            },
-            Some(message) = requests.next() => {
-                let Some(inbox) = message.reply.map(|inbox| inbox.to_string()) else {
-                    continue;
-                };
-                let reply = match messages::decode::<WorkerRequest>(&message.payload) {
-                    Ok(request) => match (&mut duty, request.kind) {
-                        (None, RequestKind::Claim) if leaving => refuse("it is about to end"),
-                        (None, RequestKind::Claim) => {
-                            match WorkerDuty::new(request.run, &broker, presence.clone(), load.clone(), clock).await {
-                                Ok(new) => {
-                                    duty = Some(new);
-                                    WorkerReply::Done
-                                }
-                                Err(error) => refuse(error.text()),
-                            }
-                        }
-                        (Some(duty), RequestKind::Claim) => refuse(format!("it works for run {}", duty.run())),
-                        (Some(duty), kind) if duty.run() == request.run => match duty.take(kind, &inbox) {
-                            Some(reply) => reply,
-                            // The reply is sent later.
-                            None => continue,
-                        },
-                        (_, RequestKind::Release | RequestKind::Dismiss) => WorkerReply::Done,
-                        (_, _) => refuse(format!("it does not work for run {}", request.run)),
-                    },
-                    Err(error) => refuse(error.text()),
-                };
-                broker.send(inbox, messages::encode(&reply)).await;
-            }
-            Some(call) = calls.next() => if let ControlCall::Command(command, reply) = call {
-                reply.send(match command {
-                    Command::Interrupt(_) | Command::Stop => {
-                        leaving = true;
-                        if let Some(duty) = &mut duty {
-                            duty.leave();
-                        }
-                        Ok(Done::Stopping)
+            };
+            tokio::select! {
+                ended = working => self.end_duty(ended),
+                Some(hello) = hello => if let Some(inbox) = hello.reply {
+                    self.introduce_itself(inbox.to_string()).await;
+                },
+                Some(message) = self.requests.next() => {
+                    let Some(inbox) = message.reply.map(|inbox| inbox.to_string()) else {
+                        continue;
+                    };
+                    let reply = match messages::decode::<WorkerRequest>(&message.payload) {
+                        Ok(request) => self.take(request, &inbox).await,
+                        Err(error) => Some(refuse(error.text())),
+                    };
+                    // Without one, it is sent later.
+                    if let Some(reply) = reply {
+                        self.broker.send(inbox, messages::encode(&reply)).await;
                     }
-                    Command::Abort => return Ok(()),
-                    _ => Err(Refusal::NotStarted),
-                });
-            },
+                }
+                Some(_) = self.splits.join_next() => {}
+                Some(call) = self.calls.next() => if let ControlCall::Command(command, reply) = call {
+                    for split in &self.split_handles {
+                        // Fails if it has ended.
+                        let _ended = split.send(command.clone()).await;
+                    }
+                    reply.send(match command {
+                        Command::Interrupt(_) | Command::Stop => {
+                            self.leaving = true;
+                            if let Some(duty) = &mut self.duty {
+                                duty.leave();
+                            }
+                            Ok(Done::Stopping)
+                        }
+                        Command::Abort => return Ok(()),
+                        _ => Err(Refusal::NotStarted),
+                    });
+                },
+            }
         }
+    }
+
+    fn end_duty(&mut self, ended: Result<bool, Error>) {
+        let run = self.duty.take().map(|duty| duty.run().to_owned());
+        let run = run.unwrap_or_default();
+        let is_split = self.hellos.is_none();
+        self.leaving |= is_split || (self.once && !matches!(ended, Ok(false)));
+        match ended {
+            Ok(true) => tracing::info!(target: "lgoose::gaggle", "run {run} is over"),
+            Ok(false) => tracing::info!(target: "lgoose::gaggle", "run {run} did not begin here"),
+            Err(error) => tracing::warn!(target: "lgoose::gaggle", "run {run}: {error}"),
+        }
+    }
+
+    async fn introduce_itself(&self, inbox: String) {
+        if self.leaving {
+            return;
+        }
+        let presence = WorkerPresence {
+            run: self.duty.as_ref().map(|duty| duty.run().to_owned()),
+            wall: self.clock.read().wall,
+            ..self.presence.clone()
+        };
+        self.broker.send(inbox, messages::encode(&presence)).await;
+    }
+
+    /// Handles a request; `None` if the reply is sent later.
+    async fn take(&mut self, request: WorkerRequest, inbox: &str) -> Option<WorkerReply> {
+        let reply = match (&mut self.duty, request.kind) {
+            (None, RequestKind::Claim) if self.leaving => refuse("it is about to end"),
+            (None, RequestKind::Claim) => match self.claim(request.run).await {
+                Ok(()) => WorkerReply::Done,
+                Err(error) => refuse(error.text()),
+            },
+            (Some(duty), RequestKind::Claim) => refuse(format!("it works for run {}", duty.run())),
+            (Some(duty), RequestKind::Split { name, threads }) if duty.run() == request.run => {
+                match self.split(request.run, name, threads).await {
+                    Ok(presence) => WorkerReply::Split(presence),
+                    Err(error) => refuse(error.text()),
+                }
+            }
+            (Some(duty), kind) if duty.run() == request.run => return duty.take(kind, inbox),
+            (_, RequestKind::Release | RequestKind::Dismiss) => WorkerReply::Done,
+            (_, _) => refuse(format!("it does not work for run {}", request.run)),
+        };
+        Some(reply)
+    }
+
+    async fn claim(&mut self, run: String) -> Result<(), Error> {
+        let (presence, load) = (self.presence.clone(), self.load.clone());
+        let duty = WorkerDuty::new(run, &self.broker, presence, load, self.clock).await?;
+        self.duty = Some(duty);
+        Ok(())
+    }
+
+    /// Runs more threads for a run, under an identity that is only for that run.
+    async fn split(
+        &mut self,
+        run: String,
+        name: String,
+        threads: u64,
+    ) -> Result<WorkerPresence, Error> {
+        let presence = WorkerPresence {
+            // Permissions may name the worker.
+            id: names::identity(&self.presence.name, rand::random()),
+            name,
+            threads,
+            ..self.presence.clone()
+        };
+        let requests = self.broker.listen(names::worker(&presence.id)).await?;
+        let (handle, control) = Control::open();
+        let mut split = Worker {
+            broker: self.broker.clone(),
+            presence: presence.clone(),
+            load: self.load.clone(),
+            clock: self.clock,
+            once: true,
+            calls: control.calls,
+            requests,
+            hellos: None,
+            duty: None,
+            leaving: false,
+            splits: JoinSet::new(),
+            split_handles: Vec::new(),
+        };
+        split.claim(run).await?;
+        self.split_handles.push(handle);
+        self.splits.spawn(split.boxed());
+        Ok(presence)
+    }
+
+    /// Returns its service as a future of a known type, since a worker may run others.
+    fn boxed(self) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send>> {
+        Box::pin(self.serve())
     }
 }
 

@@ -173,8 +173,8 @@ fn lost_workers(report: &Report) -> Option<String> {
     let ending = report.ending.as_ref();
     let ending = ending?;
     let missing = ending.missing_load;
-    let is_told = |part: f64| part <= MOST_MISSING || report.arrivals.is_some();
-    if ending.cause == Cause::WorkersLost || missing.is_some_and(is_told) {
+    let is_counted = |part: f64| part <= MOST_MISSING || report.arrivals.is_some();
+    if ending.cause == Cause::WorkersLost || missing.is_some_and(is_counted) {
         return None;
     }
     let workers = report.workers.iter();

@@ -3,7 +3,6 @@
 //! before it takes them, so that the other knows where to go on.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -139,10 +138,8 @@ impl Reservations {
     }
 
     /// Waits until it is time to look whether more has to be reserved.
-    pub(crate) fn due(&self) -> impl Future<Output = ()> {
-        async {
-            let _quiet = tokio::time::timeout(LOOK, self.wanted.notified()).await;
-        }
+    pub(crate) async fn due(&self) {
+        let _quiet = tokio::time::timeout(LOOK, self.wanted.notified()).await;
     }
 
     /// Waits until more numbers may have been granted.

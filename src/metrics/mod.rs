@@ -68,7 +68,6 @@ pub use join::join;
 pub(crate) use lateness::Lateness;
 pub(crate) use portable::PortableDelta;
 pub use recorder::Recorder;
-pub(crate) use report::Cadence;
 #[cfg(any(feature = "otlp", feature = "web"))]
 pub(crate) use report::LatestTrace;
 pub use report::{
@@ -79,6 +78,7 @@ pub use report::{
     TaskRow, ThresholdRow, TraceRow, TracedRequest, Usl, Verdict, VerdictResult, WorkerRow,
     WorkerState,
 };
+pub(crate) use report::{Cadence, MOST_MISSING};
 pub(crate) use request_log::{
     Chunk, ExchangeMessages, LogEntry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs,
     TaskEntry,

@@ -13,6 +13,9 @@ use tokio::time::Instant;
 
 /// Time limit for workers to answer, which is also the time between two questions.
 const HELLO: Duration = Duration::from_millis(400);
+/// The same for workers that are far away, and how many questions come before one with this limit.
+const FAR_HELLO: Duration = Duration::from_secs(2);
+const NEAR_HELLOS: u32 = 4;
 /// Time limit for a worker to answer a claim.
 const CLAIM: Duration = Duration::from_secs(5);
 
@@ -61,7 +64,15 @@ impl fmt::Display for UnclaimedWorker {
 /// # Errors
 /// Trouble with the broker.
 pub(crate) async fn present(broker: &Broker) -> Result<Vec<(WorkerPresence, Duration)>, Error> {
-    let replies = broker.request_all(names::HELLO, HELLO).await?;
+    present_within(broker, FAR_HELLO).await
+}
+
+/// Works like [`present`], with a given time limit.
+async fn present_within(
+    broker: &Broker,
+    within: Duration,
+) -> Result<Vec<(WorkerPresence, Duration)>, Error> {
+    let replies = broker.request_all(names::HELLO, within).await?;
     let all = replies.into_iter().filter_map(|(reply, took)| {
         let presence = messages::decode::<WorkerPresence>(&reply).ok()?;
         Some((presence, took))
@@ -78,13 +89,15 @@ pub(super) async fn claim_one(
     threads: u64,
     excluded: &[String],
 ) -> Option<WorkerPresence> {
-    for (worker, _) in present(broker).await.ok()? {
-        let fits = worker.run.is_none()
-            && worker.threads >= threads
-            && unfit(&worker).is_none()
-            && !excluded.contains(&worker.id);
-        if fits && claim(broker, run, &worker).await.is_ok() {
-            return Some(WorkerPresence { threads, ..worker });
+    for within in [HELLO, FAR_HELLO] {
+        for (worker, _) in present_within(broker, within).await.ok()? {
+            let fits = worker.run.is_none()
+                && worker.threads >= threads
+                && unfit(&worker).is_none()
+                && !excluded.contains(&worker.id);
+            if fits && claim(broker, run, &worker).await.is_ok() {
+                return Some(WorkerPresence { threads, ..worker });
+            }
         }
     }
     None
@@ -120,10 +133,13 @@ pub(super) async fn recruit(
 ) -> Result<Vec<WorkerPresence>, Error> {
     let until = Instant::now() + recruitment.timeout;
     let mut claimed: Vec<WorkerPresence> = Vec::new();
-    let mut reported = None;
+    let (mut reported, mut asked) = (None, 0);
     loop {
+        let is_near = asked % (NEAR_HELLOS + 1) < NEAR_HELLOS;
+        let within = if is_near { HELLO } else { FAR_HELLO };
+        asked += 1;
         let mut others: Vec<UnclaimedWorker> = Vec::new();
-        for (worker, _) in present(broker).await? {
+        for (worker, _) in present_within(broker, within).await? {
             if claimed.len() == recruitment.workers {
                 break;
             }

@@ -1,9 +1,12 @@
 //! Why and when a run ended. The engine fills in the facts; the text is made here, so that all outputs use the same
 //! words.
 
-use crate::units::{counted, show_count, show_long};
+use crate::units::{counted, show_count, show_long, show_percent};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// The fraction of the load that may be missing without a word in the verdict.
+pub(crate) const MOST_MISSING: f64 = 0.01;
 
 /// Causes of a run's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,6 +197,16 @@ impl Ending {
             text += ", before all iterations were done";
         }
         text
+    }
+
+    /// Returns whether more of the load was missing than a verdict passes over.
+    pub(crate) fn misses_load(&self) -> bool {
+        self.missing_load.is_some_and(|part| part > MOST_MISSING)
+    }
+
+    /// Returns what part of the load was missing, as a percentage; `None` if that is not known.
+    pub(crate) fn missing(&self) -> Option<String> {
+        self.missing_load.map(|part| show_percent(100.0 * part))
     }
 
     /// Notes that of so many iterations only these were done, since workers were lost.

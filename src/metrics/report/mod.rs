@@ -20,6 +20,7 @@ mod worker;
 use super::columns::NameSeries;
 pub use super::events::{Event, EventKind};
 pub use capacity::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult, Usl};
+pub(crate) use ending::MOST_MISSING;
 pub use ending::{Cause, Ending};
 pub use error::{ErrorRow, Exemplar};
 pub use latency::{Latency, PhasesMs};

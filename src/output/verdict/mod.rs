@@ -6,10 +6,10 @@ use super::display::{
 };
 use crate::error::{Error, exit};
 use crate::metrics::{
-    Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult, WorkerRow,
-    WorkerState,
+    Cause, Ending, MOST_MISSING, Report, RunSettings, ThresholdRow, Verdict, VerdictResult,
+    WorkerRow, WorkerState,
 };
-use crate::units::{counted, show_count, show_percent};
+use crate::units::{counted, show_count};
 
 /// The most tasks, checks and thresholds that get a line each; the rest is counted.
 const MOST_REMARKS: usize = 5;
@@ -135,9 +135,6 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
-/// The share of the load that may be missing without a word in the verdict.
-const MOST_MISSING: f64 = 0.01;
-
 /// Returns what keeps thresholds from being judged by a load that was less than planned. Who sets a limit on dropped
 /// iterations has said how many may be missing.
 fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
@@ -172,9 +169,9 @@ fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
 fn lost_workers(report: &Report) -> Option<String> {
     let ending = report.ending.as_ref();
     let ending = ending?;
-    let missing = ending.missing_load;
-    let is_counted = |part: f64| part <= MOST_MISSING || report.arrivals.is_some();
-    if ending.cause == Cause::WorkersLost || missing.is_some_and(is_counted) {
+    let is_known = ending.missing_load.is_some();
+    let is_counted = is_known && (!ending.misses_load() || report.arrivals.is_some());
+    if ending.cause == Cause::WorkersLost || is_counted {
         return None;
     }
     let workers = report.workers.iter();
@@ -188,8 +185,9 @@ fn lost_workers(report: &Report) -> Option<String> {
         one_line(&first.name),
         moment(first.lost_at_s.unwrap_or(0.0).max(0.0)),
     );
-    let missing = missing.map_or_else(String::new, |part| {
-        format!(": {} of the load was missing", show_percent(100.0 * part))
+    let missing = ending.missing();
+    let missing = missing.map_or_else(String::new, |missing| {
+        format!(": {missing} of the load was missing")
     });
     Some(match lost.len() {
         1 => format!("worker '{name}' was lost at {at}{missing}"),

@@ -19,7 +19,9 @@ use crate::cli::{self, SearchVariable};
 use crate::config::{Config, Load, Logs, MOST_USERS};
 use crate::control::{Command, Handle};
 use crate::error::Error;
-use crate::metrics::{CapacityStep, Cause, Report, RunPhase, SeriesPoint, Snapshot, StepResult};
+use crate::metrics::{
+    CapacityStep, Cause, Ending, Report, RunPhase, SeriesPoint, Snapshot, StepResult,
+};
 use crate::units;
 #[cfg(feature = "gaggle")]
 use std::cell::Cell;
@@ -588,6 +590,13 @@ impl WatchedStep<'_> {
         match (judgement, broken) {
             _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => Judgement {
                 reason: text,
+                ..Judgement::default()
+            },
+            // With less than its load, a step says nothing about the site.
+            _ if ending.is_some_and(Ending::misses_load) => Judgement {
+                reason: ending
+                    .and_then(Ending::missing)
+                    .map(|missing| format!("{missing} of the load was missing: workers were lost")),
                 ..Judgement::default()
             },
             (Some(judgement), Some(row))

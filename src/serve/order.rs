@@ -3,10 +3,12 @@
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +23,9 @@ const MOST_OF_ERRORS: usize = 16 << 10;
 
 /// Time for sending a message: what the socket does not take at once is not sent.
 const SENDING: Duration = Duration::from_millis(200);
+
+/// The file that this process keeps locked.
+static RUNNING: OnceLock<File> = OnceLock::new();
 
 /// The host of this process, if it has one.
 static HOST: OnceLock<Mutex<Host>> = OnceLock::new();
@@ -63,6 +68,8 @@ pub(crate) struct ProcessOrder {
     pub(crate) read_only: bool,
     /// Whether it only puts the run together and looks for mistakes.
     pub(crate) check: bool,
+    /// The file that it locks for as long as it is there, and the name of its run.
+    pub(crate) lock: Option<(PathBuf, String)>,
 }
 
 impl fmt::Debug for ProcessOrder {
@@ -80,6 +87,29 @@ impl ProcessOrder {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
+    }
+
+    /// Locks the file of the order for as long as this process is there.
+    ///
+    /// # Errors
+    /// Trouble with the file, or another run that goes on.
+    pub(crate) fn lock(&self) -> Result<(), Error> {
+        let Some((path, run)) = &self.lock else {
+            return Ok(());
+        };
+        let cannot = |error| Error::cannot("lock the folder of runs", error);
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path);
+        let mut file = file.map_err(cannot)?;
+        file.try_lock().map_err(|error| cannot(error.into()))?;
+        file.set_len(0)
+            .and_then(|()| file.write_all(run.as_bytes()))
+            .map_err(cannot)?;
+        let _first = RUNNING.set(file);
+        Ok(())
     }
 
     /// Receives the order of this process over its standard input; the socket is for the answer.

@@ -60,7 +60,7 @@ struct OutputTail {
 pub(super) struct ExitedProcess {
     status: ExitStatus,
     /// The end of its standard output.
-    pub(super) printed: String,
+    printed: String,
     /// The end of its standard error.
     error_output: String,
     /// Its errors and the reasons for its verdict, as it printed them.
@@ -202,12 +202,19 @@ impl ExitedProcess {
             let shown = errors.strip_prefix("error: ").unwrap_or(&errors);
             return Some(shown.trim_end().to_owned());
         }
-        let text = format!(
-            "the process of the run ended with {}\n{}",
-            self.status,
-            self.error_output.trim()
-        );
+        let mut text = format!("the process of the run ended with {}", self.status);
+        if self.exit_code().is_some() {
+            text += &format!("\n{}", self.error_output.trim());
+        }
         Some(text.trim_end().to_owned())
+    }
+
+    /// Returns the end of what it printed. Where a signal ended it, only its standard error tells how far it came.
+    pub(super) fn output(self) -> String {
+        match self.exit_code() {
+            Some(_) => self.printed,
+            None => self.printed + &self.error_output,
+        }
     }
 }
 

@@ -141,6 +141,11 @@ impl RunRow {
         }
     }
 
+    /// Shows the run as one whose process is there although its server has ended: it stops, and writes its report.
+    pub(super) fn go_on(&mut self) {
+        (self.state, self.error) = (RunState::Running, None);
+    }
+
     /// Makes the row for a run that is not over.
     pub(super) fn open(id: &str, record: &RunRecord, state: RunState) -> RunRow {
         RunRow {

@@ -14,6 +14,9 @@ use tokio::time::{Instant, sleep_until};
 /// Time from the second interrupt to the end of this process: a little less than the second that is promised.
 const PATIENCE: Duration = Duration::from_millis(800);
 
+/// Time between two looks whether a run of an earlier server is over.
+const AGAIN: Duration = Duration::from_millis(250);
+
 /// How the runner has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunnerEnd {
@@ -64,6 +67,18 @@ pub(crate) async fn run_all(
             plan,
             arguments,
         } = waiting;
+        if let Some(other) = runs.data.running() {
+            notify(&format!(
+                "run {id} waits for the end of run {other} of an earlier 'lgoose serve'"
+            ));
+            tokio::select! {
+                () = interrupts.next() => {
+                    runs.close();
+                    return RunnerEnd::Idle;
+                }
+                () = free(runs) => {}
+            }
+        }
         notify(&format!("run {id} begins"));
         let order = ProcessOrder {
             arguments: [
@@ -78,6 +93,7 @@ pub(crate) async fn run_all(
             token,
             read_only,
             check: false,
+            lock: Some((runs.data.running_path(), id.clone())),
         };
         // What cannot be kept of it now is told at its end.
         let _later = runs.data.write_record(&id, &record);
@@ -89,7 +105,7 @@ pub(crate) async fn run_all(
                 error: gone.error(),
                 output: match runs.data.report(&id) {
                     Ok(Some(_)) => None,
-                    _ => Some(gone.printed),
+                    _ => Some(gone.output()),
                 },
             },
             Ok(None) => return RunnerEnd::Hurried,
@@ -117,6 +133,13 @@ pub(crate) async fn run_all(
             1 => return RunnerEnd::Idle,
             _ => return RunnerEnd::Hurried,
         }
+    }
+}
+
+/// Waits until no process of another run is there.
+async fn free(runs: &Runs) {
+    while runs.data.running().is_some() {
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

@@ -121,6 +121,7 @@ impl Runs {
             token: String::new(),
             read_only: true,
             check: true,
+            lock: None,
         };
         order.arguments.extend(plan_arguments(&plan));
         let turn = self.checking.acquire().await;
@@ -177,6 +178,13 @@ impl Runs {
             Err(error) => (Vec::new(), Some(error.text())),
         };
         over.retain(|row| rows.iter().all(|open| open.id != row.id));
+        let running = self.data.running();
+        let running = over
+            .iter_mut()
+            .find(|row| Some(&row.id) == running.as_ref());
+        if let Some(row) = running {
+            row.go_on();
+        }
         for (id, record) in unsaved {
             over.retain(|row| row.id != id);
             over.push(RunRow::new(&id, Some(record), None));
@@ -203,7 +211,11 @@ impl Runs {
                 return Ok(RunRow::new(id, Some(record.clone()), None));
             }
         }
-        self.data.row(id).ok_or_else(|| absent(id))
+        let mut row = self.data.row(id).ok_or_else(|| absent(id))?;
+        if self.data.running().is_some_and(|running| running == id) {
+            row.go_on();
+        }
+        Ok(row)
     }
 
     /// Takes a run out of the queue, or removes the files of a finished one.
@@ -212,7 +224,8 @@ impl Runs {
     /// Refuses if there is no such run, if it is the current one, or if its files cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<(), RunRefusal> {
         let mut state = self.state();
-        if state.current.as_ref().is_some_and(|run| run.id == id) {
+        let is_running = || self.data.running().is_some_and(|running| running == id);
+        if state.current.as_ref().is_some_and(|run| run.id == id) || is_running() {
             let message = format!("run '{id}' is still running: stop it first");
             return Err(RunRefusal::Conflict(message));
         }

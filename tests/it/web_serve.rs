@@ -350,6 +350,41 @@ fn a_second_interrupt_aborts_and_a_server_that_is_killed_leaves_no_load_behind()
 }
 
 #[test]
+fn a_server_that_is_started_again_begins_no_run_beside_one_that_still_goes_on() {
+    let server = Server::start();
+    let held = "task { function(user) user:get \"/hold\" end }";
+    let plans = [("busy.lua", BUSY), ("held.lua", held)];
+    let host = Host::start("serve_orphan", &plans, &[]);
+    let load = json!({ "host": server.url(), "users": 1, "stop_timeout": "6s" });
+    let first = host.run("held.lua", &load);
+    wait_until("a request", || server.received() == 1);
+    let folder = host.data.parent().expect("a folder").to_owned();
+    drop(host.running);
+    let host = Host::again(&folder, &[]);
+    let row = host.row(&first);
+    assert_eq!(
+        (&row["state"], &row["error"]),
+        (&json!("running"), &json!(null)),
+        "{row}"
+    );
+    let removed = format!("DELETE /api/v1/runs/{first}");
+    assert_eq!(host.web.send(&removed, "", "").status, 409);
+    let second = host.run(
+        "busy.lua",
+        &json!({ "host": server.url(), "users": 1, "iterations": 2 }),
+    );
+    wait_until("it waits", || {
+        host.running
+            .stderr()
+            .contains(&format!("run {second} waits for the end of run {first}"))
+    });
+    assert_eq!(server.received(), 1);
+    host.wait_for(&second, "kept");
+    assert_eq!(host.row(&first)["state"], "kept");
+    host.end();
+}
+
+#[test]
 fn a_plan_that_ends_its_process_takes_nothing_else_along() {
     let server = Server::start();
     let hungry = "local kept = {} task { function(user) for i = 1, 1e9 do kept[i] = ('x'):rep(1000) .. i end end }";

@@ -22,6 +22,7 @@ pub(super) enum HostedTask {
 /// A mistake in the plan; trouble if this process has no host.
 pub(super) fn take() -> Result<HostedTask, Error> {
     let (order, link) = ProcessOrder::receive()?;
+    order.lock()?;
     let mut run_flags = match cli::parse_run(order.arguments) {
         Ok(flags) => flags,
         Err(message) => {

@@ -19,13 +19,13 @@ pub(in crate::app) fn list(broker: &cli::BrokerArgs) -> Result<String, Error> {
     let address = address(&broker.url, &broker.reached)?;
     runtime()?.block_on(async {
         let broker = Broker::connect(&address, "lgoose gaggle", CONNECT).await?;
-        let workers = present(&broker).await?;
-        let now = SystemTime::now()
+        let question_at = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
+        let workers = present(&broker).await?;
         let gathers = gathers(&broker).await?;
         let runs = broker.runs().await?;
-        Ok(text(&workers, &gathers, &runs, now))
+        Ok(text(&workers, &gathers, &runs, question_at))
     })
 }
 
@@ -33,7 +33,7 @@ fn text(
     workers: &[(WorkerPresence, Duration)],
     gathers: &[GatherPresence],
     runs: &[String],
-    now: Duration,
+    question_at: Duration,
 ) -> String {
     let mut rows = vec![
         [
@@ -42,9 +42,9 @@ fn text(
         .map(str::to_owned),
     ];
     for (worker, took) in workers {
-        // The clock was read about half a round trip ago, and collecting the answers took time as well.
-        let offset = (worker.wall as f64 - now.as_nanos() as f64) / 1e6;
-        let took_ms = took.as_secs_f64() * 1e3;
+        // The clock was read about half a round trip after the question.
+        let way_ms = took.as_secs_f64() * 1e3 / 2.0;
+        let offset = (worker.wall as f64 - question_at.as_nanos() as f64) / 1e6 - way_ms;
         rows.push([
             worker.name.clone(),
             worker
@@ -54,7 +54,7 @@ fn text(
             worker.version.clone(),
             worker.threads.to_string(),
             worker.cores.to_string(),
-            if offset.abs() < took_ms + 500.0 {
+            if offset.abs() < way_ms + 500.0 {
                 "within 1 s".to_owned()
             } else {
                 format!("{:+.1} s", offset / 1e3)

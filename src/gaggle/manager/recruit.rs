@@ -133,11 +133,11 @@ pub(super) async fn recruit(
 ) -> Result<Vec<WorkerPresence>, Error> {
     let until = Instant::now() + recruitment.timeout;
     let mut claimed: Vec<WorkerPresence> = Vec::new();
-    let (mut reported, mut asked) = (None, 0);
+    let (mut reported, mut questions) = (None, 0);
     loop {
-        let is_near = asked % (NEAR_HELLOS + 1) < NEAR_HELLOS;
+        let is_near = questions % (NEAR_HELLOS + 1) < NEAR_HELLOS;
         let within = if is_near { HELLO } else { FAR_HELLO };
-        asked += 1;
+        questions += 1;
         let mut others: Vec<UnclaimedWorker> = Vec::new();
         for (worker, _) in present_within(broker, within).await? {
             if claimed.len() == recruitment.workers {

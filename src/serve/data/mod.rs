@@ -22,6 +22,9 @@ pub(super) const PLAN: &str = "plan.lua";
 /// Name of what is kept beside both.
 const RECORD: &str = "run.json";
 
+/// Name of the file that the process of a run locks, with the name of that run.
+const RUNNING: &str = ".running";
+
 /// The most bytes of a report that is opened.
 const REPORT_BYTES: u64 = 64 << 20;
 /// The most bytes of the other files.
@@ -154,6 +157,23 @@ impl RunFolder {
                 .because(error)
                 .into()
         })
+    }
+
+    /// Returns the path of the file that the process of a run locks.
+    pub(super) fn running_path(&self) -> PathBuf {
+        self.root.join(RUNNING)
+    }
+
+    /// Returns the run whose process is there, whoever has started it; `None` if there is none.
+    pub(super) fn running(&self) -> Option<String> {
+        let file = File::open(self.running_path()).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {}
+            _ => return None,
+        }
+        let mut id = String::new();
+        file.take(OTHER_BYTES).read_to_string(&mut id).ok()?;
+        Some(id)
     }
 
     /// Returns the path at which a run writes its report.

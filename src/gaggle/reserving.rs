@@ -70,8 +70,9 @@ impl AnnouncementLog for StreamLog {
     }
 }
 
-/// Reserves what the users of a worker want to take, until the run is over or another worker takes its place.
-pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reservations>) {
+/// Reserves what the users of a worker want to take, until the run is over or another worker takes its place; returns
+/// whether one has.
+pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reservations>) -> bool {
     let (mut last, mut number) = (0, 0);
     loop {
         reservations.due().await;
@@ -87,14 +88,14 @@ pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reserva
         last = loop {
             match log.add(last, &announcement).await {
                 Ok(stored) => break stored,
-                Err(PublishFailure::NoStream) => return,
+                Err(PublishFailure::NoStream) => return false,
                 Err(PublishFailure::Failed(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                 }
                 Err(PublishFailure::Overtaken) => match log.last().await {
                     // The answer to an earlier attempt was lost.
                     Ok(Some((stored, existing))) if existing == announcement => break stored,
-                    Ok(Some((_, Announcement { is_last: true, .. }))) => return,
+                    Ok(Some((_, Announcement { is_last: true, .. }))) => return true,
                     Ok(_) => {}
                     Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
                 },

@@ -64,7 +64,7 @@ pub(super) struct WorkerDuty {
     released: bool,
     started: bool,
     /// Reserves what users want to take.
-    reserving: JoinSet<()>,
+    reserving: JoinSet<bool>,
 }
 
 impl WorkerDuty {
@@ -150,6 +150,8 @@ impl WorkerDuty {
                     }
                     Err(_) => {}
                 },
+                // Its users would get nothing more.
+                Some(Ok(true)) = self.reserving.join_next() => self.dismiss(),
                 _ = self.look.tick() => if !self.look() {
                     return Ok(self.started);
                 },

@@ -263,17 +263,14 @@ impl ManagerLoop {
         }
         self.is_reachable = is_reachable;
         let url = self.line.broker.url();
-        let is_there = is_up && self.line.is_broker_there();
-        let (what, hint) = if is_there {
-            (
-                "the streams of the broker",
-                ", although it is there: is its disk full?",
-            )
+        // A server of version 2.9 whose disk is full keeps its connections, and is silent.
+        let hint = if is_up {
+            " (it hangs, or its disk is full)"
         } else {
-            ("the broker", "")
+            ""
         };
-        let why =
-            (!is_reachable).then(|| format!("nothing comes from {what} at {url} any more{hint}"));
+        let why = (!is_reachable)
+            .then(|| format!("nothing comes from the broker at {url} any more{hint}"));
         self.intake.send(0, SignalKind::Unreachable(why));
     }
 

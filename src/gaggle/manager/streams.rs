@@ -10,9 +10,8 @@ use crate::gaggle::reading::FailureTracker;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 /// Time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
@@ -31,8 +30,6 @@ pub(super) struct ManagerConnection {
     pub(super) superseded: mpsc::UnboundedReceiver<Error>,
     /// Messages of workers that cannot hand over signals.
     pub(super) failures: Subscriber,
-    /// When its own sign of life came back last.
-    echoed: watch::Receiver<Instant>,
     beating: JoinHandle<()>,
 }
 
@@ -61,13 +58,11 @@ impl ManagerConnection {
             Err(PublishFailure::Failed(error)) => return Err(error),
         }
         let (lost, superseded) = mpsc::unbounded_channel();
-        let (echo, echoed) = watch::channel(Instant::now());
         let lead = RunLead {
             broker: broker.clone(),
             run: run.to_owned(),
             leader: leader.clone(),
             trouble: lost,
-            echo,
         };
         Ok(Some(ManagerConnection {
             broker,
@@ -76,14 +71,8 @@ impl ManagerConnection {
             clock,
             superseded,
             failures,
-            echoed,
             beating: tokio::spawn(lead.beat(clock, questions, beats)),
         }))
-    }
-
-    /// Returns whether the broker passes plain messages on, whatever its streams do.
-    pub(super) fn is_broker_there(&self) -> bool {
-        self.echoed.borrow().elapsed() < BEAT * 3
     }
 
     /// Stops giving signs of life.
@@ -98,7 +87,6 @@ struct RunLead {
     run: String,
     leader: String,
     trouble: mpsc::UnboundedSender<Error>,
-    echo: watch::Sender<Instant>,
 }
 
 impl RunLead {
@@ -112,9 +100,7 @@ impl RunLead {
                     let reading = messages::encode(&clock.read());
                     self.broker.send(inbox.to_string(), reading).await;
                 },
-                Some(sign) = beats.next() => if sign.payload == self.leader {
-                    self.echo.send_replace(Instant::now());
-                } else if self.is_superseded().await {
+                Some(sign) = beats.next() => if sign.payload != self.leader && self.is_superseded().await {
                     // Nobody receives it once the run is over here.
                     let _over = self.trouble.send(Error::trouble(
                         "another manager has taken the run over, because nothing was heard from this one",

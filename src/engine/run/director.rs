@@ -455,12 +455,11 @@ impl Director {
         if !self.roster.away(worker) {
             return;
         }
-        if let Some(workers) = self.workers.as_mut().filter(|_| self.lifecycle.is_going()) {
-            let percent = workers.lose(worker);
-            text += &format!(
-                "; {} of the load is missing without it",
-                show_percent(percent)
-            );
+        if let Some(workers) = &mut self.workers {
+            let percent = show_percent(workers.lose(worker));
+            if self.lifecycle.is_going() {
+                text += &format!("; {percent} of the load is missing without it");
+            }
         }
         let stops = self
             .workers

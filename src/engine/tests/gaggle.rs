@@ -31,8 +31,8 @@ pub(super) struct Gaggle {
     start: oneshot::Receiver<LoadStart>,
     events: mpsc::UnboundedReceiver<EventTask>,
     entries: Option<mpsc::UnboundedReceiver<DirectorLogEntry>>,
-    /// When all workers fall silent for good, after the run has begun.
-    pub(super) silent: Option<Duration>,
+    /// When the first so many workers fall silent for good, after the run has begun.
+    pub(super) silent: Option<(Duration, usize)>,
 }
 
 /// Time after which a manager notices that nothing is heard from a worker.
@@ -50,8 +50,8 @@ struct BrokerRecord {
     test_start: Option<Vec<u8>>,
     /// Takes the signals for the current director.
     signals: mpsc::UnboundedSender<Signal>,
-    /// When all workers fall silent for good.
-    silent: Option<Duration>,
+    /// When the first so many workers fall silent for good.
+    silent: Option<(Duration, usize)>,
     /// The directive that each worker follows, and the versions of the plan that it has.
     following: Vec<(watch::Sender<Directive>, Vec<Arc<PlanVersion>>)>,
 }
@@ -81,12 +81,12 @@ impl Message {
 }
 
 impl BrokerStream {
-    /// Silences all workers that long after the run has begun, and tells the director as late as a manager does.
-    async fn silence(self, after: Duration) {
-        let (start, workers) = {
+    /// Silences the first `workers` that long after the run has begun, and tells the director as late as a manager does.
+    async fn silence(self, (after, workers): (Duration, usize)) {
+        let start = {
             let mut stored = self.0.lock().expect("one thread");
-            stored.silent = Some(after);
-            (stored.start.expect("it has begun").0, stored.workers.len())
+            stored.silent = Some((after, workers));
+            stored.start.expect("it has begun").0
         };
         tokio::time::sleep_until(start + after + NOTICED).await;
         for worker in 0..workers {
@@ -97,8 +97,10 @@ impl BrokerStream {
     fn store(&self, message: Message) {
         let mut stored = self.0.lock().expect("one thread");
         let at = stored.start.map_or(Duration::ZERO, |(at, _)| at.elapsed());
-        let is_silent = stored.silent.is_some_and(|silent| at >= silent);
-        if is_silent && matches!(message, Message::Signal(..)) {
+        if let (Some((after, workers)), Message::Signal(from, ..)) = (stored.silent, &message)
+            && at >= after
+            && *from < workers
+        {
             return;
         }
         if let Some(signal) = message.signal() {
@@ -308,8 +310,8 @@ impl Gaggle {
         for (number, (run, versions)) in runs.iter().enumerate() {
             self.start_worker(number, run, versions, &start);
         }
-        if let Some(after) = self.silent {
-            tokio::task::spawn_local(self.stream().silence(after));
+        if let Some(silent) = self.silent {
+            tokio::task::spawn_local(self.stream().silence(silent));
         }
         let entries = self.entries.take().expect("it begins once");
         self.stream.store_journal(entries);

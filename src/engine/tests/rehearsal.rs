@@ -46,8 +46,8 @@ pub(crate) struct TestRun {
     pub(crate) part: LoadPart,
     /// When the director is lost, and when another takes the run over; only in runs on workers.
     pub(crate) lost: Option<(Duration, Duration)>,
-    /// When all workers fall silent for good.
-    pub(crate) silent: Option<Duration>,
+    /// When the first so many workers fall silent for good.
+    pub(crate) silent: Option<(Duration, usize)>,
     /// Logs to which what is counted is written; only in runs of one process.
     pub(crate) run_logs: Option<RunLogs>,
 }

@@ -8,6 +8,8 @@ use crate::control::Command;
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Report};
 use crate::plan::Shape;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 use std::time::Duration;
 
 async fn play(
@@ -258,7 +260,7 @@ async fn a_run_without_any_worker_ends_at_the_last_signal() {
             ..Settings::default()
         };
         let (_, outcome) = play(source, &settings, &[1, 2], |rehearsal| {
-            rehearsal.silent = Some(ms(silent));
+            rehearsal.silent = Some((ms(silent), 2));
             rehearsal.lost = taken.map(|(lost, taken)| (ms(lost), ms(taken)));
         })
         .await;
@@ -282,10 +284,102 @@ async fn a_run_whose_workers_are_lost_after_its_end_has_come_to_its_end() {
     };
     let source = "task { function(user) user:get \"/a\" user:wait(5) end }";
     let (_, outcome) = play(source, &settings, &[1, 2], |rehearsal| {
-        rehearsal.silent = Some(ms(10_100));
+        rehearsal.silent = Some((ms(10_100), 2));
     })
     .await;
     let ending = outcome.report.ending.expect("it ended");
     assert_eq!(ending.cause, Cause::TimeUp, "{ending:?}");
     assert!(!ending.cut_short, "{ending:?}");
+}
+
+/// Plays a run of ten seconds on three workers, whose first is lost, and which somebody may stop.
+async fn play_with_a_loss(
+    random: &mut StdRng,
+    source: &'static str,
+    settings: Settings,
+) -> (Vec<Arrived>, Report, String) {
+    let workers = [0; 3].map(|_| random.random_range(1..=3));
+    let silent_ms = random.random_range(1_200..9_000);
+    let stopped = random
+        .random_bool(0.3)
+        .then(|| random.random_range(2_000..12_000));
+    let settings = Settings {
+        run_time: Some(ms(10_000)),
+        ..settings
+    };
+    let (arrived, outcome) = play(source, &settings, &workers, |run| {
+        run.silent = Some((ms(silent_ms), 1));
+        run.commands = stopped
+            .map(|at| (ms(at), Command::Stop))
+            .into_iter()
+            .collect();
+    })
+    .await;
+    assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
+    let shown = format!("{workers:?}, silent at {silent_ms} ms, stopped at {stopped:?}");
+    let report = outcome.report;
+    let ending = report.ending.as_ref().expect("it ended");
+    let (end, silent) = (ending.at_s, silent_ms as f64 / 1e3);
+    let share = workers[0] as f64 / workers.iter().sum::<usize>() as f64;
+    let missing_s = ending.missing_load.expect("users are on workers") * end / share;
+    // Seconds are delivered as a whole, a little after their end. Who has handed everything over is not lost.
+    let least = if end > silent + 5.0 {
+        end - silent
+    } else {
+        0.0
+    };
+    let most = (end - silent).max(0.0) + 1.1;
+    assert!(
+        (least - 0.01..=most).contains(&missing_s),
+        "{missing_s} s: {shown}"
+    );
+    (arrived, report, shown)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_worker_leaves_undone_is_in_the_report() {
+    let source = "task { function(user) user:get \"/\" user:wait(0.1) end }";
+    for seed in 0..8 {
+        let random = &mut StdRng::seed_from_u64(seed);
+        let rate = random.random_range(5..200);
+        let settings = Settings {
+            rate: Some(f64::from(rate)),
+            max_users: Some(500),
+            ..Settings::default()
+        };
+        let (arrived, report, shown) = play_with_a_loss(random, source, settings).await;
+        let end = report.ending.expect("it ended").at_s;
+        let counts = report.arrivals.expect("a run at a rate");
+        let due = (end * f64::from(rate)).ceil() as u64;
+        let counted = counts.started + counts.dropped;
+        assert!(
+            counted.abs_diff(due) <= 1,
+            "{seed}: {counted} of {due}: {shown}"
+        );
+        assert!(counts.started <= arrived.len() as u64, "{seed}: {shown}");
+
+        let all = random.random_range(100..2_000);
+        let settings = Settings {
+            users: Some(12),
+            startup_time: Some(Duration::ZERO),
+            shared_iterations: Some(all),
+            ..Settings::default()
+        };
+        let (arrived, report, shown) = play_with_a_loss(random, source, settings).await;
+        let ending = report.ending.expect("it ended");
+        let done: u64 = report.scenarios.iter().map(|row| row.iterations).sum();
+        assert!(
+            done <= arrived.len() as u64 && arrived.len() as u64 <= all,
+            "{seed}: {shown}"
+        );
+        let told = (ending.iterations_done, ending.iterations_due);
+        let is_undone = done < all && ending.cause == Cause::IterationsDone;
+        let expected = if is_undone { (done, all) } else { (0, 0) };
+        assert_eq!(
+            told, expected,
+            "{seed}: {done} of {all}: {shown}: {}",
+            ending.text
+        );
+        assert!(!is_undone || ending.cut_short, "{seed}: {shown}");
+    }
 }

@@ -372,11 +372,11 @@ async fn what_a_lost_worker_leaves_undone_is_in_the_report() {
             done <= arrived.len() as u64 && arrived.len() as u64 <= all,
             "{seed}: {shown}"
         );
-        let told = (ending.iterations_done, ending.iterations_due);
+        let counts = (ending.iterations_done, ending.iterations_due);
         let is_undone = done < all && ending.cause == Cause::IterationsDone;
         let expected = if is_undone { (done, all) } else { (0, 0) };
         assert_eq!(
-            told, expected,
+            counts, expected,
             "{seed}: {done} of {all}: {shown}: {}",
             ending.text
         );

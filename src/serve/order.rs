@@ -1,12 +1,14 @@
 //! What a hosted run is told, and what it tells its host: a line of JSON each over the socket that is its standard input.
 
 use crate::error::Error;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -89,10 +91,10 @@ impl ProcessOrder {
         line
     }
 
-    /// Locks the file of the order for as long as this process is there.
+    /// Locks the file of the order for as long as this process is there; waits while somebody looks whether it is locked.
     ///
     /// # Errors
-    /// Trouble with the file, or another run that goes on.
+    /// Trouble with the file.
     pub(crate) fn lock(&self) -> Result<(), Error> {
         let Some((path, run)) = &self.lock else {
             return Ok(());
@@ -102,9 +104,11 @@ impl ProcessOrder {
             .create(true)
             .truncate(false)
             .write(true)
+            // Others may have put a link or a pipe there.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(path);
         let mut file = file.map_err(cannot)?;
-        file.try_lock().map_err(|error| cannot(error.into()))?;
+        file.lock().map_err(cannot)?;
         file.set_len(0)
             .and_then(|()| file.write_all(run.as_bytes()))
             .map_err(cannot)?;

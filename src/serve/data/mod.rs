@@ -166,7 +166,9 @@ impl RunFolder {
 
     /// Returns the run whose process is there, whoever has started it; `None` if there is none.
     pub(super) fn running(&self) -> Option<String> {
-        let file = File::open(self.running_path()).ok()?;
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, &self.root, flags, Mode::empty()).ok()?;
+        let (file, _) = open(&folder, RUNNING).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {}
             _ => return None,

@@ -2,6 +2,8 @@
 
 use crate::allotment::{Allotment, Reservations, Taken};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Iterations that are left.
 #[derive(Debug)]
@@ -20,13 +22,22 @@ impl Tickets {
         Tickets { allotment, count }
     }
 
-    /// Takes one, and waits until it is reserved; false if none is left. Can be dropped at any time.
-    pub(crate) async fn take(&self) -> bool {
+    /// Takes one, and waits until it is reserved; returns how long that took, and `None` if none is left. Can be dropped
+    /// at any time.
+    pub(crate) async fn take(&self) -> Option<Duration> {
+        let mut waits_since = None;
         loop {
             match self.allotment.take(self.count) {
-                Taken::Number(_) => return true,
-                Taken::Nothing => return false,
-                Taken::Later => self.allotment.wait_for_more().await,
+                Taken::Number(_) => {
+                    return Some(
+                        waits_since.map_or(Duration::ZERO, |since: Instant| since.elapsed()),
+                    );
+                }
+                Taken::Nothing => return None,
+                Taken::Later => {
+                    waits_since.get_or_insert_with(Instant::now);
+                    self.allotment.wait_for_more().await;
+                }
             }
         }
     }

@@ -167,10 +167,15 @@ impl User {
                 self.runner.requests.paused(pause);
                 continue;
             }
-            if starts_iteration && !self.takes_iteration().await {
-                break;
-            }
             if starts_iteration {
+                let Some(waited) = self.take_iteration().await else {
+                    break;
+                };
+                if !waited.is_zero() {
+                    task = task.shifted(waited);
+                    iteration = iteration.shifted(waited);
+                    self.runner.requests.paused(waited);
+                }
                 self.renew_connections();
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
@@ -272,21 +277,26 @@ impl User {
         }
     }
 
-    /// Takes one of the iterations that users share; false if none is left, or the user was told to stop meanwhile.
-    async fn takes_iteration(&mut self) -> bool {
+    /// Takes one of the iterations that users share, and returns how long it had to wait for that; `None` if none is left,
+    /// or the user was told to stop meanwhile.
+    async fn take_iteration(&mut self) -> Option<Duration> {
+        let mut waited = Duration::ZERO;
         let own = self.role.limits.tickets.iter();
         for tickets in own.chain(&self.shared.tickets) {
             let taken = tokio::select! {
                 biased;
                 taken = tickets.take() => taken,
-                () = self.stop.requested() => return false,
+                () = self.stop.requested() => return None,
             };
-            if !taken {
-                self.iterations_used_up = true;
-                return false;
+            match taken {
+                Some(own) => waited += own,
+                None => {
+                    self.iterations_used_up = true;
+                    return None;
+                }
             }
         }
-        true
+        Some(waited)
     }
 
     /// Returns how many iterations the user runs at most.

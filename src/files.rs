@@ -96,6 +96,9 @@ pub(crate) fn read_all(input: impl io::Read) -> io::Result<Vec<u8>> {
     read_at_most(input, most)
 }
 
+/// The most bytes of a text that people write: a plan, a module, a list of variables. What reads it takes a multiple of them.
+const MOST_TEXT: u64 = 8 << 20;
+
 fn read_at_most(input: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -109,19 +112,27 @@ fn read_at_most(input: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads a whole file that is text in UTF-8.
+/// Reads a whole file that people write, text in UTF-8.
 ///
 /// # Errors
-/// As [`open`], and one for other bytes.
+/// As [`open`] and [`read_text`].
 pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
-    as_text(read(path)?)
+    read_text(open(path)?)
 }
 
-/// Takes bytes for text.
+/// Reads a text that people write.
 ///
 /// # Errors
-/// One of the kind `InvalidData` that says where they are not UTF-8.
-pub(crate) fn as_text(bytes: Vec<u8>) -> io::Result<String> {
+/// Those of reading, one in words if it is too long, and one of the kind `InvalidData` that says where it is not UTF-8.
+pub(crate) fn read_text(input: impl io::Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    input.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_TEXT {
+        return Err(too_large(format!(
+            "it has more than {}, which is the most that such a text may have; data belongs into files of their own",
+            show_size(MOST_TEXT as f64)
+        )));
+    }
     String::from_utf8(bytes)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }

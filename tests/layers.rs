@@ -1,4 +1,5 @@
-//! The architecture, checked: who may import whom, which crate is used where, that a type's `impl` stands in one file,
+//! The architecture, checked: who may import whom, which crate is used where, that a type's `impl` stands in one file, that
+//! what plans are given counts as theirs,
 //! which words identifiers have, where unit tests stand, and that the files inside a module do not import each other in
 //! circles.
 //!
@@ -7,6 +8,8 @@
 
 #[path = "layers/circles.rs"]
 mod circles;
+#[path = "layers/held.rs"]
+mod held;
 #[path = "layers/identifiers.rs"]
 mod identifiers;
 #[path = "layers/types.rs"]

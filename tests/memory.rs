@@ -68,6 +68,9 @@ fn what_is_counted_is_within_a_fifth_of_what_is_allocated() {
         r"[a-z]{1,500}",
         r"\pL{30}",
         r"(foo|bar|baz|qux){1,50}",
+        "literal",
+        "one|two|three",
+        "a literal that is as long as the beginning of an error message of a site",
     ] {
         let (compiled, bytes) = allocated(|| CompiledRegex::compile(pattern));
         let compiled = compiled.expect("a pattern");

@@ -15,6 +15,7 @@ use crate::metrics::{Report, Snapshot};
 use crate::output;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -248,9 +249,25 @@ impl Outcome {
     /// # Errors
     /// Returns trouble that names the error that the function raised, or the value it returned that cannot be written.
     pub fn summary(&self) -> Result<Vec<Written>, Error> {
-        if !self.has_report_hook {
-            return Ok(Vec::new());
+        match self.summary_call(None, Arc::default())? {
+            Some(call) => call(),
+            None => Ok(Vec::new()),
         }
-        loading::report(&self.program, output::json::to_value(&self.report)?)
+    }
+
+    /// Returns what passes the report to the plan's function, if it has one, as [`Outcome::summary`] does: within that
+    /// memory of the process in bytes, until it is given up.
+    pub(super) fn summary_call(
+        &self,
+        most_memory: Option<u64>,
+        is_given_up: Arc<AtomicBool>,
+    ) -> Result<Option<impl FnOnce() -> Result<Vec<Written>, Error> + Send + use<>>, Error> {
+        if !self.has_report_hook {
+            return Ok(None);
+        }
+        let (program, report) = (self.program.clone(), output::json::to_value(&self.report)?);
+        Ok(Some(move || {
+            loading::report(&program, report, most_memory, &is_given_up)
+        }))
     }
 }

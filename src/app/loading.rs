@@ -1,20 +1,25 @@
 //! Loads a plan on its own thread, and calls its function for the report on one: if the plan's code hangs in a call that
-//! cannot be interrupted, this ends with a message. Such a thread is left behind and ends with the process.
+//! cannot be interrupted, takes too much memory, or is no longer wanted, this ends with a message. Such a thread is left
+//! behind and ends with the process.
 
 use crate::config::Settings;
-use crate::engine::{StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
+use crate::engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 use crate::error::Error;
-use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, Written};
+use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, REPORT_TIME, Written};
 use crate::machine;
 use crate::plan::Plan;
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Processor time after which a top level counts as endless: hooks end one that has computed for [`LOADING_TIME`].
 const PATIENCE: Duration = LOADING_TIME.saturating_add(Duration::from_secs(5));
+
+/// The same for the function of `on("report")`.
+const REPORT_PATIENCE: Duration = REPORT_TIME.saturating_add(Duration::from_secs(1));
 
 /// Interval at which the watchdog checks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -49,7 +54,8 @@ impl WorkClock {
 }
 
 /// Loads a plan as [`lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
-/// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none.
+/// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none. The process
+/// may take `most_memory` bytes, or what the machine can give.
 ///
 /// # Errors
 /// The mistake in the plan.
@@ -57,12 +63,12 @@ pub(super) fn load(
     name: &str,
     source: &str,
     variables: EnvVariables,
-    typed_seed: Option<u64>,
-    usual: u64,
+    (typed_seed, usual): (Option<u64>, u64),
+    most_memory: Option<u64>,
 ) -> Result<Loaded, Error> {
     let with_seed = |seed| {
         let (of, text, variables) = (name.to_owned(), source.to_owned(), variables.clone());
-        watched(name, move |heartbeat| {
+        watched(name, most_memory, move |heartbeat| {
             lua::load_watched(&of, &text, variables, seed, heartbeat)
         })
     };
@@ -84,29 +90,48 @@ pub(super) type Loaded = (Arc<Program>, Plan, Settings);
 /// Returns the error of the function, or says that the plan was given up.
 pub(super) fn watched(
     name: &str,
+    most_memory: Option<u64>,
     load: impl FnOnce(&Arc<Heartbeat>) -> Result<Loaded, Error> + Send + 'static,
 ) -> Result<Loaded, Error> {
-    on_its_own_thread(load, |caught| stuck_loading_error(name, caught))
+    let memory = MemoryWatch::of("the loading of the plan", most_memory);
+    let to_error = |caught| stuck_loading_error(name, caught);
+    on_its_own_thread(load, (memory, PATIENCE), || None, to_error)
 }
 
-/// Passes a report to the plan's function as [`lua::report`] does, and gives it up if it cannot be ended.
+/// Passes a report to the plan's function as [`lua::report`] does, and gives it up if it cannot be ended, if the process
+/// takes more than `most_memory` bytes or than the machine can give, or once `is_given_up`.
 pub(super) fn report(
     program: &Arc<Program>,
     report: serde_json::Value,
+    most_memory: Option<u64>,
+    is_given_up: &AtomicBool,
 ) -> Result<Vec<Written>, Error> {
     let program = program.clone();
     let call = move |heartbeat: &Arc<Heartbeat>| lua::report(&program, &report, heartbeat);
-    on_its_own_thread(call, stuck_report_error)
+    let memory = MemoryWatch::of("the function of on(\"report\")", most_memory);
+    let given_up = || {
+        let message = "a signal ended on(\"report\"): what it returns is not written";
+        let is_given_up = is_given_up.load(Ordering::Relaxed);
+        is_given_up.then(|| Error::trouble(message))
+    };
+    on_its_own_thread(
+        call,
+        (memory, REPORT_PATIENCE),
+        given_up,
+        stuck_report_error,
+    )
 }
 
-/// Runs a plan's code on a thread of its own until it ends, or the watchdog has caught it.
+/// Runs a plan's code on a thread of its own until it ends, the watchdog or `memory` has caught it, or it is `given_up`.
 fn on_its_own_thread<T: Send + 'static>(
     run: impl FnOnce(&Arc<Heartbeat>) -> Result<T, Error> + Send + 'static,
+    (mut memory, patience): (MemoryWatch, Duration),
+    given_up: impl Fn() -> Option<Error>,
     to_error: impl FnOnce(StuckShard) -> Error,
 ) -> Result<T, Error> {
     let heartbeat = Arc::<Heartbeat>::default();
     let mut clock = WorkClock::new();
-    let mut watchdog = Watchdog::with_patience(slice::from_ref(&heartbeat), PATIENCE, clock.now);
+    let mut watchdog = Watchdog::with_patience(slice::from_ref(&heartbeat), patience, clock.now);
     let (ended, result) = mpsc::channel();
     let thread = std::thread::Builder::new()
         .name("plan".to_owned())
@@ -118,13 +143,19 @@ fn on_its_own_thread<T: Send + 'static>(
         })
         .map_err(|error| Error::cannot("start a thread for the plan", error))?;
     loop {
-        match result.recv_timeout(LOOK) {
+        let pause = memory.due().saturating_duration_since(Instant::now());
+        match result.recv_timeout(pause.min(LOOK)) {
             Ok(ended) => {
                 // The thread has nothing left to do.
                 let _joined = thread.join();
                 return ended;
             }
             Err(RecvTimeoutError::Timeout) => {
+                let is_due = memory.due() <= Instant::now();
+                let exceeded = is_due.then(|| memory.look()).flatten();
+                if let Some(error) = exceeded.or_else(&given_up) {
+                    return Err(error);
+                }
                 if let Some(caught) = watchdog.look(clock.advance()) {
                     return Err(to_error(caught));
                 }

@@ -239,8 +239,13 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         return Err(mistake.into());
     }
     let (name, typed) = (test.name, test.settings);
-    let (program, mut plan, settings) =
-        loading::load(&name, &test.source, test.variables, typed.seed, seed)?;
+    let (program, mut plan, settings) = loading::load(
+        &name,
+        &test.source,
+        test.variables,
+        (typed.seed, seed),
+        typed.memory,
+    )?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if !test.command.allow_files {
         places::beside_plan(&settings, &typed, &test.folder)?;

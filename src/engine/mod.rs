@@ -33,6 +33,7 @@ pub(crate) use messages::worker_logs::WorkerLogs;
 pub use run::Outcome;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};
+pub(crate) use run::memory::MemoryWatch;
 pub(crate) use run::shards::ShardPlacement;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::shards::{LoadStart, WorkerLink};

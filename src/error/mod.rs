@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-pub(crate) use printable::{is_directing, one_line, printable};
+pub(crate) use printable::{bounded_name, cut, is_directing, one_line, printable};
 pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.
@@ -115,14 +115,15 @@ struct MarkedText {
 struct SourceLocation {
     file: String,
     line: Option<u32>,
-    text: Option<String>,
+    /// The line as it is quoted, and the bytes of that which are wrong.
+    text: Option<(String, Option<Range<usize>>)>,
 }
 
 impl Diagnostic {
     /// Creates a diagnostic from one lower-case sentence without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Diagnostic(Box::new(DiagnosticParts {
-            message: message.into(),
+            message: cut(message.into()),
             place: None,
             help: None,
             backtrace: None,
@@ -130,11 +131,18 @@ impl Diagnostic {
         }))
     }
 
-    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, from which the line is quoted.
+    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, from which the line is quoted: of a
+    /// long one, the part around what is marked.
     pub fn at(mut self, file: impl Into<String>, line: Option<u32>, source: &str) -> Self {
-        let text = line
-            .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
-            .map(str::to_owned);
+        let text = line.and_then(|line| source.lines().nth(line.saturating_sub(1) as usize));
+        let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
+        let text = text.map(|text| {
+            let wrong = marked.and_then(|mark| {
+                let from = text.find(&mark.text)?;
+                Some(from + mark.place.start..from + mark.place.end)
+            });
+            quoted(text.trim_end(), wrong)
+        });
         self.0.place = Some(SourceLocation {
             file: file.into(),
             line,
@@ -145,12 +153,12 @@ impl Diagnostic {
 
     /// Adds the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.0.help = Some(help.into());
+        self.0.help = Some(cut(help.into()));
         self
     }
 
-    /// Marks bytes of a text that the author wrote: with carets below the quoted line, if the line contains the text
-    /// verbatim.
+    /// Marks bytes of a text that the author wrote: with carets below the line that [`Diagnostic::at`] quotes afterwards, if
+    /// it contains the text verbatim.
     pub fn mark(mut self, text: impl Into<String>, place: Range<usize>) -> Self {
         let text = text.into();
         self.0.mark = Some(MarkedText { text, place });
@@ -195,14 +203,11 @@ impl fmt::Display for Diagnostic {
             if !line.is_empty() {
                 write!(f, ":{line}")?;
             }
-            if let Some(text) = &place.text {
+            if let Some((text, wrong)) = &place.text {
                 write!(f, "\n{:margin$} |", "")?;
-                write!(f, "\n{line} | {}", printable(text.trim_end()))?;
-                let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
-                let found = marked.and_then(|mark| Some((text.find(&mark.text)?, &mark.place)));
-                if let Some((from, place)) = found {
-                    let place = from + place.start..from + place.end;
-                    write!(f, "\n{:margin$} | {}", "", carets(text, place))?;
+                write!(f, "\n{line} | {}", printable(text))?;
+                if let Some(wrong) = wrong {
+                    write!(f, "\n{:margin$} | {}", "", carets(text, wrong.clone()))?;
                 }
             }
         }
@@ -214,6 +219,26 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// Returns a line as it is quoted, with the bytes of it that are wrong: of a long one, 200 bytes around these.
+fn quoted(line: &str, wrong: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
+    const MOST: usize = 200;
+    if line.len() <= MOST {
+        return (line.to_owned(), wrong);
+    }
+    let centre = wrong.as_ref().map_or(0, |wrong| wrong.start);
+    let from = centre.saturating_sub(MOST / 4).min(line.len() - MOST);
+    let from = line.floor_char_boundary(from);
+    let to = line.floor_char_boundary(from + MOST);
+    let before = if from > 0 { "…" } else { "" };
+    let after = if to < line.len() { "…" } else { "" };
+    let shown = format!("{before}{}{after}", &line[from..to]);
+    let shift = |at: usize| at.clamp(from, to) - from + before.len();
+    (
+        shown,
+        wrong.map(|wrong| shift(wrong.start)..shift(wrong.end)),
+    )
+}
 
 /// Returns the carets that point at some bytes of a line from below, at least one; tabs stay tabs.
 pub(crate) fn carets(line: &str, place: Range<usize>) -> String {
@@ -309,6 +334,18 @@ mod tests {
             text.ends_with("3sec\" } }\n  | \t                              ^^^"),
             "{text}"
         );
+        let long = format!("{}p95 < 3sec{}", "é".repeat(500_000), "x".repeat(1_000_000));
+        let text = Diagnostic::new("unknown unit 'sec'")
+            .mark("p95 < 3sec", 7..10)
+            .at("p.lua", Some(1), &long)
+            .to_string();
+        let (quoted, below) = text.rsplit_once('\n').expect("two lines");
+        let before = &below[..below.find('^').expect("carets")];
+        assert_eq!(below.len() - before.len(), 3);
+        let quoted = quoted.rsplit_once('\n').expect("a line").1;
+        let marked: String = quoted.chars().skip(before.chars().count()).collect();
+        assert!(marked.starts_with("secxx"), "{text}");
+        assert!(quoted.len() < 220, "{text}");
         assert_eq!(carets("é: p95", 4..4), "   ^");
         assert_eq!(carets("検索: x", 8..9), "      ^");
     }

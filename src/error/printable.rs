@@ -1,9 +1,52 @@
-//! Text of plans and targets made safe for a terminal.
+//! Text of plans and targets made safe to show: nothing in it controls a terminal, and it has a bounded length.
+
+use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
+
+/// The most bytes of a sentence for people, such as an error or a warning, that quotes a plan or a target.
+const MOST_BYTES_OF_MESSAGE: usize = 2_000;
+
+/// The most bytes of the name of a row; of longer ones, the middle is replaced. Thousands of longer ones would fill the
+/// memory.
+const MOST_BYTES_OF_NAME: usize = 500;
+
+/// Cuts a sentence that would fill a report.
+pub(crate) fn cut(mut message: String) -> String {
+    if message.len() > MOST_BYTES_OF_MESSAGE {
+        message.truncate(message.floor_char_boundary(MOST_BYTES_OF_MESSAGE));
+        message.push('…');
+        message.shrink_to_fit();
+    }
+    message
+}
+
+/// Returns the name under which what has this name is counted.
+pub(crate) fn bounded_name(name: &str) -> Cow<'_, str> {
+    if name.len() <= MOST_BYTES_OF_NAME {
+        return name.into();
+    }
+    with_digest(name).into()
+}
+
+/// Returns a name that is too long with a digest of the whole in its middle, so that no two are counted together that are
+/// the same but there.
+#[cold]
+fn with_digest(name: &str) -> String {
+    let digest = Sha256::digest(name);
+    let digest: String = digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let kept = (MOST_BYTES_OF_NAME - digest.len()) / 2 - '…'.len_utf8();
+    let start = name.floor_char_boundary(kept);
+    let end = name.ceil_char_boundary(name.len() - kept);
+    format!("{}…{digest}…{}", &name[..start], &name[end..])
+}
 
 /// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
 /// break show as `\x1b`, those that change the direction of writing or that nobody sees as `\u{202e}`. Safe text stays as
 /// it is.
-pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let hostile =
         |c: char| is_directing(c) || is_unseen(c) || c.is_control() && c != '\t' && c != '\n';
     if !text.contains(hostile) {

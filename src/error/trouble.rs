@@ -1,5 +1,6 @@
 //! Trouble inside lgoose: what was attempted, with which file or address, why it failed and what to do.
 
+use super::cut;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -40,12 +41,12 @@ enum TroubleLocation {
 impl Trouble {
     /// Creates trouble from a whole sentence: lower-case start, no full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Trouble::of(Attempt::Event(message.into()))
+        Trouble::of(Attempt::Event(cut(message.into())))
     }
 
     /// Creates trouble from an action, an infinitive without "to": `write the log` is shown as `cannot write the log`.
     pub fn cannot(action: impl Into<String>) -> Self {
-        Trouble::of(Attempt::Action(action.into()))
+        Trouble::of(Attempt::Action(cut(action.into())))
     }
 
     fn of(attempt: Attempt) -> Self {
@@ -77,7 +78,7 @@ impl Trouble {
 
     /// Adds the remedy, shown after a semicolon.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.0.help = Some(help.into());
+        self.0.help = Some(cut(help.into()));
         self
     }
 

@@ -1,6 +1,7 @@
 //! The failure of a request: the reason why it got no usable response. It is data: it is counted under its class, and
 //! the run goes on.
 
+use crate::error::cut;
 use rustls::AlertDescription;
 use std::fmt;
 use std::io;
@@ -87,7 +88,7 @@ impl Failure {
     pub fn new(class: ErrorClass, detail: impl Into<String>) -> Self {
         Failure {
             class,
-            detail: detail.into(),
+            detail: cut(detail.into()),
         }
     }
 

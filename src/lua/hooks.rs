@@ -1,7 +1,7 @@
 //! The functions of a plan that are given facts and no user: `on("request")` sees each request of its user's VM, and
 //! `on("report")` the report, in a VM of its own.
 
-use crate::error::Error;
+use crate::error::{Error, cut};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::limits::{self, Heartbeat, VmLimits};
@@ -10,8 +10,9 @@ use crate::lua::sandbox::{self, VmHost};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::plan::Hook;
 use crate::tags::Tags;
+use crate::units::show_size;
 use mlua::serde::SerializeOptions;
-use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -114,7 +115,7 @@ fn call(
     report: &serde_json::Value,
     heartbeat: &Arc<Heartbeat>,
 ) -> mlua::Result<Result<Vec<Written>, String>> {
-    let limits = VmLimits::of_loading(heartbeat.clone());
+    let limits = VmLimits::of_report(heartbeat.clone());
     let host = Rc::new(VmHost::new(program.clone(), 0, "report", None, limits));
     let lua = sandbox::new_state()?;
     lua.set_app_data(host.clone());
@@ -146,11 +147,25 @@ fn call(
     Ok(read(&returned?))
 }
 
+/// The most files that the function may return.
+const MOST_FILES: usize = 100;
+
+/// The most bytes that they may have together.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Reads what the function returned: nothing, a text, or files by their names.
 fn read(returned: &Value) -> Result<Vec<Written>, String> {
+    let mut left = MOST_BYTES;
+    let mut bytes = |text: &LuaString| {
+        let text = text.as_bytes();
+        left = left
+            .checked_sub(text.len())
+            .ok_or_else(|| format!("it returns more than {}", show_size(MOST_BYTES as f64)))?;
+        Ok::<_, String>(text.to_vec())
+    };
     let files = match returned {
         Value::Nil => return Ok(Vec::new()),
-        Value::String(text) => return Ok(vec![Written::Text(text.as_bytes().to_vec())]),
+        Value::String(text) => return Ok(vec![Written::Text(bytes(text)?)]),
         Value::Table(files) => files,
         other => {
             let expected = "a text, or a table of files { [\"summary.txt\"] = text }";
@@ -160,10 +175,13 @@ fn read(returned: &Value) -> Result<Vec<Written>, String> {
     let mut written = Vec::new();
     for pair in files.pairs::<Value, Value>() {
         let (name, text) = pair.map_err(|error| error.to_string())?;
+        if written.len() == MOST_FILES {
+            return Err(format!("it returns more than {MOST_FILES} files"));
+        }
         let Value::String(name) = &name else {
             return Err(describe_mismatch("the name of a file", "a string", &name));
         };
-        let name = escape_invalid(name);
+        let name = cut(escape_invalid(name));
         let Value::String(text) = &text else {
             return Err(describe_mismatch(
                 &format!("the file '{name}'"),
@@ -171,7 +189,7 @@ fn read(returned: &Value) -> Result<Vec<Written>, String> {
                 &text,
             ));
         };
-        written.push(Written::File(name, text.as_bytes().to_vec()));
+        written.push(Written::File(name, bytes(text)?));
     }
     written.sort_by(|left, right| match (left, right) {
         (Written::File(left, _), Written::File(right, _)) => left.cmp(right),

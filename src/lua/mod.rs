@@ -39,7 +39,7 @@ pub(crate) use diagnostics::RaisedError;
 pub use hooks::Written;
 pub(crate) use hooks::{HookRequest, report};
 pub use limits::Heartbeat;
-pub(crate) use limits::{LOADING_TIME, RunningCode};
+pub(crate) use limits::{LOADING_TIME, REPORT_TIME, RunningCode};
 pub use loading::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;

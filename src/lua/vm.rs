@@ -489,6 +489,12 @@ impl Vm {
         self.used_memory() > self.host.limits.memory && self.lua.gc_collect().is_ok()
     }
 
+    /// Collects whatever the plan no longer holds.
+    #[cfg(test)]
+    pub(in crate::lua) fn collect_all(&mut self) {
+        self.lua.gc_collect().expect("there is memory to collect");
+    }
+
     /// Looks for responses that the plan no longer holds; they are freed by [`Vm::reclaim`].
     pub fn find_dead(&mut self) {
         let _failed = self.lua.gc_step();

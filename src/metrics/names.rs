@@ -4,11 +4,10 @@
 //! Each recorder numbers the names that it meets, and the store numbers those of all. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
 
+use crate::error::bounded_name;
 pub(super) use crate::tags::OTHER;
 use crate::tags::Tags;
 use foldhash::HashMap;
-use sha2::{Digest as _, Sha256};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The most distinct names kept; later ones count as [`OTHER`], whose group is empty except for checks and metrics.
@@ -49,32 +48,6 @@ pub(super) struct NameInterner {
     labels: Vec<Arc<GroupedName>>,
 }
 
-/// The most bytes of a name; of longer ones, the middle is replaced. Thousands of longer ones would fill the memory.
-const MOST_BYTES: usize = 500;
-
-/// Returns the name under which a name is counted.
-fn bounded(name: &str) -> Cow<'_, str> {
-    if name.len() <= MOST_BYTES {
-        return name.into();
-    }
-    shortened(name).into()
-}
-
-/// Returns a name that is too long with a digest of the whole in its middle, so that no two are counted together that are
-/// the same but there.
-#[cold]
-fn shortened(name: &str) -> String {
-    let digest = Sha256::digest(name);
-    let digest: String = digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let kept = (MOST_BYTES - digest.len()) / 2 - '…'.len_utf8();
-    let start = name.floor_char_boundary(kept);
-    let end = name.ceil_char_boundary(name.len() - kept);
-    format!("{}…{digest}…{}", &name[..start], &name[end..])
-}
-
 /// Names of one group with their numbers.
 #[derive(Debug)]
 struct NameGroup {
@@ -95,7 +68,7 @@ impl NameInterner {
     }
 
     fn intern_or(&mut self, group: &str, name: &str, other: &str) -> InternedName {
-        let (group, name) = (&*bounded(group), &*bounded(name));
+        let (group, name) = (&*bounded_name(group), &*bounded_name(name));
         if let Some(id) = self.find(group, name) {
             return InternedName {
                 id,
@@ -165,7 +138,7 @@ mod tests {
         assert_eq!(names.intern("GET", &long("b")).id, 1);
         assert_eq!(names.intern("GET", &long("a")).id, 0);
         for label in names.labels() {
-            assert!(label.name.len() <= MOST_BYTES, "{}", label.name.len());
+            assert!(label.name.len() <= 500, "{}", label.name.len());
             assert!(label.name.starts_with('é') && label.name.ends_with('z'));
         }
     }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 const MOST: u64 = 256 << 20;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 46] = [
+const HOSTILE: [(&str, &str, &str); 56] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -241,6 +241,61 @@ const HOSTILE: [(&str, &str, &str); 46] = [
         "many weights",
         "local w = {} for n = 1, 2000000 do w[n] = 1 end random.weighted(w)",
         "not enough memory",
+    ),
+    (
+        "metrics without number that are not kept",
+        "local s = ('n'):rep(5000000) for n = 1, 3000 do metric.trend(s .. n) end",
+        "",
+    ),
+    (
+        "handles of a counter with a long name",
+        "local shared, kept = require 'lgoose.shared', {} local s = ('n'):rep(900000)\n\
+         for n = 1, 1000 do kept[n] = shared.counter(s) end",
+        "not enough memory",
+    ),
+    (
+        "handles of a queue with a long name",
+        "local shared, kept = require 'lgoose.shared', {} local s = ('n'):rep(900000)\n\
+         for n = 1, 1000 do kept[n] = shared.queue(s) end",
+        "not enough memory",
+    ),
+    (
+        "handles of a map with a long name",
+        "local shared, kept = require 'lgoose.shared', {} local s = ('n'):rep(900000)\n\
+         for n = 1, 1000 do kept[n] = shared.map(s) end",
+        "not enough memory",
+    ),
+    (
+        "elements that keep their pages",
+        "local s, kept = '<div>' .. ('<p>x</p>'):rep(1000) .. '</div>', {}\n\
+         for n = 1, 10000 do kept[n] = html.parse(s):css('p')[1] end",
+        "not enough memory",
+    ),
+    (
+        "elements that keep the pages of responses",
+        "local s, kept = '<div>' .. ('<p>x</p>'):rep(1000) .. '</div>', {}\n\
+         for n = 1, 1000 do kept[n] = user:post('/echo', s):css('p')[1] end",
+        "not enough memory",
+    ),
+    (
+        "literal regular expressions that are kept",
+        "local kept = {} for n = 1, 200000 do kept[n] = regex('literal' .. n) end",
+        "not enough memory",
+    ),
+    (
+        "calls that protect one another",
+        "local function h(e) return xpcall(error, h, e) end xpcall(error, h, 'x')",
+        "",
+    ),
+    (
+        "coroutines that resume one another",
+        "local function f() local ok, e = coroutine.resume(coroutine.create(f)) error(e, 0) end f()",
+        "",
+    ),
+    (
+        "a path of one long word",
+        "user:get('/' .. ('a'):rep(20 << 20))",
+        "",
     ),
     (
         "a joined text",

@@ -346,3 +346,84 @@ fn a_server_that_misses_a_clients_certificate_is_counted_as_tls() {
     };
     assert_eq!(told + lost, 3, "{:?}", report.errors());
 }
+
+/// A server of HTTP/2 by prior knowledge that answers each connection with settings, then with `first`, and then with these frames for ever.
+fn flooding(first: &'static [u8], frames: &[u8]) -> std::net::SocketAddr {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    let frames = frames.repeat(10_000);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            let frames = frames.clone();
+            std::thread::spawn(move || {
+                let (mut reads, mut writes) = (stream.try_clone()?, stream);
+                let mut asked = [0; 16_384];
+                let _preface = reads.read(&mut asked)?;
+                std::thread::spawn(move || while matches!(reads.read(&mut asked), Ok(1..)) {});
+                // SETTINGS, and their acknowledgement.
+                writes.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0])?;
+                writes.write_all(first)?;
+                loop {
+                    writes.write_all(&frames)?;
+                }
+                #[expect(unreachable_code, reason = "it ends with the connection")]
+                std::io::Result::Ok(())
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_floods_with_frames_costs_its_user_a_request_and_nobody_else_anything() {
+    let innocent = Http2::start(None);
+    // The head of a response, which its data follow.
+    const HEAD: [u8; 10] = [0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88];
+    type Flood = (&'static str, &'static [u8], &'static [u8]);
+    let floods: [Flood; 3] = [
+        ("data", &HEAD, &[0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        (
+            "ping",
+            &[],
+            &[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8],
+        ),
+        (
+            "settings",
+            &[],
+            &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0xff, 0xff],
+        ),
+    ];
+    for (name, first, frames) in floods {
+        let text = format!(
+            "scenario {{ 'flooded', host = 'http://{}', task {{ function(user) user:get('/', {{ name = 'flood' }}) user:wait(0.05) end }} }}
+             scenario {{ 'innocent', host = '{}', task {{ function(user) user:get('/', {{ name = 'other' }}) user:wait(0.01) end }} }}",
+            flooding(first, frames),
+            innocent.url("http")
+        );
+        let path = plan(&format!("flood_{name}.lua"), &text);
+        let report = run([
+            path.as_str(),
+            "-u",
+            "2",
+            "-t",
+            "2s",
+            "--threads",
+            "1",
+            "--stop-timeout",
+            "2s",
+            "--http",
+            "2",
+        ]);
+        let errors = report.errors().join("\n");
+        assert!(
+            errors.contains("10,000 frames in a row"),
+            "{name}: {errors}"
+        );
+        assert!(
+            report.count("GET other") > 20,
+            "{name}: {:?}",
+            report.rows()
+        );
+    }
+}

@@ -52,6 +52,7 @@ mod load_parts;
 mod log_files;
 mod log_lines;
 mod logs;
+mod long_texts;
 mod machine;
 mod malformed;
 mod measures;

@@ -141,8 +141,8 @@ mod tests {
                 "plan.lua",
                 &imported.plan,
                 EnvVariables::default(),
-                Some(0),
-                0,
+                (Some(0), 0),
+                None,
             );
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
             assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
@@ -222,8 +222,8 @@ mod tests {
                     "plan.lua",
                     &imported.plan,
                     EnvVariables::default(),
-                    Some(0),
-                    0,
+                    (Some(0), 0),
+                    None,
                 );
                 let (_, plan, _) =
                     loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
@@ -263,8 +263,8 @@ mod tests {
             "plan.lua",
             &imported.plan,
             EnvVariables::default(),
-            Some(0),
-            0,
+            (Some(0), 0),
+            None,
         );
         assert!(loaded.is_ok(), "{}", imported.plan);
         assert!(imported.plan.contains("b = env \"W"), "{}", imported.plan);

@@ -13,7 +13,13 @@ use std::path::Path;
 pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
-    let (program, plan, _) = loading::load(&name, &source, variables, flags.load.seed, 0)?;
+    let (program, plan, _) = loading::load(
+        &name,
+        &source,
+        variables,
+        (flags.load.seed, 0),
+        flags.machine.memory,
+    )?;
     if let Some(path) = &flags.screen.log_file {
         let log = [RunFile::new("the file of '--log-file'", path)];
         let mut read = flags::other_files(flags).read;

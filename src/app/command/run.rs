@@ -128,7 +128,7 @@ pub(super) fn conduct(
     beside.finish(&mut outcome.report);
     let writing = outputs::write_until((guard, &handle), &flags.outputs.output, &outcome.report);
     let written = runtime.block_on(writing);
-    let summary = summary::write(&outcome, &config, flags);
+    let summary = runtime.block_on(summary::write(&outcome, &config, flags, (guard, &handle)));
     #[cfg(feature = "tui")]
     if let Some(view) = view {
         let signals = Signals::Obeyed(guard.clone());

@@ -1,13 +1,18 @@
 //! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
 
 use super::{flags, outputs, screen};
+use crate::app::guard::Guard;
 use crate::app::places::{self, RunFile};
+use crate::app::signals::Signals;
 use crate::cli;
 use crate::config::Config;
+use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Error, Trouble};
 use crate::lua::Written;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The texts that a plan returned for its run, and what went wrong with its files.
 #[derive(Debug, Default)]
@@ -16,11 +21,16 @@ pub(super) struct Summary {
     pub(super) troubles: Vec<Error>,
 }
 
-/// Passes the report to the plan's function, if it has one, and writes the files that it returns. Called once all that was
-/// asked for is written: the plan's own code may take long, or be aborted.
-pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::RunArgs) -> Summary {
+/// Passes the report to the plan's function, if it has one, and writes the files that it returns; a signal gives it up.
+/// Called once all that was asked for is written: the plan's own code may take long, or be aborted.
+pub(super) async fn write(
+    outcome: &Outcome,
+    config: &Config,
+    run: &cli::RunArgs,
+    (guard, handle): (&Guard, &Handle),
+) -> Summary {
     let mut summary = Summary::default();
-    match outcome.summary() {
+    match call(outcome, config, (guard, handle)).await {
         Ok(written) => {
             for one in written {
                 match one {
@@ -35,6 +45,28 @@ pub(super) fn write(outcome: &Outcome, config: &Config, run: &cli::RunArgs) -> S
         Err(trouble) => summary.troubles.push(trouble),
     }
     summary
+}
+
+/// Passes the report to the plan's function, if it has one, and returns what is to be written.
+async fn call(
+    outcome: &Outcome,
+    config: &Config,
+    (guard, handle): (&Guard, &Handle),
+) -> Result<Vec<Written>, Error> {
+    let is_given_up = Arc::<AtomicBool>::default();
+    let Some(call) = outcome.summary_call(config.local.memory, is_given_up.clone())? else {
+        return Ok(Vec::new());
+    };
+    let mut called = tokio::task::spawn_blocking(call);
+    let signals = Signals::Obeyed(guard.clone());
+    let called = tokio::select! {
+        called = &mut called => called,
+        () = signals.interrupted(handle) => {
+            is_given_up.store(true, Ordering::Relaxed);
+            called.await
+        }
+    };
+    called.map_err(|error| Error::cannot("wait for on(\"report\")", error))?
 }
 
 impl Summary {

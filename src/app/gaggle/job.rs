@@ -144,7 +144,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
     let job = Job::unpack(&offer.packed)?;
     let (bundle, name) = (job.bundle, job.name.clone());
     let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
-    let (program, mut plan, _) = loading::watched(&name, load)?;
+    let (program, mut plan, _) = loading::watched(&name, terms.memory, load)?;
     plan::select(&mut plan, &job.config)?;
     let folder = secrets::temporary_folder()?;
     let mut config = Config {

@@ -23,15 +23,26 @@ pub(crate) struct MemoryWatch {
     due: Instant,
     /// Set as soon as the process took more: between two orders to a shard, its users could take as much again.
     halted: Arc<AtomicBool>,
+    /// What ends when the process takes more.
+    watched: &'static str,
 }
 
 impl MemoryWatch {
-    /// Makes a watch with that ceiling or, without one, with what the machine can give; it sets `halted`.
+    /// Makes a watch over a run with that ceiling or, without one, with what the machine can give; it sets `halted`.
     pub(crate) fn new(configured: Option<u64>, halted: Arc<AtomicBool>) -> MemoryWatch {
         MemoryWatch {
             ceiling: configured.or_else(machine::usual_memory),
             due: Instant::now(),
             halted,
+            watched: "the run",
+        }
+    }
+
+    /// Makes the same over what is no run: `watched` is its name in the message.
+    pub(crate) fn of(watched: &'static str, configured: Option<u64>) -> MemoryWatch {
+        MemoryWatch {
+            watched,
+            ..MemoryWatch::new(configured, Arc::default())
         }
     }
 
@@ -52,9 +63,10 @@ impl MemoryWatch {
         self.halted.store(true, Ordering::Relaxed);
         self.ceiling = None;
         let message = format!(
-            "lgoose took {} of memory and may take {} ('--memory'): the run ended here",
+            "lgoose took {} of memory and may take {} ('--memory'): {} ended here",
             show_size(taken as f64),
-            show_size(ceiling as f64)
+            show_size(ceiling as f64),
+            self.watched
         );
         let help = "keep less in 'user.data' and in variables of the plan, read bodies with 'discard = true' where \
                     the plan does not use them, run fewer users, or raise '--memory' if the machine has more";

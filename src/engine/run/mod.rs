@@ -9,7 +9,7 @@ mod lead;
 mod life;
 pub(super) mod local_shards;
 mod measurements;
-mod memory;
+pub(super) mod memory;
 mod milestones;
 mod outcome;
 mod pending;

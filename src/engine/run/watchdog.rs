@@ -13,8 +13,7 @@ use tokio::time::Instant;
 /// Processor time beyond twice the hooks' limit after which a call counts as endless.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many times that a call may take if it gets no processor time: a busy machine gives little, and a call that
-/// sleeps in the kernel uses none.
+/// How many times that a call may sleep in the kernel, which uses no processor time: a disk may be slow.
 const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
@@ -36,7 +35,7 @@ struct WatchedShard {
     processor_time: Option<Duration>,
     /// Processor time that the code has used.
     used: Duration,
-    /// Time for which it has been seen.
+    /// Time for which it has been seen to sleep.
     time: Duration,
 }
 
@@ -78,10 +77,13 @@ impl Watchdog {
             let used = used.map_or(passed, |(now, before)| {
                 now.saturating_sub(before).min(passed)
             });
-            (shard.used, shard.time) = if running.is_some() && running == shard.seen {
-                (shard.used + used, shard.time + passed)
-            } else {
+            (shard.used, shard.time) = if running.is_none() || running != shard.seen {
                 (Duration::ZERO, Duration::ZERO)
+            } else if shard.heartbeat.is_runnable() {
+                // A busy machine may give it nothing for as long as it likes.
+                (shard.used + used, shard.time)
+            } else {
+                (shard.used + used, shard.time + passed)
             };
             (shard.seen, shard.processor_time) = (running, processor_time);
             let line = shard.heartbeat.line();

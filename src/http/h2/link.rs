@@ -17,6 +17,10 @@ use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 /// The capacity of the write buffer that an idle connection keeps.
 const IDLE_CAPACITY: usize = 1024;
 
+/// The most reads before other users of the thread have their turn: a server may send frames of nine bytes as fast as they
+/// are read.
+const MOST_READS: u32 = 8;
+
 /// A connection that the requests of one user share.
 #[derive(Debug)]
 pub(super) struct H2Connection {
@@ -63,7 +67,7 @@ impl H2Connection {
         }
     }
 
-    /// Writes and reads until the socket can do neither.
+    /// Writes and reads until the socket can do neither, or others are to have their turn.
     ///
     /// # Errors
     /// The failure for an error of the socket; `None` if the server has closed the connection.
@@ -74,7 +78,7 @@ impl H2Connection {
         cx: &mut Context<'_>,
     ) -> Result<(), Option<Failure>> {
         let io_error = |error| Some(Failure::from_io_error(&error));
-        loop {
+        for _ in 0..MOST_READS {
             let written = write(engine, stream.as_mut(), cx);
             if let Poll::Ready(Err(error)) = written {
                 return Err(io_error(error));
@@ -93,6 +97,8 @@ impl H2Connection {
                 Poll::Ready(Ok(())) => engine.read(filled.filled()),
             }
         }
+        cx.waker().wake_by_ref();
+        Ok(())
     }
 
     /// Leaves the connection to a task that still waits, or to the attendant.

@@ -6,6 +6,7 @@ use super::function::function;
 use super::names::unknown;
 use crate::allotment::Taken;
 use crate::config::unknown_word;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::plan_files::{DataFormat, DataRow, DataRows, RowOrder};
 use crate::lua::requests::marker;
 use crate::lua::sandbox::VmHost;
@@ -24,6 +25,13 @@ pub(super) struct RowReader {
     rows: Arc<DataRows>,
     order: RowOrder,
     own: Cell<u64>,
+}
+
+impl HeapSize for RowReader {
+    fn heap_bytes(&self) -> usize {
+        // All users share the rows.
+        0
+    }
 }
 
 pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
@@ -105,11 +113,12 @@ fn open(
             format!("'{file}' holds no list, or an empty one: there are no rows to order");
         return Err(mlua::Error::runtime(message));
     }
-    let reader = lua.create_any_userdata(RowReader {
+    let reader = RowReader {
         rows,
         order: order.unwrap_or(RowOrder::Circular),
         own: Cell::new(0),
-    })?;
+    };
+    let reader = VmHost::of(lua).userdata(lua, reader)?;
     opened.raw_set(key, &reader)?;
     reader.into_lua(lua)
 }
@@ -167,7 +176,7 @@ fn separator(text: &[u8]) -> Result<u8, String> {
 /// Registers the fields and methods of rows. `registry` is mlua's, or the list of a test.
 pub(super) fn register<R>(registry: &mut R, next: Function)
 where
-    R: UserDataFields<RowReader> + UserDataMethods<RowReader>,
+    R: UserDataFields<Held<RowReader>> + UserDataMethods<Held<RowReader>>,
 {
     registry.add_field("next", next);
     registry.add_method("get", |lua, this, place: i64| nth(lua, this, place));
@@ -192,7 +201,7 @@ fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
 }
 
 /// Takes the next row; nil after a warning if all have been taken. Returns also whether to wait for it.
-fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<(Value, bool)> {
+fn take(lua: &Lua, rows: mlua::UserDataRef<Held<RowReader>>) -> mlua::Result<(Value, bool)> {
     let host = VmHost::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.
     if host.user == 0 {

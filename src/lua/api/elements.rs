@@ -2,6 +2,7 @@
 
 use super::function::method;
 use super::names::refuse_unknown;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
 use lgoose_html::{Document, NodeKey, Selector};
@@ -14,7 +15,7 @@ const MEMBERS: [&str; 5] = ["attrs", "text", "attr", "css", "html"];
 /// An element of a page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Element {
-    document: Rc<Document>,
+    document: Rc<Held<Document>>,
     key: NodeKey,
 }
 
@@ -75,15 +76,18 @@ pub(super) fn attr(
 /// Returns the list of elements that the selector finds, within one element if given.
 pub(super) fn select(
     lua: &Lua,
-    document: &Rc<Document>,
+    document: &Rc<Held<Document>>,
     selector: &Selector,
     within: Option<NodeKey>,
 ) -> mlua::Result<Table> {
     let keys = find(lua, document, selector, within)?;
-    lua.create_sequence_from(keys.into_iter().map(|key| Element {
-        document: document.clone(),
-        key,
-    }))
+    let host = VmHost::of(lua);
+    let list = lua.create_table_with_capacity(keys.len(), 0)?;
+    for key in keys {
+        let document = document.clone();
+        list.raw_push(host.held(lua, Element { document, key })?)?;
+    }
+    Ok(list)
 }
 
 impl Element {
@@ -116,7 +120,14 @@ impl Element {
     }
 }
 
-impl UserData for Element {
+impl HeapSize for Element {
+    fn heap_bytes(&self) -> usize {
+        // The page counts by itself.
+        0
+    }
+}
+
+impl UserData for Held<Element> {
     fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
         fields.add_field_method_get("attrs", |lua, this| {
             lua.create_table_from(this.document.attrs(this.key))

@@ -2,14 +2,22 @@
 //! process; requests send them from there.
 
 use super::names::refuse_unknown;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::plan_files::{DataFormat, PlanFile};
+use crate::lua::requests::plan_file;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use mlua::{Lua, LuaString, UserData, UserDataFields, UserDataMethods, Value};
 
 const MEMBERS: [&str; 2] = ["name", "size"];
 
-impl UserData for PlanFile {
+impl HeapSize for PlanFile {
+    fn heap_bytes(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl UserData for Held<PlanFile> {
     fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
         fields.add_field_method_get("name", |_, this| Ok(this.name.clone()));
         fields.add_field_method_get("size", |_, this| Ok(this.bytes.len()));
@@ -21,8 +29,8 @@ impl UserData for PlanFile {
 }
 
 /// Opens the file with that name beside the plan.
-pub(super) fn file(lua: &Lua, name: Value) -> mlua::Result<PlanFile> {
-    open(lua, "file", &name)
+pub(super) fn file(lua: &Lua, name: Value) -> mlua::Result<Held<PlanFile>> {
+    VmHost::of(lua).held(lua, open(lua, "file", &name)?)
 }
 
 fn open(lua: &Lua, call: &str, name: &Value) -> mlua::Result<PlanFile> {
@@ -41,10 +49,7 @@ fn open(lua: &Lua, call: &str, name: &Value) -> mlua::Result<PlanFile> {
 
 /// Returns a file, or the one with that name.
 fn get_file(lua: &Lua, call: &str, value: &Value) -> mlua::Result<PlanFile> {
-    match value.as_userdata().map(|file| file.borrow::<PlanFile>()) {
-        Some(Ok(file)) => Ok(file.clone()),
-        _ => open(lua, call, value),
-    }
+    plan_file(value).map_or_else(|| open(lua, call, value), Ok)
 }
 
 /// Returns the bytes of a file as a string.

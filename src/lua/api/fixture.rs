@@ -3,7 +3,10 @@
 //! takes its place.
 
 use super::{data, elements, metric, page};
+use crate::lua::limits::Held;
+use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
+use crate::lua::sandbox::VmHost;
 use crate::protocols::{CallOp, ScriptedCall};
 use mlua::{
     AnyUserData, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table,
@@ -15,7 +18,7 @@ use std::time::Duration;
 /// failed; see [`ScriptedCall`].
 pub(super) fn test_call(lua: &Lua) -> Result<Function> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
-    let make = lua.create_function(|_, (script, options): (String, Option<Table>)| {
+    let make = lua.create_function(|lua, (script, options): (String, Option<Table>)| {
         let mut op = CallOp::new(ScriptedCall::new(script));
         if let Some(options) = options {
             let name: Option<String> = options.raw_get("name")?;
@@ -23,7 +26,7 @@ pub(super) fn test_call(lua: &Lua) -> Result<Function> {
             let timeout: Option<f64> = options.raw_get("timeout")?;
             op.timeout = timeout.map(Duration::from_secs_f64);
         }
-        Ok(PlannedCall::new(op))
+        VmHost::of(lua).held(lua, PlannedCall::new(op))
     })?;
     lua.load("local yield, CALL, make = ... return function(...) return yield(CALL, make(...)) end")
         .call((
@@ -38,11 +41,11 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
     let mut rows = MemberNames::default();
     data::register(&mut rows, next);
     vec![
-        ("lgoose.Element", of::<elements::Element>()),
-        ("lgoose.File", of::<crate::lua::plan_files::PlanFile>()),
-        ("lgoose.Page", of::<page::Page>()),
-        ("lgoose.Regex", of::<crate::lua::plan_files::Pattern>()),
-        ("lgoose.Metric", of::<metric::Metric>()),
+        ("lgoose.Element", of::<Held<elements::Element>>()),
+        ("lgoose.File", of::<Held<PlanFile>>()),
+        ("lgoose.Page", of::<Held<page::Page>>()),
+        ("lgoose.Regex", of::<Held<Pattern>>()),
+        ("lgoose.Metric", of::<Held<metric::Metric>>()),
         ("lgoose.Rows", rows.0),
     ]
 }

@@ -7,7 +7,7 @@ use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
     response, run, session, tags, wait,
 };
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics;
 use crate::lua::limits;
 use crate::lua::requests;
@@ -81,11 +81,11 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "here" => lua
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
             .into_lua(lua),
-        "reraise" => lua
-            .create_function(|lua, ()| VmHost::of(lua).limits.reraise())?
+        "ended" => lua
+            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.ended()))?
             .into_lua(lua),
         "catch" => lua
-            .create_function(|lua, ()| VmHost::of(lua).limits.catch())?
+            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.catch()))?
             .into_lua(lua),
         "note_full" => lua
             .create_function(|lua, ()| {
@@ -162,7 +162,7 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
         "" => "a task without a name".to_owned(),
         name => format!("task '{name}'"),
     };
-    let name = name.as_ref().map(escape_invalid);
+    let name = name.map(|name| bounded_name(&escape_invalid(&name)).into_owned());
     let before = declared
         .get(place - 1)
         .map(|name| name.as_deref().unwrap_or(""));

@@ -3,7 +3,7 @@
 use super::function::{function, method};
 use super::names::refuse_unknown;
 use super::{elements, forms};
-use crate::lua::limits::HeldBytes;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::sandbox::VmHost;
 use lgoose_html::Document;
 use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
@@ -18,8 +18,7 @@ const NOWHERE: &str = "http://page.invalid/";
 /// A page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Page {
-    _held: HeldBytes,
-    document: Rc<Document>,
+    document: Rc<Held<Document>>,
     title: Option<String>,
     url: Url,
 }
@@ -31,22 +30,27 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         let url = url.as_deref().unwrap_or(NOWHERE);
         let bytes = text.as_bytes();
         let host = VmHost::of(lua);
-        let document = host.document(lua, &bytes)?;
-        Ok(Page {
-            _held: host.hold(lua, document.weight())?,
-            document: Rc::new(document),
+        let page = Page {
+            document: host.document(lua, &bytes, None)?,
             title: lgoose_html::title(&bytes),
             url: Url::parse(url).map_err(|error| {
                 let message = format!("html.parse(text, url): '{url}' is not a URL: {error}");
                 mlua::Error::runtime(message)
             })?,
-        })
+        };
+        host.held(lua, page)
     };
     library.raw_set("parse", function(lua, parse)?)?;
     Ok(library)
 }
 
-impl UserData for Page {
+impl HeapSize for Page {
+    fn heap_bytes(&self) -> usize {
+        self.url.as_str().len() + self.title.as_ref().map_or(0, String::len)
+    }
+}
+
+impl UserData for Held<Page> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
             let title = this.title.as_deref().unwrap_or("without a title");

@@ -2,24 +2,19 @@
 //! bodies of responses without copying them.
 
 use super::function::{function, method};
-use crate::lua::limits::Budget;
+use crate::lua::limits::{Budget, HeapSize, Held};
 use crate::lua::plan_files::Pattern;
 use crate::lua::requests::ResponseAddress;
 use crate::lua::sandbox::VmHost;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::Captures;
-use std::rc::Rc;
 
 /// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let compile = function(lua, |lua, (_, pattern): (Value, String)| {
         let pattern = compile(lua, &pattern)?;
-        let held = VmHost::of(lua).hold(lua, pattern.compiled.weight)?;
-        Ok(Pattern {
-            held: Some(Rc::new(held)),
-            ..pattern
-        })
+        VmHost::of(lua).held(lua, pattern)
     })?;
     library.raw_set("__call", compile)?;
     Ok(library)
@@ -27,10 +22,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 
 fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
     match VmHost::of(lua).program.patterns.regex(pattern) {
-        Ok(compiled) => Ok(Pattern {
-            compiled,
-            held: None,
-        }),
+        Ok(compiled) => Ok(Pattern { compiled }),
         Err(problem) => Err(mlua::Error::runtime(format!(
             "this regular expression is not valid: {problem}"
         ))),
@@ -41,8 +33,9 @@ fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
 pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
     match value {
         Value::String(text) => compile(lua, &text.to_str()?),
-        Value::UserData(data) if data.is::<Pattern>() => {
-            data.borrow::<Pattern>().map(|pattern| pattern.clone())
+        Value::UserData(data) if data.is::<Held<Pattern>>() => {
+            let pattern = data.borrow::<Held<Pattern>>()?;
+            Ok(Pattern::clone(&pattern))
         }
         other => Err(mlua::Error::runtime(format!(
             "expected a regular expression: regex \"…\" or a string, not {}",
@@ -217,7 +210,13 @@ fn make_room(text: &mut Vec<u8>, more: usize, budget: &mut Budget) -> mlua::Resu
     Ok(())
 }
 
-impl UserData for Pattern {
+impl HeapSize for Pattern {
+    fn heap_bytes(&self) -> usize {
+        self.compiled.weight
+    }
+}
+
+impl UserData for Held<Pattern> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         method(methods, "match", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| this.first(lua, bytes))

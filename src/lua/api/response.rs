@@ -3,9 +3,10 @@
 use super::function::{Arguments, function};
 use super::names::unknown;
 use super::{elements, forms, json, page_urls, regex};
-use crate::error::NOT_AS_EXPECTED;
+use crate::error::{NOT_AS_EXPECTED, cut};
 use crate::http;
-use crate::lua::diagnostics::{self, plan_line};
+use crate::lua::diagnostics::plan_line;
+use crate::lua::limits::Held;
 use crate::lua::requests::{Finished, ResponseAddress, encoding};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
@@ -124,19 +125,15 @@ impl CalledResponse {
         VmHost::of(lua).text(lua, self.address()?)
     }
 
-    fn document(&self, lua: &Lua) -> mlua::Result<Rc<Document>> {
+    fn document(&self, lua: &Lua) -> mlua::Result<Rc<Held<Document>>> {
         let host = VmHost::of(lua);
         let address = self.address()?;
         let parsed = self.read(lua, |finished| finished.document.clone())?;
         if let Some(document) = parsed {
             return Ok(document);
         }
-        let document = host.document(lua, &host.text(lua, address)?)?;
         let encoding = self.read(lua, |finished| finished.response().map(encoding))?;
-        let document = Rc::new(match encoding {
-            Some(encoding) => document.in_encoding(encoding),
-            None => document,
-        });
+        let document = host.document(lua, &host.text(lua, address)?, encoding)?;
         let stored = Some(document.clone());
         let mut responses = host.responses.borrow_mut();
         let set = responses.change(address, |finished| finished.document = stored);
@@ -160,7 +157,7 @@ impl CalledResponse {
                 return;
             }
             finished.line = line;
-            finished.failure = failure.map(|why| diagnostics::cut(why).into_boxed_str());
+            finished.failure = failure.map(|why| cut(why).into_boxed_str());
             finished.overruled = true;
         });
         overruled.ok_or_else(gone)

@@ -5,6 +5,7 @@ use super::names::unknown;
 use super::parts;
 use crate::error::Diagnostic;
 use crate::lua::diagnostics::here;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::requests::{convert_json, marker};
 use crate::lua::sandbox::{VmHost, error_at_plan_line};
 use crate::lua::state::{
@@ -15,6 +16,7 @@ use mlua::{
     AnyUserData, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData, UserDataFields,
     UserDataMethods, UserDataRef, Value,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +41,7 @@ struct OpenClaim {
     /// How messages name the map.
     what: String,
     /// The claim, which is over once it is taken from here.
-    claim: Option<Claim>,
+    claim: RefCell<Option<Claim>>,
     expires: Option<Duration>,
 }
 
@@ -62,25 +64,25 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         function(lua, find_or_claim)?,
     );
     let (take, get_or): (Function, Function) = parts::SHARED.load(lua)?.call(parts)?;
-    lua.register_userdata_type::<SharedQueue>(|registry| register_queue(registry, take))?;
-    lua.register_userdata_type::<SharedMap>(|registry| register_map(registry, get_or))?;
+    lua.register_userdata_type::<Held<SharedQueue>>(|registry| register_queue(registry, take))?;
+    lua.register_userdata_type::<Held<SharedMap>>(|registry| register_map(registry, get_or))?;
     let library = lua.create_table()?;
     let of = state.clone();
     let counter = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "counter", &name)?;
         let counter = of.counter(&name).map_err(mlua::Error::runtime)?;
-        lua.create_userdata(SharedCounter { name, counter })
+        VmHost::of(lua).held(lua, SharedCounter { name, counter })
     })?;
     let of = state.clone();
     let queue = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "queue", &name)?;
         let queue = of.queue(&name).map_err(mlua::Error::runtime)?;
-        lua.create_any_userdata(SharedQueue { name, queue })
+        VmHost::of(lua).userdata(lua, SharedQueue { name, queue })
     })?;
     let map = function(lua, move |lua, name: Value| {
         let name = name_of(lua, "map", &name)?;
         let map = state.map(&name).map_err(mlua::Error::runtime)?;
-        lua.create_any_userdata(SharedMap { name, map })
+        VmHost::of(lua).userdata(lua, SharedMap { name, map })
     })?;
     library.raw_set("counter", counter)?;
     library.raw_set("queue", queue)?;
@@ -135,7 +137,38 @@ fn expiry(value: &Value, what: &str) -> mlua::Result<Option<Duration>> {
     }
 }
 
-impl UserData for SharedCounter {
+impl HeapSize for SharedCounter {
+    fn heap_bytes(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl HeapSize for SharedQueue {
+    fn heap_bytes(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl HeapSize for SharedMap {
+    fn heap_bytes(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl HeapSize for OpenClaim {
+    fn heap_bytes(&self) -> usize {
+        self.what.len() + self.claim.borrow().as_ref().map_or(0, Claim::bytes)
+    }
+}
+
+impl HeapSize for PendingValue {
+    fn heap_bytes(&self) -> usize {
+        // All users share what is waited for.
+        0
+    }
+}
+
+impl UserData for Held<SharedCounter> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         method(methods, "incr", |lua, this, by: Option<i64>| {
             let what = format!("the counter '{}'", this.name);
@@ -158,7 +191,7 @@ impl UserData for SharedCounter {
 /// Registers the methods of queues. `registry` is mlua's, or the list of a test.
 fn register_queue<R>(registry: &mut R, take: Function)
 where
-    R: UserDataFields<SharedQueue> + UserDataMethods<SharedQueue>,
+    R: UserDataFields<Held<SharedQueue>> + UserDataMethods<Held<SharedQueue>>,
 {
     registry.add_field("take", take);
     method(registry, "put", |lua, this, value: Value| {
@@ -180,7 +213,7 @@ where
 /// Registers the methods of maps, likewise.
 fn register_map<R>(registry: &mut R, get_or: Function)
 where
-    R: UserDataFields<SharedMap> + UserDataMethods<SharedMap>,
+    R: UserDataFields<Held<SharedMap>> + UserDataMethods<Held<SharedMap>>,
 {
     registry.add_field("get_or", get_or);
     type PutFunction = (DisplayText, Value, Value);
@@ -253,19 +286,19 @@ fn refuse_others<T, R: UserDataMethods<T>>(
     );
 }
 
-impl UserData for OpenClaim {
+impl UserData for Held<OpenClaim> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         method(methods, "keep", |lua, this, value: Value| {
             let (value, bytes) = shareable(lua, &value, &this.what)?;
-            match &this.claim {
+            match &*this.claim.borrow() {
                 Some(claim) => claim
                     .store(value, bytes, this.expires)
                     .map_err(mlua::Error::runtime),
                 None => Ok(()),
             }
         });
-        methods.add_meta_method_mut(MetaMethod::Close, |_, this, _: Value| {
-            this.claim = None;
+        methods.add_meta_method(MetaMethod::Close, |_, this, _: Value| {
+            this.claim.take();
             Ok(())
         });
     }
@@ -276,7 +309,7 @@ fn copy(lua: &Lua, value: Option<state::SharedValue>) -> mlua::Result<Value> {
 }
 
 /// Takes a value if there is one, without waiting.
-fn try_take(lua: &Lua, queue: UserDataRef<SharedQueue>) -> mlua::Result<Value> {
+fn try_take(lua: &Lua, queue: UserDataRef<Held<SharedQueue>>) -> mlua::Result<Value> {
     runs(lua, &format!("the queue '{}'", queue.name))?;
     copy(lua, queue.queue.try_take())
 }
@@ -286,7 +319,12 @@ type MapResult = (Value, Option<AnyUserData>, Option<AnyUserData>);
 
 fn find_or_claim(
     lua: &Lua,
-    (map, DisplayText(key), make, expires): (UserDataRef<SharedMap>, DisplayText, Value, Value),
+    (map, DisplayText(key), make, expires): (
+        UserDataRef<Held<SharedMap>>,
+        DisplayText,
+        Value,
+        Value,
+    ),
 ) -> mlua::Result<MapResult> {
     let what = format!("the map '{}'", map.name);
     let host = runs(lua, &what)?;
@@ -308,14 +346,19 @@ fn find_or_claim(
         MapLookup::Claimed(claim) => {
             let claim = OpenClaim {
                 what,
-                claim: Some(claim),
+                claim: RefCell::new(Some(claim)),
                 expires,
             };
-            (Value::Nil, Some(lua.create_userdata(claim)?), None)
+            let claim = lua.create_userdata(host.held(lua, claim)?)?;
+            (Value::Nil, Some(claim), None)
         }
-        MapLookup::Making(making) => {
-            let making = lua.create_any_userdata::<PendingValue>(making)?;
-            (Value::Nil, None, Some(making))
+        MapLookup::Making(making) => (Value::Nil, None, Some(host.userdata(lua, making)?)),
+        MapLookup::Circular => {
+            let message = format!(
+                "the value '{key}' of {what} is made by another user, which waits for one that this user makes; let all \
+                 users ask for such values in the same order"
+            );
+            return Err(mlua::Error::runtime(message));
         }
         MapLookup::Own => {
             let message =

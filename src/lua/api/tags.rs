@@ -1,10 +1,12 @@
 //! `user.tags`, and the tags of a transaction.
 
 use super::function::function;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::requests::{OwnTags, Transaction, read_transaction, set_tag};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{AnyUserData, Lua, LuaString, Table, UserData, Value};
+use std::cell::RefCell;
 
 /// Creates `user.tags`, which is read and written like a table.
 pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
@@ -67,9 +69,16 @@ pub(super) fn leave_transaction(lua: &Lua, (): ()) -> mlua::Result<()> {
 }
 
 /// Transactions in which a coroutine of the plan's waits to be resumed: meanwhile, nothing is in them. They end with it.
-struct SuspendedTags(Vec<Transaction>);
+struct SuspendedTags(RefCell<Vec<Transaction>>);
 
-impl UserData for SuspendedTags {}
+impl HeapSize for SuspendedTags {
+    fn heap_bytes(&self) -> usize {
+        // Each of them counts by itself.
+        0
+    }
+}
+
+impl UserData for Held<SuspendedTags> {}
 
 /// Enters the transactions in which a coroutine waits, before it is resumed. Returns how many its code was in before.
 pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua::Result<usize> {
@@ -79,8 +88,9 @@ pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua
     let Some(suspended) = suspended else {
         return Ok(own.depth());
     };
-    let mut suspended = suspended.borrow_mut::<SuspendedTags>()?;
-    own.enter(&mut suspended.0).map_err(mlua::Error::runtime)
+    let suspended = suspended.borrow::<Held<SuspendedTags>>()?;
+    own.enter(&mut suspended.0.borrow_mut())
+        .map_err(mlua::Error::runtime)
 }
 
 /// Leaves the transactions that a coroutine is in, which began when its code was in that many, and returns them for the next
@@ -92,9 +102,11 @@ pub(super) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<An
         return Ok(None);
     }
     // First, so that the coroutine is in no others if there is no memory for it.
-    let suspended = lua.create_userdata(SuspendedTags(Vec::new()))?;
+    let suspended = host.held(lua, SuspendedTags(RefCell::default()))?;
+    let suspended = lua.create_userdata(suspended)?;
     if let Some(own) = &mut *host.tags.borrow_mut() {
-        suspended.borrow_mut::<SuspendedTags>()?.0 = own.leave(depth);
+        let tags = suspended.borrow::<Held<SuspendedTags>>()?;
+        tags.0.replace(own.leave(depth));
     }
     Ok(Some(suspended))
 }

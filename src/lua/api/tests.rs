@@ -385,3 +385,46 @@ fn code_of_load_that_takes_too_long_is_reported_at_the_line_of_its_task() {
     let line = raised.line.as_deref().unwrap_or_default();
     assert!(line.ends_with("plan.lua:2"), "{raised:?}");
 }
+
+#[test]
+fn what_a_user_is_given_counts_until_it_is_let_go() {
+    const KEPT: usize = 40;
+    // What makes one of each kind, and the bytes that it holds outside of Lua at least.
+    for (make, bytes) in [
+        ("metric.trend(('n'):rep(400) .. n)", 400),
+        ("shared.counter(name)", 50_000),
+        ("shared.queue(name)", 50_000),
+        ("shared.map(name)", 50_000),
+        ("html.parse(page)", 50_000),
+        ("html.parse(page):css('p')[1]", 50_000),
+        ("regex('literal' .. n)", 1_000),
+        (
+            "file 'a_file_with_a_name_that_is_rather_long_for_a_test.txt'",
+            50,
+        ),
+    ] {
+        let plan = format!(
+            "local shared = require 'lgoose.shared'
+            local name, page = ('n'):rep(50000), '<div>' .. ('<p>x</p>'):rep(500) .. '</div>'
+            task {{ 'keep', function(user)
+              user.data.kept = {{}}
+              for n = 1, {KEPT} do user.data.kept[n] = {make} end
+            end }}
+            task {{ 'let go', function(user) user.data.kept = nil end }}"
+        );
+        let files = [(
+            "a_file_with_a_name_that_is_rather_long_for_a_test.txt",
+            "text",
+        )];
+        let bench = PlanFixture::new("held", &files, &plan);
+        let mut vm = bench.user(1);
+        let before = vm.used_memory();
+        assert!(matches!(vm.start(0, 1), Step::Done), "{make}");
+        let kept = vm.used_memory() - before;
+        assert!(kept > KEPT * bytes, "{make}: {kept} bytes for {KEPT}");
+        assert!(matches!(vm.start(1, 1), Step::Done), "{make}");
+        vm.collect_all();
+        let left = vm.used_memory().saturating_sub(before);
+        assert!(left < kept / 4, "{make}: {left} bytes of {kept} are left");
+    }
+}

@@ -1,7 +1,7 @@
 //! Conversion of Lua errors to what people read: the plan's own file and line, never lgoose's insides.
 
 use super::syntax;
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, cut};
 use crate::lua::plan_files::Sources;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
@@ -91,17 +91,6 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
         Some(stack) => diagnostic.backtrace(stack),
         None => diagnostic,
     }
-}
-
-/// Cuts a message that would fill a report.
-pub(in crate::lua) fn cut(mut message: String) -> String {
-    const MOST_BYTES: usize = 2_000;
-    if message.len() > MOST_BYTES {
-        message.truncate(message.floor_char_boundary(MOST_BYTES));
-        message.push('…');
-        message.shrink_to_fit();
-    }
-    message
 }
 
 /// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds

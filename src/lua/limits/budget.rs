@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_limit_that_no_flag_sets_names_none() {
         let message = Budget::new(0, &Rc::new(VmLimits::of_loading(Arc::default()))).exceeded();
-        let expected = "not enough memory: a plan's code outside of tasks may hold 1024 MiB";
+        let expected = "not enough memory: a plan's code outside of tasks may hold 512 MiB";
         assert_eq!(message, expected);
     }
 }

@@ -52,6 +52,19 @@ impl Heartbeat {
         None
     }
 
+    /// Returns whether the code's thread could go on if it got a processor, and is not waiting in the kernel; also where that
+    /// is not known.
+    pub fn is_runnable(&self) -> bool {
+        let thread = self.thread.load(Ordering::Relaxed);
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+        let stat = stat.unwrap_or_default();
+        // The name of the thread may have any characters; its state follows (proc_pid_stat(5)).
+        let state = stat
+            .rsplit_once(") ")
+            .and_then(|(_, rest)| rest.chars().next());
+        !matches!(state, Some('S' | 'D'))
+    }
+
     /// Returns the code that runs, `None` if none does.
     pub fn read(&self) -> Option<RunningCode> {
         let code = self.code.load(Ordering::Relaxed);
@@ -91,6 +104,32 @@ impl Heartbeat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_that_computes_can_go_on_and_one_that_sleeps_cannot() {
+        for sleeps in [false, true] {
+            let heartbeat = std::sync::Arc::<Heartbeat>::default();
+            let (ended, beat) = (std::sync::Arc::<AtomicU32>::default(), heartbeat.clone());
+            let over = ended.clone();
+            let thread = std::thread::spawn(move || {
+                beat.run_here();
+                while over.load(Ordering::Relaxed) == 0 {
+                    if sleeps {
+                        std::thread::park();
+                    }
+                }
+            });
+            let begun = std::time::Instant::now();
+            while heartbeat.is_runnable() == sleeps && begun.elapsed().as_secs() < 10 {
+                std::thread::yield_now();
+            }
+            assert_eq!(heartbeat.is_runnable(), !sleeps);
+            ended.store(1, Ordering::Relaxed);
+            thread.thread().unpark();
+            thread.join().expect("it ends");
+        }
+    }
 
     #[test]
     fn a_heartbeat_shows_user_task_and_line() {

@@ -3,6 +3,7 @@
 mod budget;
 mod coroutine;
 mod heartbeat;
+mod held;
 mod interrupt;
 mod pattern;
 mod texts;
@@ -15,8 +16,9 @@ pub(super) use coroutine::{
 };
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
+pub(super) use held::{HeapSize, Held};
 pub(super) use interrupt::{call, enter, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
-pub(crate) use vm_limits::LOADING_TIME;
+pub(crate) use vm_limits::{LOADING_TIME, REPORT_TIME};
 pub(super) use vm_limits::{TABLE_LOOK, VmLimits, processor_time};

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 /// Limits far above what a plan's top level needs; they end what would never end.
 pub(crate) const LOADING_TIME: Duration = Duration::from_secs(10);
-const LOADING_MEMORY: u64 = 1 << 30;
+/// The same of the function of `on("report")`, which everybody waits for.
+pub(crate) const REPORT_TIME: Duration = Duration::from_secs(3);
+const LOADING_MEMORY: u64 = 512 << 20;
 
 /// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;
@@ -83,6 +85,14 @@ impl VmLimits {
         }
     }
 
+    /// Makes the limits of code after the run.
+    pub(in crate::lua) fn of_report(heartbeat: Arc<Heartbeat>) -> VmLimits {
+        VmLimits {
+            time: REPORT_TIME,
+            ..VmLimits::of_loading(heartbeat)
+        }
+    }
+
     /// Restarts the time, before the plan is resumed.
     pub(in crate::lua) fn restart_clock(&self) {
         self.start.set(None);
@@ -117,20 +127,24 @@ impl VmLimits {
 
     /// Raises again the error that has ended the task, which no protected call of the plan may swallow.
     pub(in crate::lua) fn reraise(&self) -> mlua::Result<()> {
-        match &*self.kill.borrow() {
-            Some(kill) => Err(mlua::Error::RuntimeError(match &kill.line {
-                Some(line) => format!("{line}: {}", kill.message),
-                None => kill.message.clone(),
-            })),
-            None => Ok(()),
-        }
+        self.ended()
+            .map_or(Ok(()), |ended| Err(mlua::Error::RuntimeError(ended)))
     }
 
-    /// Lets a protected call of the plan catch an error: raises again what has ended the task, and else forgets that memory
-    /// was short, since what the plan raises from now on is its own.
-    pub(in crate::lua) fn catch(&self) -> mlua::Result<()> {
+    /// Returns the message of that error, with its place.
+    pub(in crate::lua) fn ended(&self) -> Option<String> {
+        let kill = self.kill.borrow();
+        kill.as_ref().map(|kill| match &kill.line {
+            Some(line) => format!("{line}: {}", kill.message),
+            None => kill.message.clone(),
+        })
+    }
+
+    /// Lets a protected call of the plan catch an error: returns the message of what has ended the task, which is to be raised
+    /// again, and else forgets that memory was short, since what the plan raises from now on is its own.
+    pub(in crate::lua) fn catch(&self) -> Option<String> {
         self.forget_shortage();
-        self.reraise()
+        self.ended()
     }
 
     /// Notes that Lua itself has raised an error because its memory is full.

@@ -3,9 +3,9 @@
 
 use super::field::{DeclarationError, DeclaredField, for_each_field};
 use super::scenario_fields::read_scenario_fields;
-use super::setting::{entries, read_setting};
+use super::setting::{check_size, entries, read_setting};
 use crate::config::{self, Settings, Value as Setting, unknown_word};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, bounded_name};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
 use crate::lua::limits::{self, Heartbeat, VmLimits};
@@ -23,6 +23,11 @@ use std::sync::Arc;
 
 pub(super) const TASK_FIELDS: [&str; 6] =
     ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
+
+/// The most tasks and scenarios of a plan: each user has all of them.
+const MOST_TASKS: usize = 10_000;
+const MOST_SCENARIOS: usize = 1_000;
+
 /// The declarations of a plan as plain data.
 #[derive(Debug)]
 pub(super) struct Declarations {
@@ -252,6 +257,7 @@ fn declare_plan(
             );
         };
         let name = escape_invalid(key);
+        check_size(&name, "plan", &value)?;
         let mut setting = read_setting(&value);
         if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
             let (words, tags) = DeclaredField::new(name.clone(), "plan", &value).tags()?;
@@ -279,7 +285,7 @@ fn declare_task(
     at: &SourceLine,
 ) -> Result<(), DeclarationError> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
-        Value::String(name) => Some(escape_invalid(&name)),
+        Value::String(name) => Some(bounded_name(&escape_invalid(&name)).into_owned()),
         _ => None,
     };
     let owner = match &name {
@@ -309,6 +315,10 @@ fn declare_task(
     })?;
     let place_of_task = builder.tasks.len();
     builder.places.insert(address(table), place_of_task);
+    if builder.tasks.len() == MOST_TASKS {
+        let message = format!("a plan may have {MOST_TASKS} tasks, and this is one more");
+        return Err(Diagnostic::new(message).into());
+    }
     builder.tasks.push(DeclaredTask {
         _table: table.clone(),
         task,
@@ -332,7 +342,7 @@ fn declare_scenario(
             .help(help)
             .into());
     };
-    let name = escape_invalid(&name);
+    let name = bounded_name(&escape_invalid(&name)).into_owned();
     let owner = format!("scenario '{name}'");
     if !builder.names.insert(name.clone()) {
         return Err(
@@ -356,6 +366,10 @@ fn declare_scenario(
         return Err(Diagnostic::new(format!("{owner} has no tasks"))
             .help("put its task { … } declarations between the braces")
             .into());
+    }
+    if builder.scenarios.len() == MOST_SCENARIOS {
+        let message = format!("a plan may have {MOST_SCENARIOS} scenarios, and this is one more");
+        return Err(Diagnostic::new(message).into());
     }
     builder.scenarios.push(scenario);
     Ok(())

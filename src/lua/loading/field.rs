@@ -1,6 +1,6 @@
 //! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
-use super::setting::{entries, read_setting};
+use super::setting::{check_size, entries, read_setting};
 use crate::config::{OwnLoadSettings, Value as Setting, scenario_thresholds, unknown_word};
 use crate::error::Diagnostic;
 use crate::lua::requests::{header_line, set_tag};
@@ -270,7 +270,9 @@ pub(super) fn for_each_field(
 ) -> Result<(), DeclarationError> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        read(&DeclaredField::new(escape_invalid(key), owner, &value))?;
+        let name = escape_invalid(key);
+        check_size(&name, owner, &value)?;
+        read(&DeclaredField::new(name, owner, &value))?;
     }
     Ok(())
 }

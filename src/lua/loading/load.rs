@@ -108,7 +108,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Error> {
     let (name, read) = match shown.as_str() {
         "-" => (
             "(standard input)".to_owned(),
-            files::read_all(std::io::stdin()).and_then(files::as_text),
+            files::read_text(std::io::stdin()),
         ),
         _ => (shown.clone(), files::read_to_string(path)),
     };

@@ -1,12 +1,52 @@
 //! Conversion of the values in `plan {}` to plain data, from which options are read.
 
 use crate::config::Value as Setting;
-use crate::lua::values::{escape_invalid, type_phrase};
+use crate::error::Diagnostic;
+use crate::lua::values::{escape_invalid, shorten, type_phrase};
+use crate::units::show_size;
 use mlua::{Table, Value};
 use std::collections::BTreeMap;
 
 /// The depth to which nested tables are read; no option needs more, and a table may contain itself.
 const DEEPEST: usize = 4;
+
+/// The most entries of a field, those of tables in it included.
+const MOST_ENTRIES: usize = 1_000;
+
+/// The most bytes of the texts of a field.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Refuses the value of a field of a declaration that is larger than anybody writes: what is declared is copied, compared
+/// and shown.
+///
+/// # Errors
+/// What it may have.
+pub(super) fn check_size(field: &str, owner: &str, value: &Value) -> Result<(), Diagnostic> {
+    let (mut entries, mut bytes) = (0, 0);
+    let length = |value: &Value| value.as_string().map_or(0, |text| text.as_bytes().len());
+    let mut fits = length(value) <= MOST_BYTES;
+    let mut tables = Vec::from_iter(value.as_table().cloned());
+    while let Some(table) = tables.pop() {
+        for (key, value) in table.pairs::<Value, Value>().filter_map(Result::ok) {
+            entries += 1;
+            bytes += length(&key) + length(&value);
+            fits = fits && entries <= MOST_ENTRIES && bytes <= MOST_BYTES;
+            if !fits {
+                break;
+            }
+            tables.extend(value.as_table().cloned());
+        }
+    }
+    if fits {
+        return Ok(());
+    }
+    let message = format!(
+        "field '{}' of {owner} is too large: it may have {MOST_ENTRIES} entries and {} of text",
+        shorten(field),
+        show_size(MOST_BYTES as f64)
+    );
+    Err(Diagnostic::new(message).help("read what is longer from a file, with 'data' or 'file'"))
+}
 
 /// Converts the value of a field.
 pub(super) fn read_setting(value: &Value) -> Setting {

@@ -2,13 +2,11 @@
 
 use super::cache::TextCache;
 use super::classes::check_classes;
-use crate::lua::limits::HeldBytes;
 use crate::lua::values::shorten;
 use lgoose_html::Selector;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_automata::meta;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of patterns of one kind that are kept: more than a person writes, but a plan that makes a new one for
@@ -20,6 +18,9 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// The most memory of one pattern, in bytes, which is the default of the crate `regex`.
 const MOST_BYTES_OF_ONE: usize = 10 << 20;
+
+/// The memory of the smallest pattern, a literal, which the crate `regex` leaves out of what it says, in bytes.
+const SMALLEST: usize = 2_600;
 
 /// The longest text of a pattern or selector, in bytes. What reading one takes grows with its text, to more than a hundred
 /// times as much, and nothing can end it.
@@ -63,9 +64,6 @@ pub struct CompiledRegex {
 #[derive(Debug, Clone)]
 pub(in crate::lua) struct Pattern {
     pub(in crate::lua) compiled: Arc<CompiledRegex>,
-    /// The bytes that it counts for in its VM, if the plan keeps it.
-    #[allow(dead_code, reason = "it counts as long as it is there")]
-    pub(in crate::lua) held: Option<Rc<HeldBytes>>,
 }
 
 impl CompiledRegex {
@@ -85,7 +83,8 @@ impl CompiledRegex {
                 let sized = meta::Builder::new()
                     .configure(meta::Config::new().utf8_empty(false))
                     .build_from_hir(&hir);
-                let weight = sized.map_or(MOST_BYTES_OF_ONE, |sized| sized.memory_usage());
+                let weight =
+                    sized.map_or(MOST_BYTES_OF_ONE, |sized| SMALLEST + sized.memory_usage());
                 // A step over a group's border or an anchor takes half as long as one over a byte.
                 let group_places = count_open(&hir, false).saturating_add(steps_between(&hir) / 2);
                 (weight, places(&hir), open_places(&hir), group_places)

@@ -31,6 +31,7 @@ pub(super) use op::{marker, markers};
 pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
+pub(super) use request::plan_file;
 pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
 pub(super) use submit::{SUBMIT, pressed};

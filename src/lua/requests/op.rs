@@ -7,9 +7,11 @@ use super::request::RequestOp;
 use super::submit;
 use super::tags::OwnTags;
 use crate::lua::limits::{Budget, StackValue, YieldedValues};
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
+    shorten,
 };
 use crate::protocols::CallOp;
 use crate::tags::Tags;
@@ -64,7 +66,14 @@ impl PlannedCall {
     }
 }
 
-impl UserData for PlannedCall {}
+impl HeapSize for PlannedCall {
+    fn heap_bytes(&self) -> usize {
+        // Until it is taken out. What a call sends counts where it is made.
+        size_of::<CallOp>()
+    }
+}
+
+impl UserData for Held<PlannedCall> {}
 
 /// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
 /// names the operation; requests of the usual methods have one each.
@@ -219,11 +228,18 @@ fn boxed(read: Result<RequestOp, String>) -> Result<Op, String> {
     read.map(|op| Op::Request(Box::new(op)))
 }
 
-/// Reads a method that the plan names.
+/// The longest name of a method, in bytes; registered ones have up to 17 (IANA's registry of HTTP methods).
+const LONGEST_METHOD: usize = 100;
+
+/// Reads a method that the plan names, which may be any word.
 fn read_method(value: &Value) -> Result<Method, String> {
     match value {
-        Value::String(name) => Method::from_bytes(&name.as_bytes())
-            .map_err(|_| format!("'{}' is not a method", escape_invalid(name))),
+        Value::String(name) => {
+            let bytes = name.as_bytes();
+            let method = Method::from_bytes(bytes.get(..=LONGEST_METHOD).unwrap_or(&bytes));
+            let method = method.ok().filter(|_| bytes.len() <= LONGEST_METHOD);
+            method.ok_or_else(|| format!("'{}' is not a method", shorten(&escape_invalid(name))))
+        }
         other => Err(describe_mismatch("a method", "a string", other)),
     }
 }
@@ -342,7 +358,7 @@ fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Dur
 fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
     let wait = read_seconds(wait, "queue:take")?;
     let held = queue.as_userdata();
-    let held = held.and_then(|held| held.borrow::<SharedQueue>().ok());
+    let held = held.and_then(|held| held.borrow::<Held<SharedQueue>>().ok());
     let queue = held
         .ok_or("queue:take is called with a colon")?
         .queue
@@ -352,7 +368,7 @@ fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
 
 fn read_call(call: &Value) -> Result<Op, String> {
     let held = call.as_userdata();
-    let held = held.and_then(|held| held.borrow::<PlannedCall>().ok());
+    let held = held.and_then(|held| held.borrow::<Held<PlannedCall>>().ok());
     let op = held.and_then(|held| held.op.take());
     op.map(Op::Call)
         .ok_or_else(|| "there is nothing to call".to_owned())
@@ -360,8 +376,9 @@ fn read_call(call: &Value) -> Result<Op, String> {
 
 fn read_making(making: &Value) -> Result<PendingValue, String> {
     let held = making.as_userdata();
-    let held = held.and_then(|held| held.borrow::<PendingValue>().ok());
-    Ok(held.ok_or("there is nothing to wait for")?.clone())
+    let held = held.and_then(|held| held.borrow::<Held<PendingValue>>().ok());
+    let held = held.ok_or("there is nothing to wait for")?;
+    Ok(PendingValue::clone(&held))
 }
 
 /// Reads a request that a table describes, as `user:request` takes it.

@@ -3,6 +3,7 @@
 use super::expect::Expectations;
 use crate::http::Request;
 use crate::lua::limits::Budget;
+use crate::lua::limits::Held;
 use crate::lua::plan_files::PlanFile;
 use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
 use crate::tags::Tags;
@@ -102,7 +103,7 @@ impl RequestOp {
 }
 
 /// Returns the file if the value is one that `file` has returned to the plan.
-pub(super) fn plan_file(value: &Value) -> Option<PlanFile> {
-    let file = value.as_userdata()?.borrow::<PlanFile>();
-    file.ok().map(|file| file.clone())
+pub(in crate::lua) fn plan_file(value: &Value) -> Option<PlanFile> {
+    let file = value.as_userdata()?.borrow::<Held<PlanFile>>();
+    file.ok().map(|file| PlanFile::clone(&file))
 }

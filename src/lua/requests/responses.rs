@@ -4,6 +4,7 @@
 use super::charset;
 use crate::error::printable;
 use crate::http::{CacheUse, Exchange, Response};
+use crate::lua::limits::{HeapSize as _, Held};
 use bytes::Bytes;
 use lgoose_html::Document;
 use mlua::Table;
@@ -25,7 +26,7 @@ pub struct Finished {
     pub entered: Option<bool>,
     /// The error that was reported for it by then: its message and the plan's line. Boxed: most requests have none.
     pub reported: Option<Box<(String, Option<Rc<str>>)>>,
-    pub(in crate::lua) document: Option<Rc<Document>>,
+    pub(in crate::lua) document: Option<Rc<Held<Document>>>,
 }
 
 impl Finished {
@@ -121,17 +122,22 @@ impl Finished {
         response.map_or(true, |response| response.decode_within(most_bytes as u64))
     }
 
+    /// Returns the memory of its page as a tree, in bytes, which counts by itself: elements keep it, too.
+    fn page_weight(&self) -> usize {
+        let document = self.document.as_ref();
+        document.map_or(0, |document| document.heap_bytes())
+    }
+
     /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
-        let document = self.document.as_ref();
         let reported = self
             .reported
             .as_ref()
             .map_or(0, |reported| reported.0.len());
         HEAD + self.failure.as_ref().map_or(0, |failure| failure.len())
             + reported
-            + document.map_or(0, |document| document.weight())
+            + self.page_weight()
             + self
                 .exchange
                 .outcome
@@ -154,6 +160,8 @@ pub(in crate::lua) struct Responses {
     /// The indices of the slots that are free.
     free: Vec<usize>,
     held_bytes: usize,
+    /// Those of them that are pages as trees.
+    page_bytes: usize,
     /// Twice what the plan was found to hold: looking for dead ones more often would find few.
     ceiling: ResponseQuota,
     /// The index of the slot of the latest operation, until its verdicts are final.
@@ -216,6 +224,7 @@ impl Responses {
             slots: Vec::new(),
             free: Vec::new(),
             held_bytes: 0,
+            page_bytes: 0,
             ceiling: ResponseQuota { slots: 0, bytes: 0 },
             open: None,
             parked: Vec::new(),
@@ -223,13 +232,20 @@ impl Responses {
     }
 
     pub(in crate::lua) fn insert_one(&mut self, finished: Box<Finished>) -> usize {
-        self.held_bytes += finished.weight();
+        self.count(&finished);
         self.insert(ResponseSlot::One(finished))
     }
 
     pub(in crate::lua) fn insert_many(&mut self, finished: Vec<Finished>) -> usize {
-        self.held_bytes += finished.iter().map(Finished::weight).sum::<usize>();
+        for one in &finished {
+            self.count(one);
+        }
         self.insert(ResponseSlot::Many(finished))
+    }
+
+    fn count(&mut self, finished: &Finished) {
+        self.held_bytes += finished.weight();
+        self.page_bytes += finished.page_weight();
     }
 
     fn insert(&mut self, slot: ResponseSlot) -> usize {
@@ -270,10 +286,11 @@ impl Responses {
         change: impl FnOnce(&mut Finished) -> R,
     ) -> Option<R> {
         let finished = self.get_mut(address)?;
-        let before = finished.weight();
+        let before = (finished.weight(), finished.page_weight());
         let result = change(finished);
-        let after = finished.weight();
-        self.held_bytes = (self.held_bytes + after).saturating_sub(before);
+        let after = (finished.weight(), finished.page_weight());
+        self.held_bytes = (self.held_bytes + after.0).saturating_sub(before.0);
+        self.page_bytes = (self.page_bytes + after.1).saturating_sub(before.1);
         Some(result)
     }
 
@@ -342,19 +359,20 @@ impl Responses {
 
     /// Frees every slot that `is_live` denies, and notes what a plan really holds.
     pub(in crate::lua) fn reclaim(&mut self, mut is_live: impl FnMut(usize) -> bool) {
-        self.held_bytes = 0;
+        (self.held_bytes, self.page_bytes) = (0, 0);
         for index in 0..self.slots.len() {
-            match &self.slots[index] {
+            let kept = match &self.slots[index] {
                 ResponseSlot::Free => continue,
                 _ if self.open != Some(index) && !self.is_parked(index) && !is_live(index + 1) => {
                     self.slots[index] = ResponseSlot::Free;
                     self.free.push(index);
+                    continue;
                 }
-                ResponseSlot::One(finished) => self.held_bytes += finished.weight(),
-                ResponseSlot::Many(list) => {
-                    self.held_bytes += list.iter().map(Finished::weight).sum::<usize>()
-                }
-            }
+                ResponseSlot::One(finished) => std::slice::from_ref(&**finished),
+                ResponseSlot::Many(list) => list,
+            };
+            self.held_bytes += kept.iter().map(Finished::weight).sum::<usize>();
+            self.page_bytes += kept.iter().map(Finished::page_weight).sum::<usize>();
         }
         let used = self.slots.len() - self.free.len();
         self.ceiling = ResponseQuota {
@@ -363,9 +381,9 @@ impl Responses {
         };
     }
 
-    /// Returns the bytes that are held outside of the VM.
+    /// Returns the bytes that are held outside of the VM and do not count by themselves.
     pub(in crate::lua) fn held_bytes(&self) -> usize {
-        self.held_bytes
+        self.held_bytes - self.page_bytes
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Diagnostic;
 use crate::http::Session;
 use crate::lua::diagnostics::{RaisedError, plan_line};
-use crate::lua::limits::{Account, Budget, HeldBytes, VmLimits};
+use crate::lua::limits::{Account, Budget, HeapSize, Held, HeldBytes, VmLimits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{
     Finished, OwnTags, RecentUrls, ResponseAddress, Responses, text_within,
@@ -11,8 +11,9 @@ use crate::lua::requests::{
 use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
+use encoding_rs::Encoding;
 use lgoose_html::{Document, PageUrls, ReferrerPolicy};
-use mlua::{Lua, Table};
+use mlua::{AnyUserData, Lua, Table};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -192,6 +193,27 @@ impl VmHost {
         Ok(self.account.hold(bytes))
     }
 
+    /// Keeps a value that the plan is given; its memory counts as the plan's.
+    ///
+    /// # Errors
+    /// The plan would hold more than it may.
+    pub(in crate::lua) fn held<T: HeapSize>(&self, lua: &Lua, value: T) -> mlua::Result<Held<T>> {
+        let bytes = self.hold(lua, value.heap_bytes())?;
+        Ok(Held::new(value, bytes))
+    }
+
+    /// Makes userdata of a value whose type is registered in the VM; its memory counts as the plan's.
+    ///
+    /// # Errors
+    /// The plan would hold more than it may.
+    pub(in crate::lua) fn userdata<T: HeapSize + 'static>(
+        &self,
+        lua: &Lua,
+        value: T,
+    ) -> mlua::Result<AnyUserData> {
+        lua.create_any_userdata(self.held(lua, value)?)
+    }
+
     /// Remembers the URLs that a page has, so that requests for them say where they were found.
     pub(in crate::lua) fn remember(&self, page: &str, usual: ReferrerPolicy, urls: &PageUrls) {
         let session = self.session.as_ref();
@@ -202,11 +224,16 @@ impl VmHost {
         }
     }
 
-    /// Returns the page of a body as a tree.
+    /// Returns the page of a body as a tree, whose forms are sent in `encoding`, UTF-8 without one.
     ///
     /// # Errors
     /// The plan would hold more than it may, or the task's time is over.
-    pub(in crate::lua) fn document(&self, lua: &Lua, body: &[u8]) -> mlua::Result<Document> {
+    pub(in crate::lua) fn document(
+        &self,
+        lua: &Lua,
+        body: &[u8],
+        encoding: Option<&'static Encoding>,
+    ) -> mlua::Result<Rc<Held<Document>>> {
         let mut spent = Ok(());
         let document = self.budget(lua).make(|most| {
             Document::parse_while(body, most, &mut |bytes| {
@@ -215,7 +242,12 @@ impl VmHost {
             })
         });
         spent?;
-        document.map_err(mlua::Error::runtime)
+        let document = document.map_err(mlua::Error::runtime)?;
+        let document = match encoding {
+            Some(encoding) => document.in_encoding(encoding),
+            None => document,
+        };
+        self.held(lua, document).map(Rc::new)
     }
 
     /// Returns the body of a response, decoded; empty without a response, or if it cannot be decoded.
@@ -272,6 +304,12 @@ impl VmHost {
         lua.app_data_ref::<Rc<VmHost>>()
             .expect("every VM has its host")
             .clone()
+    }
+}
+
+impl HeapSize for Document {
+    fn heap_bytes(&self) -> usize {
+        self.weight()
     }
 }
 

@@ -4,6 +4,7 @@
 use super::ledger::{Charge, Ledger};
 use super::{ENTRY_BYTES, SharedValue};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -12,10 +13,48 @@ use tokio::time::Instant;
 /// The fewest entries among which the map looks for expired ones.
 const FEWEST: usize = 64;
 
+/// Who waits for whom to make a value, in all maps of a process: each caller for one other at most.
+#[derive(Debug, Default)]
+pub(in crate::lua) struct WaitingCallers {
+    for_whom: Mutex<HashMap<usize, usize>>,
+    /// How many wait, so that who finds a value need not look.
+    count: AtomicUsize,
+}
+
+impl WaitingCallers {
+    /// Notes that a caller waits for another; returns whether that one is not waiting for the caller, itself or by others.
+    fn enter(&self, by: usize, other: usize) -> bool {
+        let mut for_whom = self.for_whom.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Some(other);
+        // No longer than that, whatever those say that were ended while they waited.
+        for _ in 0..=for_whom.len() {
+            match next {
+                Some(one) if one == by => return false,
+                Some(one) => next = for_whom.get(&one).copied(),
+                None => break,
+            }
+        }
+        for_whom.insert(by, other);
+        self.count.store(for_whom.len(), Ordering::Relaxed);
+        true
+    }
+
+    /// Notes that a caller no longer waits.
+    fn leave(&self, by: usize) {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut for_whom = self.for_whom.lock().unwrap_or_else(PoisonError::into_inner);
+        for_whom.remove(&by);
+        self.count.store(for_whom.len(), Ordering::Relaxed);
+    }
+}
+
 /// Values by key.
 #[derive(Debug)]
 pub(in crate::lua) struct Map {
     ledger: Arc<Ledger>,
+    waiting: Arc<WaitingCallers>,
     // Held for as long as it takes to find or to put one.
     entries: Mutex<MapEntries>,
 }
@@ -54,6 +93,8 @@ pub(in crate::lua) enum MapLookup {
     Making(PendingValue),
     /// The caller is making it already.
     Own,
+    /// Another caller is making it, and waits for one that this caller makes.
+    Circular,
 }
 
 /// The right to make the value of a key, until it is dropped.
@@ -108,9 +149,10 @@ impl MapEntries {
 }
 
 impl Map {
-    pub(super) fn new(ledger: Arc<Ledger>) -> Map {
+    pub(super) fn new(ledger: Arc<Ledger>, waiting: Arc<WaitingCallers>) -> Map {
         Map {
             ledger,
+            waiting,
             entries: Mutex::new(MapEntries {
                 by_key: HashMap::new(),
                 sweep_at: FEWEST,
@@ -189,11 +231,18 @@ impl Map {
         key: &str,
         by: usize,
     ) -> Result<MapLookup, String> {
+        self.waiting.leave(by);
         let mut entries = self.entries();
         match entries.by_key.get(key) {
             Some(MapEntry::Making { by: other, .. }) if *other == by => return Ok(MapLookup::Own),
-            Some(MapEntry::Making { over, .. }) => {
-                return Ok(MapLookup::Making(PendingValue(over.clone())));
+            Some(MapEntry::Making {
+                by: other, over, ..
+            }) => {
+                return Ok(if self.waiting.enter(by, *other) {
+                    MapLookup::Making(PendingValue(over.clone()))
+                } else {
+                    MapLookup::Circular
+                });
             }
             Some(entry) => {
                 if let Some(value) = entry.value() {
@@ -223,6 +272,11 @@ impl Map {
 }
 
 impl Claim {
+    /// Returns the memory of its own copy of the key, in bytes.
+    pub(in crate::lua) fn bytes(&self) -> usize {
+        self.key.len()
+    }
+
     /// Keeps the value that was made, like [`Map::put`].
     ///
     /// # Errors

@@ -6,8 +6,8 @@ mod map;
 mod queue;
 
 use ledger::Ledger;
-pub(super) use map::PendingValue;
-pub(super) use map::{Claim, Map, MapLookup};
+use map::WaitingCallers;
+pub(super) use map::{Claim, Map, MapLookup, PendingValue};
 pub(super) use queue::Queue;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -27,6 +27,7 @@ pub(super) type SharedValue = Arc<serde_json::Value>;
 #[derive(Debug)]
 pub(super) struct SharedState {
     ledger: Arc<Ledger>,
+    waiting: Arc<WaitingCallers>,
     // Held while a name is looked up; users keep what they found.
     named: Mutex<NamedValues>,
 }
@@ -60,6 +61,7 @@ impl SharedState {
     fn of(most_bytes: usize) -> SharedState {
         SharedState {
             ledger: Arc::new(Ledger::new(most_bytes)),
+            waiting: Arc::default(),
             named: Mutex::default(),
         }
     }
@@ -90,7 +92,9 @@ impl SharedState {
     /// There is no memory for another one.
     pub(super) fn map(&self, name: &str) -> Result<Arc<Map>, String> {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        found(&mut named.maps, name, &self.ledger, Map::new)
+        found(&mut named.maps, name, &self.ledger, |ledger| {
+            Map::new(ledger, self.waiting.clone())
+        })
     }
 }
 
@@ -213,6 +217,30 @@ mod tests {
             panic!("it is made");
         };
         assert_eq!(*value, json!("t"));
+    }
+
+    #[test]
+    fn callers_that_would_wait_for_each_other_learn_of_it() {
+        let state = SharedState::default();
+        let map = |name| state.map(name).expect("there is memory");
+        let (a, b) = (map("a"), map("b"));
+        let claim = |map: &Arc<Map>, by| match map.find_or_claim("k", by) {
+            Ok(MapLookup::Claimed(claim)) => claim,
+            other => panic!("{other:?}"),
+        };
+        let (of_1, of_2, of_3) = (claim(&a, 1), claim(&b, 2), claim(&map("c"), 3));
+        let is_making = |found| matches!(found, Ok(MapLookup::Making(_)));
+        assert!(is_making(map("c").find_or_claim("k", 2)));
+        assert!(is_making(b.find_or_claim("k", 1)));
+        assert!(matches!(a.find_or_claim("k", 3), Ok(MapLookup::Circular)));
+        // Who no longer waits is in nobody's way.
+        assert!(matches!(
+            b.find_or_claim("other", 1),
+            Ok(MapLookup::Claimed(_))
+        ));
+        assert!(is_making(a.find_or_claim("k", 3)));
+        drop((of_1, of_2, of_3));
+        assert!(matches!(a.find_or_claim("k", 3), Ok(MapLookup::Claimed(_))));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::slices::Slices;
 use super::spread::BucketLimit;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::InFlightSlot;
+use crate::error::cut;
 use crate::phases::Phase;
 use crate::tags::Tags;
 use crate::units::show_count;
@@ -342,6 +343,7 @@ impl Recorder {
 
     /// Passes a warning on to every view and the report, once.
     pub fn warn(&mut self, warning: String) {
+        let warning = cut(warning);
         if self.warned.len() < MAX_WARNINGS && !self.warned.contains(&warning) {
             self.warned.insert(warning.clone());
             self.slices.delta().warnings.push(warning);

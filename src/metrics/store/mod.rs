@@ -31,6 +31,7 @@ use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
 use super::tally::RequestTally;
 use super::thresholds::Judges;
 use super::workers::WorkerIdentity;
+use crate::error::cut;
 use crate::threshold::Threshold;
 use group::ShardGroup;
 use std::sync::Arc;
@@ -297,7 +298,7 @@ impl Store {
 
     /// Passes a warning on to every view and the report, once.
     pub(crate) fn warn(&mut self, warning: String) {
-        self.run.warnings.add(warning);
+        self.run.warnings.add(cut(warning));
     }
 
     /// Returns when the measurement under way began, in time since the run began.

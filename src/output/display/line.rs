@@ -66,29 +66,34 @@ fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
 
 /// Breaks a text into lines of at most `width` columns, at spaces where there are some.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word = word.to_owned();
+    // More bytes are no line, whatever their width: the rest of a long word is not measured again for each line.
+    let longest = width.saturating_mul(32);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = 0;
+    for mut word in text.split(' ') {
         loop {
-            let line = lines.last_mut().expect("there is always a last line");
             let gap = usize::from(!line.is_empty());
-            if line.width() + gap + word.width() <= width {
+            let taken = (word.len() <= longest).then(|| used + gap + word.width());
+            if let Some(taken) = taken.filter(|taken| *taken <= width) {
                 line.push_str(&" "[..gap]);
-                line.push_str(&word);
+                line.push_str(word);
+                used = taken;
                 break;
             }
+            used = 0;
             if !line.is_empty() {
-                lines.push(String::new());
+                lines.push(std::mem::take(&mut line));
                 continue;
             }
             // At least one character, or a narrow page would never end.
             let first = word.chars().next().map_or(0, char::len_utf8);
-            let part = within(word.chars(), width).len().max(first);
-            line.push_str(&word[..part]);
-            word.drain(..part);
-            lines.push(String::new());
+            let (part, rest) = word.split_at(within(word.chars(), width).len().max(first));
+            lines.push(part.to_owned());
+            word = rest;
         }
     }
+    lines.push(line);
     lines.retain(|line| !line.is_empty());
     lines
 }

@@ -2,7 +2,7 @@
 //! text.
 
 use super::{ByteUnit, Comparator, FigureKind, LatencySubset, Threshold, Unit};
-use crate::error::nearest;
+use crate::error::{bounded_name, nearest};
 use crate::phases::Phase;
 use crate::units;
 use std::ops::Range;
@@ -85,7 +85,7 @@ fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Thres
     let (limit, number) = reader.number()?;
     let (unit, place) = reader.unit()?;
     let mut threshold = Threshold {
-        name: name.map(str::to_owned),
+        name: name.map(name_of_row),
         among,
         phase,
         figure,
@@ -99,6 +99,17 @@ fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Thres
     fits(&threshold, number, place)?;
     reader.options(&mut threshold)?;
     Ok(threshold)
+}
+
+/// Returns a name as rows are called: a long one is replaced in them, but for the method or kind before it.
+fn name_of_row(name: &str) -> String {
+    let is_kind = |word: &str| {
+        matches!(word, "task" | "check" | "metric") || word.bytes().all(|b| b.is_ascii_uppercase())
+    };
+    match name.split_once(' ').filter(|(word, _)| is_kind(word)) {
+        Some((kind, rest)) => format!("{kind} {}", bounded_name(rest)),
+        None => bounded_name(name).into_owned(),
+    }
 }
 
 /// Checks that the figure can have that unit. Numbers of a custom metric have none.

@@ -232,7 +232,7 @@ fn report(
     let runtime = runtime()?;
     let writing = outputs::write_until((guard, &handle), &run.outputs.output, &outcome.report);
     let written = runtime.block_on(writing);
-    let summary = summary::write(&outcome, &config, run);
+    let summary = runtime.block_on(summary::write(&outcome, &config, run, (guard, &handle)));
     let ended = ((&outcome, summary), written);
     Ok(runtime.block_on(conclude(ended, (guard, &handle), &config, run)))
 }

@@ -97,14 +97,16 @@ impl TaskRunner {
                 Waited::TimeUp => self.vm.resume_value(None),
                 Waited::Stopped => Step::Done,
             },
-            Op::Await(making) => match self.wait_beside(making.over(), None).await {
-                Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
-                Waited::Stopped => Step::Done,
-            },
-            Op::Later => match self.wait_beside(std::future::pending(), Some(LATER)).await {
-                Waited::Over(()) | Waited::TimeUp => self.vm.go_on(),
-                Waited::Stopped => Step::Done,
-            },
+            Op::Await(making) => {
+                let waited = self.wait_beside(making.over(), None).await;
+                self.go_on_after(waited)
+            }
+            Op::Later => {
+                let start = Instant::now();
+                let waited = self.beside(std::future::pending(), Some(LATER)).await;
+                self.hold_up(start.elapsed());
+                self.go_on_after::<()>(waited)
+            }
             Op::Ready => self.wait_for_all().await,
             Op::ExitIteration => {
                 self.leaves_iteration = true;
@@ -258,16 +260,37 @@ impl TaskRunner {
         }
     }
 
-    /// Waits for what other users do, at most this long. A stop ends the wait at once, and the task with it. After a
-    /// stop, a wait with a limit takes no time: what it waits for may never come.
+    /// Resumes the plan after a wait, unless a stop has ended it, and the task with it.
+    fn go_on_after<T>(&mut self, waited: Waited<T>) -> Step {
+        match waited {
+            Waited::Over(_) | Waited::TimeUp => self.vm.go_on(),
+            Waited::Stopped => Step::Done,
+        }
+    }
+
+    /// Waits for what other users do, at most this long, as a part of the task.
     async fn wait_beside<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        most: Option<Duration>,
+    ) -> Waited<T> {
+        let start = self.requests.cycles.is_some().then(Instant::now);
+        let waited = self.beside(other, most).await;
+        if let Some(start) = start {
+            self.requests.paused(start.elapsed());
+        }
+        waited
+    }
+
+    /// Waits for something at most this long. A stop ends the wait at once. After a stop, a wait with a limit takes no time:
+    /// what it waits for may never come.
+    async fn beside<T>(
         &mut self,
         other: impl Future<Output = T>,
         most: Option<Duration>,
     ) -> Waited<T> {
         self.requests.enter_open(&mut self.vm);
         self.vm.reclaim();
-        let start = self.requests.cycles.is_some().then(Instant::now);
         let is_stopping = self.stop.is_requested();
         let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
         let stopped = async {
@@ -277,16 +300,12 @@ impl TaskRunner {
                 self.stop.requested().await
             }
         };
-        let waited = tokio::select! {
+        tokio::select! {
             biased;
             other = other => Waited::Over(other),
             () = stopped => Waited::Stopped,
             () = time_up(most, &self.shared.timers) => Waited::TimeUp,
-        };
-        if let Some(start) = start {
-            self.requests.paused(start.elapsed());
         }
-        waited
     }
 }
 

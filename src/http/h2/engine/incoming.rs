@@ -1,6 +1,6 @@
 //! Frames from the server: each is checked and applied to the connection and its streams.
 
-use super::{Engine, HeaderBlock, PING_PAYLOAD};
+use super::{Engine, HeaderBlock, MOST_IDLE_FRAMES, PING_PAYLOAD};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h2::fields::FieldWriter;
 use crate::http::h2::frame::{
@@ -68,6 +68,14 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
     {
         return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
+    if is_idle(engine, head) {
+        engine.idle_frames += 1;
+        if engine.idle_frames > MOST_IDLE_FRAMES {
+            return Err(H2ErrorCode::ENHANCE_YOUR_CALM);
+        }
+    } else {
+        engine.idle_frames = 0;
+    }
     let of_stream = head.stream != 0;
     match head.kind {
         DATA if of_stream => take_data(engine, head, payload),
@@ -86,6 +94,20 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
         | PUSH_PROMISE => Err(H2ErrorCode::PROTOCOL_ERROR),
         // Unknown kinds are ignored (RFC 9113, section 5.5).
         _ => Ok(()),
+    }
+}
+
+/// Whether a frame brings no response further.
+fn is_idle(engine: &mut Engine, head: FrameHead) -> bool {
+    /// What comes for a request that was given up is no flood if the server sends it as it sends other bodies.
+    const LARGE: usize = 1024;
+    match head.kind {
+        DATA if head.length == 0 && !head.has(END_STREAM) => true,
+        DATA if head.length >= LARGE => false,
+        DATA | HEADERS | CONTINUATION | RST_STREAM => {
+            waiting(&mut engine.streams, head.stream).is_none()
+        }
+        _ => true,
     }
 }
 

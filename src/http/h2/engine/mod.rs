@@ -21,6 +21,9 @@ const FIRST_WINDOW: i64 = 65_535;
 /// The most unwritten bytes: beyond it, nothing more is read or produced, so a server that does not read gets no more
 /// answers.
 const MOST_UNWRITTEN: usize = 64 * 1024;
+/// The most frames that bring no response any further (RFC 9113, section 10.5). Where a server sends pings or settings for
+/// as long as a response takes, they are few.
+const MOST_IDLE_FRAMES: u32 = 10_000;
 /// The payload of lgoose's pings.
 const PING_PAYLOAD: [u8; 8] = *b"lgoose??";
 /// The largest stream number.
@@ -50,6 +53,8 @@ pub(super) struct Engine {
     block: Option<HeaderBlock>,
     /// The start of a frame that is not complete.
     partial: Vec<u8>,
+    /// The frames since the latest one that brought a response further.
+    idle_frames: u32,
     /// Whether the server has sent its settings, which come first.
     has_settings: bool,
     most_streams: usize,
@@ -93,6 +98,7 @@ impl Engine {
             decoder: HpackDecoder::default(),
             block: None,
             partial: Vec::new(),
+            idle_frames: 0,
             has_settings: false,
             most_streams: usize::MAX,
             first_window: FIRST_WINDOW,
@@ -144,10 +150,12 @@ impl Engine {
         }
         if let Err(reason) = read_frames(self, bytes) {
             self.send_goaway(reason);
-            self.end(Failure::from_http2(
-                ErrorClass::Protocol,
-                reason.description(),
-            ));
+            let why = if self.idle_frames > MOST_IDLE_FRAMES {
+                "10,000 frames in a row brought no response further"
+            } else {
+                reason.description()
+            };
+            self.end(Failure::from_http2(ErrorClass::Protocol, why));
         }
     }
 
@@ -291,6 +299,8 @@ impl Engine {
                     (stream.send_window - length, self.send_window - length);
                 let length = length as usize;
                 stream.sent = length == stream.unsent.len();
+                // The server has opened windows for it.
+                self.idle_frames = 0;
                 let flags = if stream.sent { END_STREAM } else { 0 };
                 frame::write(&mut self.out, DATA, flags, id, &stream.unsent[..length]);
                 stream.bytes_sent += (HEAD + length) as u64;

@@ -67,6 +67,69 @@ fn failure(engine: &mut Engine, key: u64) -> String {
 }
 
 #[test]
+fn a_flood_of_frames_that_bring_no_response_further_ends_the_connection() {
+    type Fed<'a> = (u8, u8, u32, &'a [u8]);
+    let floods: [Fed<'_>; 8] = [
+        (DATA, 0, 1, b""),
+        (DATA, 0, 3, b"for nobody"),
+        (HEADERS, END_HEADERS, 3, OK),
+        (PING, 0, 0, &[0; 8]),
+        (SETTINGS, 0, 0, &[]),
+        (WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+        (PRIORITY, 0, 1, &[0; 5]),
+        (0xee, 0, 0, b"unknown"),
+    ];
+    for (kind, flags, stream, payload) in floods {
+        let mut engine = connected();
+        let key = get(&mut engine);
+        let given_up = get(&mut engine);
+        engine.take(given_up);
+        feed(&mut engine, HEADERS, END_HEADERS, 1, OK);
+        for _ in 0..MOST_IDLE_FRAMES {
+            feed(&mut engine, kind, flags, stream, payload);
+            engine.out.clear();
+        }
+        assert!(!engine.has_ended(), "{kind}");
+        // What brings the response further allows as many again.
+        feed(&mut engine, DATA, 0, 1, b"x");
+        for _ in 0..MOST_IDLE_FRAMES {
+            feed(&mut engine, kind, flags, stream, payload);
+            engine.out.clear();
+        }
+        assert!(!engine.has_ended(), "{kind}");
+        feed(&mut engine, kind, flags, stream, payload);
+        assert!(engine.has_ended(), "{kind}");
+        assert!(engine.out.ends_with(&[0, 0, 0, 11]), "ENHANCE_YOUR_CALM");
+        let message = failure(&mut engine, key);
+        assert!(message.contains("10,000 frames in a row"), "{message}");
+    }
+}
+
+#[test]
+fn frames_that_open_windows_for_a_body_are_no_flood() {
+    let mut engine = connected();
+    let key = post(&mut engine, 200_000);
+    engine.send_bodies();
+    while !engine.stream(key).expect("it is under way").sent {
+        for stream in [0, 1] {
+            feed(&mut engine, WINDOW_UPDATE, 0, stream, &[0, 0, 0, 5]);
+        }
+        engine.send_bodies();
+        engine.out.clear();
+    }
+    assert!(!engine.has_ended());
+    for _ in 0..20_000 {
+        let key = get(&mut engine);
+        let id = engine.next_id - 2;
+        feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, id, OK);
+        assert!(matches!(outcome(&mut engine, key), Some(Ok(()))));
+        engine.take(key);
+        engine.out.clear();
+    }
+    assert!(!engine.has_ended());
+}
+
+#[test]
 fn a_response_comes_in_any_pieces() {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, SETTINGS, 0, 0, &[]);

@@ -2,7 +2,9 @@
 //! recorder of the user's shard.
 
 use super::function::{function, refuse_more};
+use crate::error::bounded_name;
 use crate::lua::diagnostics::{self, here};
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::metrics::{MetricKind, Recorder, SampleFailure, TaskContext, TaskRun};
@@ -33,7 +35,8 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
                 if kind == MetricKind::Counter {
                     VmHost::of(lua).declare_counter(&name);
                 }
-                Ok(Metric { kind, name })
+                let name = bounded_name(&name).into_owned();
+                VmHost::of(lua).held(lua, Metric { kind, name })
             }
             other => {
                 let problem = describe_mismatch("the name of a metric", "a string", &other);
@@ -60,7 +63,13 @@ pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Va
     Ok(value)
 }
 
-impl UserData for Metric {
+impl HeapSize for Metric {
+    fn heap_bytes(&self) -> usize {
+        self.name.len()
+    }
+}
+
+impl UserData for Held<Metric> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("add", |lua, metric, values: MultiValue| {
             metric.add(lua, &values)

@@ -3,6 +3,7 @@
 use super::{CellTexts, DataContent, DataFormat};
 use crate::files;
 use crate::lua::large_integers;
+use std::collections::HashSet;
 use std::fs;
 use std::io::BufReader;
 use std::path::Path;
@@ -59,6 +60,7 @@ fn table(file: &str, path: &Path, separator: u8) -> Result<DataContent, String> 
             "'{file}' is empty; its first line names the columns"
         ));
     }
+    let mut names = HashSet::new();
     for (place, name) in columns.iter().enumerate() {
         if name.is_empty() {
             let place = place + 1;
@@ -66,7 +68,7 @@ fn table(file: &str, path: &Path, separator: u8) -> Result<DataContent, String> 
                 "column {place} in the first line of '{file}' has no name"
             ));
         }
-        if columns[..place].contains(name) {
+        if !names.insert(name) {
             return Err(format!("two columns of '{file}' are named '{name}'"));
         }
     }

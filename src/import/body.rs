@@ -2,6 +2,7 @@
 
 use super::exchange::{Body, RecordedPart, is_json, media_of};
 use super::lua_text::{self, is_shallow, key, list, quoted, table};
+use super::parts::{Concatenation, encoded};
 use super::request::CallWriter;
 use super::resolve::ValuePosition;
 use serde_json::Value;
@@ -58,7 +59,11 @@ pub(super) fn body(
             None
         }
         Body::Json(json) => Some(long(call, json.to_string(), "json")),
+        Body::Bytes(bytes) => Some(call.files.bytes("body", bytes.clone(), "bin")),
         Body::Text(text) => {
+            if let Some(spliced) = with_values(call, text) {
+                return Some(spliced);
+            }
             let kind = exchange
                 .header("content-type")
                 .map(media_of)
@@ -70,6 +75,52 @@ pub(super) fn body(
             ))
         }
     }
+}
+
+/// Returns the expression for a text as it is, with variables of a script and, in a form, with values that are not as they
+/// were recorded; `None` if it has neither.
+fn with_values(call: &mut CallWriter<'_, '_>, text: &str) -> Option<String> {
+    let kind = call.exchange().header("content-type").map(media_of);
+    if kind.as_deref() != Some("application/x-www-form-urlencoded") {
+        return call.spliced(text);
+    }
+    let mut whole = Concatenation::default();
+    let mut is_plain = true;
+    for (nth, pair) in text.split('&').enumerate() {
+        whole.literal(if nth == 0 { "" } else { "&" });
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decoded = |text: &str| {
+            let spaced = text.replace('+', " ");
+            percent_encoding::percent_decode_str(&spaced)
+                .decode_utf8_lossy()
+                .into_owned()
+        };
+        let (known, meant) = (decoded(name), decoded(value));
+        match call.spliced(name) {
+            Some(expression) => {
+                is_plain = false;
+                whole.expression(expression);
+            }
+            None => whole.literal(name),
+        }
+        if pair.contains('=') {
+            whole.literal("=");
+        }
+        // A script puts its variables in as they are.
+        let raw = call.spliced(value);
+        let expression = raw.or_else(|| {
+            let found = call.expression(ValuePosition::Field(&known), &meant);
+            found.map(|expression| encoded(&expression, &meant))
+        });
+        match expression {
+            Some(expression) => {
+                is_plain = false;
+                whole.expression(expression);
+            }
+            None => whole.literal(value),
+        }
+    }
+    (!is_plain).then(|| whole.finish())
 }
 
 fn scalar(call: &mut CallWriter<'_, '_>, keys: &[String], value: &Value) -> Option<String> {
@@ -110,6 +161,20 @@ fn part_fields(call: &mut CallWriter<'_, '_>, part: &RecordedPart) -> Vec<(Strin
     let data = match (&part.data, &part.filename) {
         (Some(data), None) => text(call, &part.name, data),
         (Some(data), Some(_)) => long(call, data.clone(), "txt"),
+        (None, _) if part.content.is_some() => {
+            let ending = part
+                .filename
+                .as_deref()
+                .and_then(|name| name.rsplit_once('.'));
+            let ending = ending
+                .map_or("bin", |(_, ending)| ending)
+                .to_ascii_lowercase();
+            let is_plain =
+                ending.len() <= 5 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let ending = if is_plain { ending.as_str() } else { "bin" };
+            call.files
+                .bytes("upload", part.content.clone().unwrap_or_default(), ending)
+        }
         (None, _) => {
             let name = part.filename.as_deref().unwrap_or(&part.name);
             let (data, note) = call.files.stand_in(name, part.media.as_deref());

@@ -1,5 +1,6 @@
 //! Requests with their answers, whatever recorded them.
 
+use super::script_variables::ScriptVariables;
 use serde_json::Value;
 use url::Url;
 
@@ -9,14 +10,34 @@ pub(super) struct RecordedTraffic {
     /// In the order in which they began.
     pub(super) exchanges: Vec<RecordedExchange>,
     pub(super) options: PlanOptions,
+    /// What the texts of a script have in them that is not known.
+    pub(super) variables: ScriptVariables,
     pub(super) notes: Vec<String>,
 }
 
-/// Fields of the plan that a recording decides.
-#[derive(Debug, Default, Clone, Copy)]
+/// Fields of the plan that a recording decides, with their values as Lua.
+#[derive(Debug, Default)]
 pub(super) struct PlanOptions {
-    /// Every certificate is trusted.
-    pub(super) insecure: bool,
+    pub(super) fields: Vec<(String, String)>,
+}
+
+impl PlanOptions {
+    /// Sets a field.
+    pub(super) fn set(&mut self, name: &str, value: String) {
+        self.fields.retain(|(known, _)| known != name);
+        self.fields.push((name.to_owned(), value));
+    }
+
+    /// Adds a text to a field that is a list.
+    pub(super) fn add(&mut self, name: &str, text: String) {
+        match self.fields.iter_mut().find(|(known, _)| known == name) {
+            Some((_, list)) => {
+                let end = list.len() - 2;
+                list.insert_str(end, &format!(", {text}"));
+            }
+            None => self.set(name, format!("{{ {text} }}")),
+        }
+    }
 }
 
 /// What a request is for.
@@ -40,8 +61,13 @@ pub(super) struct RecordedExchange {
     /// Names in lower case.
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<Body>,
-    /// Credentials of basic authentication.
+    /// Credentials of basic or digest authentication.
     pub(super) auth: Option<(String, String)>,
+    pub(super) digest: bool,
+    /// Somebody has typed it: its headers are meant, and no browser's own.
+    pub(super) is_typed: bool,
+    /// Options of its call, with their values as Lua.
+    pub(super) call: Vec<(String, String)>,
     /// Milliseconds since 1970.
     pub(super) start_ms: f64,
     pub(super) end_ms: f64,
@@ -116,6 +142,8 @@ pub(super) enum Body {
     Multipart(Vec<RecordedPart>),
     Json(Value),
     Text(String),
+    /// Bytes that are no text.
+    Bytes(Vec<u8>),
 }
 
 /// A part of a multipart body.
@@ -126,6 +154,8 @@ pub(super) struct RecordedPart {
     pub(super) media: Option<String>,
     /// `None` where the recording has left it out.
     pub(super) data: Option<String>,
+    /// The bytes of a file that are known although it has left them out.
+    pub(super) content: Option<Vec<u8>>,
 }
 
 /// Returns whether a media type is one of JSON.

@@ -113,6 +113,7 @@ fn select(document: &Document, css: &str) -> Vec<NodeKey> {
 /// Returns the fields that a navigation sent as a form does.
 fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
     let part = |(name, value): (String, String)| RecordedPart {
+        content: None,
         name,
         filename: None,
         media: None,
@@ -151,6 +152,7 @@ pub(super) fn lacks_body(exchange: &RecordedExchange) -> bool {
 fn files(form: &Form) -> Vec<(String, Vec<RecordedPart>)> {
     let files = form.files.iter().map(|name| {
         let part = RecordedPart {
+            content: None,
             name: name.clone(),
             filename: Some("picture.png".to_owned()),
             media: None,

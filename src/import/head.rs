@@ -5,6 +5,7 @@ use super::lua_text::{comment, quoted, table};
 use super::random::is_random;
 use super::request::PlanAttachments;
 use super::resolve::ValueResolver;
+use super::script_variables::{TextPart, variable_host};
 use super::secrets::Secrets;
 use super::site::SelectedExchanges;
 use super::visit::Visit;
@@ -19,11 +20,14 @@ const TRACKERS: [&str; 10] = [
 pub(super) fn head(
     selection: &SelectedExchanges,
     visit: &Visit,
-    options: PlanOptions,
+    (host_field, options): (String, &PlanOptions),
     secrets: &Secrets,
     files: &PlanAttachments,
 ) -> String {
-    let host = selection.site.origin().ascii_serialization();
+    let host = match variable_host(&selection.site) {
+        Some(_) => "a site that the script has in a variable".to_owned(),
+        None => selection.site.origin().ascii_serialization(),
+    };
     let steps = visit.tasks.iter().flat_map(|task| &task.steps);
     let requests: usize = steps.map(|step| step.requests().len()).sum();
     let pages = selection
@@ -61,15 +65,37 @@ pub(super) fn head(
         comment(&host)
     );
     let mut plan = vec![
-        ("host".to_owned(), quoted(&host)),
+        ("host".to_owned(), host_field),
         ("request_names".to_owned(), quoted("path")),
     ];
-    if options.insecure {
-        plan.push(("insecure".to_owned(), "true".to_owned()));
-    }
+    plan.extend(options.fields.iter().cloned());
     out += &format!("plan {}\n\n", table(&plan, 0));
     out += &variables(secrets, files);
     out + "scenario { \"visitor\", order = \"serial\",\n"
+}
+
+/// Returns the plan's host as an expression. One that is in a variable has a default: a plan is loaded without it, too.
+pub(super) fn host_field(selection: &SelectedExchanges, secrets: &mut Secrets) -> String {
+    let Some(text) = variable_host(&selection.site) else {
+        return quoted(&selection.site.origin().ascii_serialization());
+    };
+    let mut parts = Vec::new();
+    for part in selection.variables.split(&text) {
+        parts.push(match part {
+            TextPart::Literal(text) => quoted(text),
+            TextPart::Variable(name, what) | TextPart::Encoded(name, what) => {
+                let expression = secrets.variable(name, "", what);
+                let name = expression.trim_start_matches("env ").trim_matches('"');
+                let default = if parts.is_empty() {
+                    "http://127.0.0.1"
+                } else {
+                    "127.0.0.1"
+                };
+                format!("env({}, {})", quoted(name), quoted(default))
+            }
+        });
+    }
+    parts.join(" .. ")
 }
 
 /// Returns the variables of a plan for its secrets and files.

@@ -216,7 +216,7 @@ fn for_each_value(exchange: &RecordedExchange, take: &mut dyn FnMut(&str, &str))
             }
         }
         Some(Body::Json(json)) => scalars("", json, take),
-        Some(Body::Text(_)) | None => {}
+        Some(Body::Text(_) | Body::Bytes(_)) | None => {}
     }
 }
 

@@ -27,6 +27,7 @@ mod postman;
 mod random;
 mod request;
 mod resolve;
+mod script_variables;
 mod secrets;
 mod side_by_side;
 mod site;
@@ -43,6 +44,7 @@ use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
 use imported::KINDS;
 pub(crate) use site::Choices;
+use site::SelectedExchanges;
 use std::io::{BufRead, Read as _};
 
 /// Reads a recording and writes its plan. `name` is that of the file, for messages.
@@ -92,7 +94,7 @@ pub(crate) fn import(
                 let file = openapi::read_yaml(name, &text)?;
                 return openapi::import(name, file, choices);
             }
-            curl::read(name, &text)?
+            curl::read(name, &text, choices.path.as_deref())?
         }
         None => {
             let diagnostic = Diagnostic::new(format!("{name} is empty"));
@@ -109,13 +111,21 @@ fn write(
 ) -> Result<Imported, Diagnostic> {
     let mut notes = recording.notes;
     let selection = site::choose(recording.exchanges, choices, &mut notes);
+    let variables = recording.variables;
     let Some(selection) = selection else {
         let message = format!("{name} has no request that a plan could send");
         let help = "record a visit to a site over http or https, with the network view open from its first page on";
         return Err(Diagnostic::new(message).help(help));
     };
-    let visit = visit::arrange(&selection);
-    let mut written = writer::write(&selection, visit, choices.files, recording.options);
+    let selection = SelectedExchanges {
+        variables,
+        ..selection
+    };
+    let mut visit = visit::arrange(&selection);
+    for task in &mut visit.tasks {
+        task.name = selection.variables.shown_path(&task.name);
+    }
+    let mut written = writer::write(&selection, visit, choices.files, &recording.options);
     notes.append(&mut written.notes);
     Ok(Imported {
         plan: written.plan,
@@ -124,7 +134,8 @@ fn write(
     })
 }
 
-/// Skips a byte order mark and blanks, and returns the first byte after them.
+/// Skips a byte order mark and blanks, and returns the first byte after them: of a script that begins with a group of
+/// commands, the one after its brace.
 fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
     loop {
         let bytes = reader.fill_buf()?;
@@ -132,7 +143,10 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
             return Ok(None);
         };
         if !(first.is_ascii_whitespace() || matches!(first, 0xef | 0xbb | 0xbf)) {
-            return Ok(Some(first));
+            let group = bytes.strip_prefix(b"{ ").map(<[u8]>::trim_ascii_start);
+            let inner = group.and_then(|group| group.first().copied());
+            let inner = inner.filter(u8::is_ascii_alphabetic);
+            return Ok(inner.or(Some(first)));
         }
         // Line breaks stay countable: a recording hardly begins with one.
         reader.consume(1);

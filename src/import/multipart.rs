@@ -33,6 +33,7 @@ pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<RecordedPart>> 
         let is_omitted = filename.is_some()
             && (data.is_empty() || data == "(binary)" || data.contains('\u{fffd}'));
         parts.push(RecordedPart {
+            content: None,
             name: parameter(&disposition, "name")?,
             filename,
             media: line("content-type").map(|value| super::exchange::media_of(&value)),

@@ -17,7 +17,7 @@ pub(super) fn sends(exchange: &RecordedExchange, sought: &SoughtValue<'_>) -> bo
             .iter()
             .any(|(name, found)| name != "cookie" && found.contains(value));
     let body = match &exchange.body {
-        None => false,
+        None | Some(Body::Bytes(_)) => false,
         Some(Body::Form(fields)) => fields.iter().any(|(_, found)| found == value),
         Some(Body::Multipart(parts)) => {
             parts.iter().any(|part| part.data.as_deref() == Some(value))

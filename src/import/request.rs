@@ -6,6 +6,8 @@ use super::forms::{ButtonPress, FormSubmission};
 use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
 use super::parts::{CALL, Concatenation, FieldPairs, call, encoded, entry, expect, is_token};
 use super::resolve::{ValueOrigin, ValuePosition, ValueResolver};
+use super::script_variables::{ScriptVariables, TextPart};
+use super::secrets::is_key;
 use super::site::SelectedExchanges;
 use super::stand_in::stand_in;
 use std::collections::HashSet;
@@ -59,6 +61,19 @@ const BROWSERS: [&str; 40] = [
     "x-client-data",
 ];
 
+/// Headers that a plan says otherwise, or that the client sends by itself.
+const OWN: [&str; 9] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "proxy-authorization",
+    "te",
+    "transfer-encoding",
+];
+
 /// The files that go with the plan.
 #[derive(Debug, Default)]
 pub(super) struct PlanAttachments {
@@ -94,6 +109,14 @@ impl PlanAttachments {
             "what is in '{shown}' is not known, and a small file is sent: put what it was into '{file}'"
         );
         (variable, message)
+    }
+
+    /// Returns the expression for bytes, which are kept in a file.
+    pub(super) fn bytes(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
+        if !self.enabled || self.all.len() >= MOST_FILES {
+            return quoted_bytes(&content);
+        }
+        self.file(kind, content, ending)
     }
 
     fn file(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
@@ -213,7 +236,8 @@ impl<'a> CallWriter<'a, '_> {
     fn address(&mut self, exchange: &RecordedExchange) -> String {
         let url = &exchange.url;
         let mut text = Concatenation::default();
-        if !self.selection.is_site(url) {
+        // Two slashes would begin a host.
+        if !self.selection.is_site(url) || url.path().starts_with("//") {
             text.literal(&url.origin().ascii_serialization());
         }
         let mut before = "";
@@ -229,11 +253,15 @@ impl<'a> CallWriter<'a, '_> {
         if let Some(query) = url.query() {
             for (nth, pair) in query.split('&').enumerate() {
                 text.literal(if nth == 0 { "?" } else { "&" });
-                let Some((name, value)) = pair.split_once('=') else {
-                    text.literal(pair);
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                let known = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+                match self.spliced(&known) {
+                    Some(expression) => text.expression(encoded(&expression, &known)),
+                    None => text.literal(name),
+                }
+                if !pair.contains('=') {
                     continue;
-                };
-                text.literal(name);
+                }
                 text.literal("=");
                 let spaced = value.replace('+', " ");
                 let decoded = percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy();
@@ -248,6 +276,9 @@ impl<'a> CallWriter<'a, '_> {
 
     /// Returns the expression for a value that is not as it was recorded.
     pub(super) fn expression(&mut self, place: ValuePosition<'_>, value: &str) -> Option<String> {
+        if let Some(spliced) = self.spliced(value) {
+            return Some(spliced);
+        }
         match self.resolver.meaning(self.at, self.task, place, value) {
             ValueOrigin::Plain => None,
             ValueOrigin::Unknown => {
@@ -284,17 +315,27 @@ impl<'a> CallWriter<'a, '_> {
         let mut headers: Vec<(String, String)> = Vec::new();
         let mut sent = HashSet::new();
         for (name, value) in &exchange.headers {
-            let is_own = BROWSERS.contains(&name.as_str())
-                || name.starts_with("sec-")
-                || name.starts_with(':')
-                || !is_token(name);
+            let is_own = if exchange.is_typed {
+                OWN.contains(&name.as_str())
+            } else {
+                BROWSERS.contains(&name.as_str()) || name.starts_with("sec-")
+            };
+            let is_own = is_own || name.starts_with(':') || !is_token(name);
             // What a page is asked for with, browsers choose.
-            let is_sent = exchange.kind == ExchangeKind::Call
-                && !(name == "accept"
-                    && (value.is_empty()
-                        || value.starts_with("*/*")
-                        || value.starts_with("text/html")));
-            if is_own || !is_sent || value.chars().any(char::is_control) || !sent.insert(name) {
+            let is_sent = exchange.is_typed
+                || exchange.kind == ExchangeKind::Call
+                    && !(name == "accept"
+                        && (value.is_empty()
+                            || value.starts_with("*/*")
+                            || value.starts_with("text/html")));
+            if is_own || !is_sent || value.chars().any(char::is_control) {
+                continue;
+            }
+            if !sent.insert(name) {
+                if exchange.is_typed {
+                    let text = format!("header '{}' is sent once", lua_text::comment(name));
+                    self.notes.push(text.into());
+                }
                 continue;
             }
             let value = match self.expression(ValuePosition::Header(name), value) {
@@ -303,19 +344,25 @@ impl<'a> CallWriter<'a, '_> {
             };
             headers.push((key(name), value));
         }
-        if let (Some(kind), Some(Body::Text(_) | Body::Json(_))) =
+        if let (Some(kind), Some(Body::Text(_) | Body::Json(_) | Body::Bytes(_))) =
             (exchange.header("content-type"), &exchange.body)
             && !(matches!(exchange.body, Some(Body::Json(_)))
-                && media_of(kind) == "application/json")
+                && if exchange.is_typed {
+                    kind == "application/json"
+                } else {
+                    media_of(kind) == "application/json"
+                })
             && !kind.chars().any(char::is_control)
         {
             headers.push((key("content-type"), quoted(kind)));
         }
+        headers.extend(self.authorization(exchange));
         if !headers.is_empty() {
             options.push(("headers".to_owned(), table(&headers, self.indent + 2)));
         }
         let auth = self.credentials(exchange);
         options.extend(auth.map(|auth| ("auth".to_owned(), auth)));
+        options.extend(exchange.call.iter().cloned());
         options
     }
 
@@ -339,12 +386,27 @@ impl<'a> CallWriter<'a, '_> {
                 lua_text::comment(&user),
                 exchange.url.path()
             );
-            let password = if password.is_empty() {
-                "\"\"".to_owned()
-            } else {
-                self.resolver.secrets.variable("PASSWORD", &password, &what)
+            let is_key = password.is_empty() && is_key(&user);
+            let known = self.spliced(&user);
+            let user = match known {
+                Some(expression) => expression,
+                None if is_key => {
+                    let what = format!("the key for {}", exchange.url.path());
+                    self.resolver.secrets.variable("API_KEY", &user, &what)
+                }
+                None => quoted(&user),
             };
-            return Some(format!("{{ {}, {password} }}", quoted(&user)));
+            let password = match self.spliced(&password) {
+                Some(expression) => expression,
+                None if password.is_empty() => "\"\"".to_owned(),
+                None => self.resolver.secrets.variable("PASSWORD", &password, &what),
+            };
+            let digest = if exchange.digest {
+                ", digest = true"
+            } else {
+                ""
+            };
+            return Some(format!("{{ {user}, {password}{digest} }}"));
         }
         let (scheme, value) = header?;
         if scheme.eq_ignore_ascii_case("bearer") {
@@ -354,9 +416,60 @@ impl<'a> CallWriter<'a, '_> {
                 token.unwrap_or_else(|| quoted(value))
             ));
         }
-        let text =
-            "has an 'Authorization' of a kind that is not imported: set it in 'headers' or 'auth'";
-        self.notes.push(text.to_owned().into());
         None
+    }
+
+    /// Returns the header of an authorization that is neither basic nor a bearer's: its scheme, and what follows as a
+    /// variable.
+    fn authorization(&mut self, exchange: &RecordedExchange) -> Option<(String, String)> {
+        let value = exchange.header("authorization")?;
+        let (scheme, secret) = value.split_once(' ').unwrap_or(("", value));
+        if ["basic", "bearer"]
+            .iter()
+            .any(|one| scheme.eq_ignore_ascii_case(one))
+        {
+            return None;
+        }
+        let before = if scheme.is_empty() {
+            String::new()
+        } else {
+            format!("{scheme} ")
+        };
+        let secret = match self.spliced(secret) {
+            Some(expression) => expression,
+            None => {
+                let what = format!("the 'Authorization' for {}", exchange.url.path());
+                self.resolver
+                    .secrets
+                    .variable("AUTHORIZATION", secret, &what)
+            }
+        };
+        let value = match before.as_str() {
+            "" => secret,
+            before => format!("{} .. {secret}", quoted(before)),
+        };
+        Some(("authorization".to_owned(), value))
+    }
+
+    /// Returns the expression for a text that has variables of a script in it.
+    pub(super) fn spliced(&mut self, text: &str) -> Option<String> {
+        if !ScriptVariables::are_in(text) {
+            return None;
+        }
+        let mut whole = Concatenation::default();
+        for part in self.selection.variables.split(text) {
+            match &part {
+                TextPart::Literal(text) => whole.literal(text),
+                TextPart::Variable(name, what) | TextPart::Encoded(name, what) => {
+                    let name = if name.is_empty() { "VALUE" } else { name };
+                    let value = self.resolver.secrets.variable(name, "", what);
+                    whole.expression(match part {
+                        TextPart::Encoded(..) => format!("url.encode({value})"),
+                        _ => value,
+                    });
+                }
+            }
+        }
+        Some(whole.finish())
     }
 }

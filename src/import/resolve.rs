@@ -115,8 +115,9 @@ impl<'a> ValueResolver<'a> {
             let what = format!("field '{key}' of {} {}", request.method, request.url.path());
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
+        let is_key = secrets::is_key(value);
         let is_token = named_token(key) && value.len() >= 6;
-        let random = is_random(value) || is_token;
+        let random = is_random(value) || is_token || is_key;
         let stem = match place {
             ValuePosition::Path(before) => singular(before),
             ValuePosition::Field(name) => stem(name),
@@ -163,6 +164,12 @@ impl<'a> ValueResolver<'a> {
                 exchanges[at].url.path()
             );
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
+        }
+        if is_key || random && secrets::names_key(key) {
+            let request = &exchanges[at];
+            let what = format!("the key in {} {}", request.method, request.url.path());
+            let name = if key.is_empty() { "API_KEY" } else { key };
+            return ValueOrigin::Secret(self.secrets.variable(name, value, &what));
         }
         if random {
             ValueOrigin::Unknown

@@ -127,16 +127,71 @@ pub(super) fn is_secret(name: &str) -> bool {
     WORDS.iter().any(|word| name.contains(word)) || parts.any(whole)
 }
 
+/// Returns whether a name says that a value without meaning is a key: `key`, `authKey`, `x-goog-key`.
+pub(super) fn names_key(name: &str) -> bool {
+    name == "key"
+        || ["Key", "_key", "-key", "KEY"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
+/// How keys of well-known services begin, and how long they are at least.
+const KEYS: [(&str, usize); 30] = [
+    ("sk_live_", 16),
+    ("sk_test_", 16),
+    ("rk_live_", 16),
+    ("rk_test_", 16),
+    ("whsec_", 16),
+    ("sk-", 20),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghu_", 20),
+    ("ghs_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 20),
+    ("xoxb-", 15),
+    ("xoxp-", 15),
+    ("xoxa-", 15),
+    ("xapp-", 15),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("AIza", 30),
+    ("ya29.", 20),
+    ("SG.", 30),
+    ("npm_", 20),
+    ("pypi-", 20),
+    ("shpat_", 20),
+    ("dop_v1_", 20),
+    ("hf_", 20),
+    ("lin_api_", 20),
+    ("eyJ", 30),
+    ("key-", 30),
+];
+
+/// Returns whether a text looks like a key: as those of a well-known service begin.
+pub(super) fn is_key(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
+    text.chars().all(plain)
+        && KEYS
+            .iter()
+            .any(|(start, least)| text.len() >= *least && text.starts_with(start))
+}
+
 /// Returns whether a header of that name, in lower case, has a secret.
 pub(super) fn is_secret_header(name: &str) -> bool {
     let auth = [
         "authorization",
+        "security-token",
         "auth-token",
         "access-token",
         "api-token",
         "session-token",
     ];
-    is_secret(name) || auth.iter().any(|word| name.contains(word)) || name == "x-token"
+    is_secret(name)
+        || auth.iter().any(|word| name.contains(word))
+        || name.starts_with("x-") && name.ends_with("-token")
+        || name == "x-token"
 }
 
 #[cfg(test)]
@@ -154,6 +209,17 @@ mod tests {
             "pin",
         ] {
             assert!(is_secret(name), "{name}");
+        }
+        for key in ["sk_live_EXAMPLE0example0example", "AKIAIOSFODNN7EXAMPLE"] {
+            assert!(is_key(key), "{key}");
+        }
+        for text in [
+            "sk_live_",
+            "FIRSTNAME",
+            "skeleton",
+            "AKIA and more of words",
+        ] {
+            assert!(!is_key(text), "{text}");
         }
         for name in ["passenger", "compass", "name", "shipping", "op", "keyword"] {
             assert!(!is_secret(name), "{name}");

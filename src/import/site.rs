@@ -1,6 +1,7 @@
 //! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
+use super::script_variables::ScriptVariables;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use url::Url;
@@ -25,6 +26,8 @@ pub(super) struct SelectedExchanges {
     /// Any URL of the site.
     pub(super) site: Url,
     pub(super) exchanges: Vec<RecordedExchange>,
+    /// What the texts of a script have in them that is not known.
+    pub(super) variables: ScriptVariables,
 }
 
 impl SelectedExchanges {
@@ -92,6 +95,7 @@ pub(super) fn choose(
         Some(SelectedExchanges {
             site,
             exchanges: retained,
+            variables: ScriptVariables::default(),
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::exchange::{ExchangeKind, PlanOptions};
 use super::forms::{FormSubmission, lacks_body};
-use super::head::{cookies, head};
+use super::head::{cookies, head, host_field};
 use super::lua_text::{comment, list, quoted};
 use super::request::{CallWriter, LineNote, PlanAttachments};
 use super::resolve::ValueResolver;
@@ -27,12 +27,13 @@ pub(super) fn write(
     selection: &SelectedExchanges,
     mut visit: Visit,
     with_files: bool,
-    options: PlanOptions,
+    options: &PlanOptions,
 ) -> WrittenPlan {
     let tasks = tasks_of(&visit);
     let mut requests: Vec<usize> = tasks.keys().copied().collect();
     requests.sort_unstable();
     let mut resolver = ValueResolver::new(&selection.exchanges, &requests);
+    let host = host_field(selection, &mut resolver.secrets);
     let cookies = cookies(selection, &mut resolver);
     let mut text = String::new();
     let mut notes = Vec::new();
@@ -63,7 +64,13 @@ pub(super) fn write(
             side_by_side::join(&mut visit, &selection.exchanges, &resolver.needs());
         }
     }
-    let head = head(selection, &visit, options, &resolver.secrets, &files);
+    let head = head(
+        selection,
+        &visit,
+        (host, options),
+        &resolver.secrets,
+        &files,
+    );
     let offset = head.lines().count();
     let mut listed = by_line(&notes, offset);
     if visit.omitted > 0 {

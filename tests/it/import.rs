@@ -379,8 +379,8 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
         ),
         (
             "option.sh",
-            "curl --socks5 a http://127.0.0.1/",
-            "'--socks5' is not imported",
+            "curl --nonsense a http://127.0.0.1/",
+            "curl has no option '--nonsense'",
         ),
     ] {
         let path = plan(name, text);

@@ -16,6 +16,7 @@ mod curl;
 mod faulty;
 mod forms;
 mod heads;
+mod import_curl;
 #[path = "../it/program.rs"]
 mod program;
 mod redirects;

@@ -251,6 +251,9 @@ impl HarContents {
             headers: if is_text { headers } else { Vec::new() },
             body,
             auth,
+            digest: false,
+            is_typed: false,
+            call: Vec::new(),
             start_ms: times.start_ms,
             end_ms: times.end_ms,
             responded_ms: times.responded_ms,
@@ -344,6 +347,7 @@ fn body_of(post: HarPostData, headers: &[(String, String)]) -> Option<Body> {
         }
         (None, Some(params)) if media_of(&media) == "multipart/form-data" => {
             let parts = params.into_iter().map(|param| RecordedPart {
+                content: None,
                 data: param
                     .value
                     .filter(|value| param.file_name.is_none() || !value.is_empty()),

@@ -1,0 +1,133 @@
+//! Variables that a script has and does not set, as marks in its texts: they become variables of the plan.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use url::Url;
+
+/// What a mark stands for, by its number.
+#[derive(Debug, Default, Clone)]
+pub(super) struct ScriptVariables {
+    /// Names, and what is told of them.
+    named: Vec<(String, String)>,
+}
+
+/// Around the number of a variable. Private use: no text has them.
+const BEGIN: char = '\u{f8f0}';
+const END: char = '\u{f8f1}';
+
+/// Before the number of one whose value is encoded.
+const ENCODED: char = 'e';
+
+/// A part of a text.
+#[derive(Debug, PartialEq)]
+pub(super) enum TextPart<'a> {
+    Literal(&'a str),
+    /// A variable, and what is told of it.
+    Variable(&'a str, &'a str),
+    /// The same where its value is encoded for a URL.
+    Encoded(&'a str, &'a str),
+}
+
+impl ScriptVariables {
+    /// Returns the mark of a variable.
+    pub(super) fn mark(&mut self, name: &str, what: String) -> String {
+        let same = |(known, told): &(String, String)| known == name && *told == what;
+        let number = self.named.iter().position(same).unwrap_or_else(|| {
+            self.named.push((name.to_owned(), what));
+            self.named.len() - 1
+        });
+        format!("{BEGIN}{number}{END}")
+    }
+
+    /// Encodes a text with `encode`, but for the variables in it, whose values a plan encodes.
+    pub(super) fn encoded(text: &str, encode: impl Fn(&str) -> String) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once(BEGIN) {
+            let (number, after) = after.split_once(END).unwrap_or(("", after));
+            out.push_str(&encode(before));
+            out.extend([BEGIN, ENCODED]);
+            out.push_str(number.trim_start_matches(ENCODED));
+            out.push(END);
+            rest = after;
+        }
+        out + &encode(rest)
+    }
+
+    /// Returns a text with the variables as a script names them.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let parts = self.split(text).into_iter().map(|part| match part {
+            TextPart::Literal(text) => text.to_owned(),
+            TextPart::Variable("", what) | TextPart::Encoded("", what) => {
+                let command = what.split_once('\'').map_or("", |(_, rest)| rest);
+                format!("$({})", command.trim_end_matches('\''))
+            }
+            TextPart::Variable(name, _) | TextPart::Encoded(name, _) => format!("${name}"),
+        });
+        parts.collect()
+    }
+
+    /// Returns a path of a URL in the same way.
+    pub(super) fn shown_path(&self, path: &str) -> String {
+        let mut path = path.to_owned();
+        for mark in [BEGIN, END] {
+            let mark = mark.to_string();
+            let encoded = utf8_percent_encode(&mark, NON_ALPHANUMERIC).to_string();
+            path = path.replace(&encoded, &mark);
+        }
+        self.shown(&path)
+    }
+
+    /// Returns whether a text has variables.
+    pub(super) fn are_in(text: &str) -> bool {
+        text.contains(BEGIN)
+    }
+
+    /// Splits a text at its variables.
+    pub(super) fn split<'a>(&'a self, text: &'a str) -> Vec<TextPart<'a>> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once(BEGIN) {
+            let (number, after) = after.split_once(END).unwrap_or(("", after));
+            let encoded = number.strip_prefix(ENCODED);
+            let number = encoded.unwrap_or(number).parse().ok();
+            let named = number.and_then(|number: usize| self.named.get(number));
+            if !before.is_empty() {
+                parts.push(TextPart::Literal(before));
+            }
+            parts.extend(named.map(|(name, what)| match encoded {
+                Some(_) => TextPart::Encoded(name, what),
+                None => TextPart::Variable(name, what),
+            }));
+            rest = after;
+        }
+        if !rest.is_empty() {
+            parts.push(TextPart::Literal(rest));
+        }
+        parts
+    }
+}
+
+/// The host of a URL whose own is in a variable, before the name of that.
+const VARIABLE_HOST: &str = ".variable.invalid";
+
+/// Returns a host for a text with variables that stands where one is expected.
+pub(super) fn host_for(text: &str) -> String {
+    let encoded: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    // A label of a host has up to 63 characters.
+    let labels: Vec<String> = encoded.chunks(30).map(|part| part.concat()).collect();
+    format!("{}{VARIABLE_HOST}", labels.join("."))
+}
+
+/// Returns the text that stood where a host is expected, if it had a variable.
+pub(super) fn variable_host(url: &Url) -> Option<String> {
+    let host = url
+        .host_str()?
+        .strip_suffix(VARIABLE_HOST)?
+        .replace('.', "");
+    let bytes: Option<Vec<u8>> = host
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    String::from_utf8(bytes?).ok()
+}

@@ -1,0 +1,203 @@
+//! Scripts of curl command lines: what the plan sends that `lgoose import` makes of one, as curl itself sends it.
+
+use crate::faulty::{Act, Asked, Site, answer};
+use crate::program::{Lgoose, empty_folder};
+use crate::skipping::skip;
+use crate::table::Table;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// A script; `SITE` is the host and port of a site.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Script {
+    script: String,
+}
+
+/// A request as the site saw it, without what each client says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Sent {
+    /// Method and target.
+    line: String,
+    /// `name: value`, sorted.
+    headers: Vec<String>,
+    body: String,
+}
+
+/// The variables that the scripts find, and the files.
+const VARIABLES: [(&str, &str); 7] = [
+    ("ORG", "acme"),
+    ("MESSAGE", "hello"),
+    ("USER_ID", "17"),
+    ("TOKEN", "tok123"),
+    ("NAME", "a b"),
+    ("EMPTY", "none"),
+    // What a command gives.
+    ("VALUE", "ignored"),
+];
+const FILES: [(&str, &[u8]); 4] = [
+    ("body.json", b"{\"a\": 1,\n \"b\": \"x=y&z\"}\n"),
+    ("note.txt", b"line one\nline two\n"),
+    ("bytes.dat", b"\x00\x01\xff binary"),
+    ("headers.txt", b"X-From-File: yes\nX-Two: 2\n"),
+];
+
+/// Headers that clients send by themselves.
+const OWN: [&str; 8] = [
+    "host",
+    "connection",
+    "content-length",
+    "accept-encoding",
+    "transfer-encoding",
+    "expect",
+    "accept",
+    "user-agent",
+];
+
+fn sent(asked: &Asked, site: &str) -> Sent {
+    let named = |name: &str| asked.header(name).to_owned();
+    let lines = asked
+        .head
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(':'));
+    let lines = lines.map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim()));
+    let mut headers: Vec<String> = lines
+        .filter(|(name, value)| match name.as_str() {
+            "user-agent" => !value.starts_with("curl/") && !value.starts_with("lgoose"),
+            "accept" => *value != "*/*",
+            "host" => *value != site,
+            name => !OWN.contains(&name),
+        })
+        .map(|(name, value)| match name.as_str() {
+            "cookie" => format!("cookie: {}", value.replace("; ", ";")),
+            _ => format!("{name}: {value}"),
+        })
+        .collect();
+    let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    };
+    let mut body = text(&asked.body);
+    let kind = named("content-type");
+    if let Some((_, boundary)) = kind.split_once("boundary=") {
+        // Each client makes up its own, and writes the names of headers as it likes.
+        body = body
+            .replace(boundary.trim_matches('"'), "BOUNDARY")
+            .to_lowercase();
+        headers.retain(|line| !line.starts_with("content-type:"));
+        headers.push("content-type: multipart/form-data".to_owned());
+    }
+    headers.sort();
+    Sent {
+        line: format!("{} {}", asked.method, asked.path),
+        headers,
+        body,
+    }
+}
+
+/// Runs each script in a folder with the files, two at a time, and returns what the site of each saw.
+fn requests(folder: &str, scripts: &[Script], run: impl Fn(&Path, &str) + Sync) -> Vec<Vec<Sent>> {
+    let next = Mutex::new(scripts.iter().enumerate());
+    let seen = Mutex::new(BTreeMap::new());
+    let work = |worker: usize| {
+        loop {
+            let Some((at, script)) = next.lock().expect("nobody panics").next() else {
+                return;
+            };
+            let folder = empty_folder(&format!("{folder}_{worker}"));
+            for (name, bytes) in FILES {
+                std::fs::write(folder.join(name), bytes).expect("written");
+            }
+            let site = Site::start(|asked| {
+                let mut acts = Vec::new();
+                if asked.header("expect") == "100-continue" {
+                    let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
+                    acts.extend([Act::Send(go_on), Act::ReadBody]);
+                }
+                acts.extend(match asked.path.as_str() {
+                    "/redirect" => answer(302, "Location: /target\r\n", ""),
+                    _ => answer(200, "Content-Type: application/json\r\n", "{}"),
+                });
+                acts
+            });
+            let address = format!("127.0.0.1:{}", site.port());
+            run(&folder, &script.script.replace("SITE", &address));
+            let all = site
+                .asked()
+                .iter()
+                .map(|asked| sent(asked, &address))
+                .collect();
+            seen.lock().expect("nobody panics").insert(at, all);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| work(1));
+        work(0);
+    });
+    let seen = seen.into_inner().expect("nobody panics");
+    assert_eq!(seen.len(), scripts.len(), "each script was run");
+    seen.into_values().collect()
+}
+
+#[test]
+fn the_plan_of_a_script_sends_what_curl_sends() {
+    let table = Table::<Script, Vec<Sent>>::open("import_curl");
+    let own = requests("judge_import_own", &table.inputs(), |folder, script| {
+        std::fs::write(folder.join("script.sh"), script).expect("written");
+        let imported = Lgoose::new(["import", "script.sh", "--to", "."])
+            .within(folder)
+            .finish();
+        if imported.code != 0 {
+            // The comparison shows which it is.
+            return eprintln!("{script}\n{}", imported.stderr);
+        }
+        std::fs::write(folder.join("plan.lua"), &imported.stdout).expect("written");
+        let mut words = ["plan.lua", "-u", "1", "-i", "1", "-q"]
+            .map(str::to_owned)
+            .to_vec();
+        for line in imported.stderr.lines() {
+            let Some((name, _)) = line
+                .strip_prefix("note: set ")
+                .and_then(|rest| rest.split_once(" ("))
+            else {
+                continue;
+            };
+            let value = VARIABLES.iter().find(|(known, _)| *known == name);
+            words.extend([
+                "-e".to_owned(),
+                format!("{name}={}", value.map_or("SECRET", |(_, value)| value)),
+            ]);
+        }
+        let ran = Lgoose::new(&words).within(folder).finish();
+        if ran.code != 0 {
+            eprintln!("{script}\n{}\n{}", imported.stdout, ran.stderr);
+        }
+    });
+    table.compare(own, |_, _| ());
+}
+
+#[test]
+fn the_record_of_scripts_is_what_curl_does_today() {
+    let Ok(version) = Command::new("curl").arg("--version").output() else {
+        return skip("imports of curl", "Debian's package 'curl'");
+    };
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let version: Vec<&str> = version.split_whitespace().take(2).collect();
+    let table = Table::<Script, Vec<Sent>>::open("import_curl");
+    let today = requests("judge_import", &table.inputs(), |folder, script| {
+        // A transcript has prompts.
+        let script = script.replace("\n> ", "\n");
+        let script = script.strip_prefix("$ ").unwrap_or(&script);
+        let ran = Command::new("bash")
+            .args(["-c", script])
+            .envs(VARIABLES)
+            .env("no_proxy", "*")
+            .current_dir(folder)
+            .output();
+        ran.expect("bash is there");
+    });
+    table.judge(&version.join(" "), today);
+}
